@@ -1,0 +1,96 @@
+//! `magi-code`: parses arguments, picks the dialect, serves.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use handlers as _;
+use host::transport::{Output, Stdio};
+
+#[derive(Parser)]
+#[command(name = "magi-code", version, about = "An agent backend for frontends", disable_help_subcommand = true)]
+#[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
+struct Cli {
+    /// Serve the application-service protocol on the standard streams
+    #[arg(long, value_enum)]
+    app: Option<App>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum App {
+    #[cfg(feature = "application-service")]
+    Service,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the local-agent protocol to the process that owns this one
+    #[cfg(feature = "local-agent")]
+    Serve {
+        /// On standard input and output, which must be pipes
+        #[arg(long, required = true)]
+        stdio: bool,
+    },
+    /// Print the JSON Schema of every linked method and event, or the reference page
+    Schema {
+        /// `local-agent` or `application-service`
+        dialect: String,
+        #[arg(long)]
+        markdown: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    // Before anything else: the standard descriptors belong to the protocol.
+    let Ok(stdio) = Stdio::claim() else { return ExitCode::from(2) };
+    let (status, message) = match run(stdio) {
+        Ok(ended) => ended,
+        Err(error) => (1, Some(format!("magi-code: {error:#}"))),
+    };
+    if let Some(message) = message {
+        complain(&message);
+    }
+    ExitCode::from(u8::try_from(status).unwrap_or(1))
+}
+
+/// The exit status, and what to say on stderr.
+fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let text = error.render().to_string();
+            if error.use_stderr() {
+                return Ok((error.exit_code(), Some(text.trim_end().to_owned())));
+            }
+            Output::print(stdio.output, text.as_bytes())?;
+            return Ok((0, None));
+        }
+    };
+    match (cli.app, cli.command) {
+        #[cfg(feature = "application-service")]
+        (Some(App::Service), None) => Ok((handlers::magi::serve_application_service(stdio)?, None)),
+        #[cfg(feature = "local-agent")]
+        (None, Some(Command::Serve { .. })) => Ok(match handlers::magi::serve_local_agent(stdio)? {
+            Ok(status) => (status, None),
+            Err(refused) => (2, Some(format!("magi-code: {}", refused.0))),
+        }),
+        (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
+        _ => Ok((2, Some("magi-code: nothing to do; see --help".to_owned()))),
+    }
+}
+
+fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, Option<String>)> {
+    let linked = handlers::schema::dialects();
+    let Some(rules) = linked.iter().find(|rules| rules.name == dialect) else {
+        return Ok((2, Some("magi-code: no such dialect in this build".to_owned())));
+    };
+    let text = handlers::schema::render(&*handlers::registry()?, rules, markdown);
+    Output::print(stdio.output, text.as_bytes())?;
+    Ok((0, None))
+}
+
+#[allow(clippy::print_stderr)]
+fn complain(message: &str) {
+    eprintln!("{message}");
+}

@@ -1,0 +1,45 @@
+//! `explain` of mty-agent: the long text of one diagnostic code. The texts live in `analysis`.
+
+use host::dialect::mty_agent::OpFailure;
+use host::{Cx, Reply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolchain::ExplainError;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// A diagnostic code: `MT4099`, `mt4099`, `SD4099`, `4099` are the same.
+    code: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Explained {
+    /// The code in its one spelling, `MTnnnn`.
+    code: String,
+    /// Plain text, lines of at most 76 columns.
+    text: String,
+}
+
+host::operation! {
+    /// Gives the long text of one diagnostic code. An unknown code exits 1, something that is no code 2.
+    dialect: MTY_AGENT,
+    method: "explain",
+    position: 60,
+    class: Inline,
+    needs: Nothing,
+    params: Params,
+    answer: Explained,
+    errors: [Failed, Protocol],
+    example: "{\"op\":\"explain\",\"code\":\"MT3014\"}" => "{\"code\":\"MT3014\",\"text\":\"MT3014: …\"}",
+    handler: explain,
+}
+
+async fn explain(_: Cx<()>, params: Params) -> Result<Reply<Explained>, OpFailure> {
+    match toolchain::explain(&params.code) {
+        Ok(found) => Ok(Explained { code: found.code.to_owned(), text: found.text.to_owned() }.into()),
+        Err(error @ ExplainError::Unknown { code }) => Err(OpFailure::failed(error.to_string())
+            .result(&Explained { code: code.to_string(), text: String::new() })),
+        Err(error) => Err(OpFailure::protocol(error.to_string())
+            .result(&Explained { code: params.code.chars().take(32).collect(), text: String::new() })),
+    }
+}

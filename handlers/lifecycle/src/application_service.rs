@@ -1,0 +1,169 @@
+//! `initialize`, `status` and `capabilities` of application-service (spec: application-service,
+//! "Initialization and negotiation", "Operations").
+
+use agent::Backend;
+use host::dialect::application_service::{NAME_BYTES, NEGOTIATION_ITEMS, VERSION, Word};
+use host::{Cx, Reply, negotiate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoPayload {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct InitializePayload {
+    /// 1 to 8 versions, one of them `1`.
+    supported_protocol_versions: Vec<u16>,
+    /// At most 8 operation names that must be served.
+    #[serde(default)]
+    requested_capabilities: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Initialized {
+    protocol_version: u16,
+    server_name: &'static str,
+    server_version: &'static str,
+    limits: Map<String, Value>,
+    capabilities: Capabilities,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Capabilities {
+    protocol_versions: [u16; 1],
+    /// Every linked operation; not filtered by the request.
+    operations: Vec<&'static str>,
+    /// Every event that may be sent.
+    events: Vec<&'static str>,
+    transports: &'static [&'static str],
+    limits: Map<String, Value>,
+    activity: Activity,
+}
+
+/// Feature flags of structured activity. A flag is set by what is linked.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Activity {
+    events: bool,
+    approvals: bool,
+    steering: bool,
+    mcp_server_lifecycle: bool,
+    mcp_tool_activity: bool,
+    subagents: bool,
+    raw_tool_output: bool,
+    activity_replay: bool,
+    /// UTF-8 bytes of one reasoning summary.
+    max_summary_bytes: u32,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ServiceStatus {
+    service: &'static str,
+    /// Whether the configured provider can prepare authentication.
+    provider_auth_ready: bool,
+}
+
+host::operation! {
+    /// Negotiates version and required operations; repeatable, and a failure changes nothing.
+    dialect: APPLICATION_SERVICE,
+    method: "initialize",
+    position: 10,
+    class: Inline,
+    needs: Nothing,
+    params: InitializePayload,
+    answer: Initialized,
+    errors: [InvalidPayload, LimitExceeded, UnsupportedVersion, UnsupportedCapability],
+    example: r#"{"supported_protocol_versions":[1],"requested_capabilities":[]}"# => r#"{"protocol_version":1,"server_name":"magi-code","server_version":"0.1.0","limits":{"max_record_bytes":65536},"capabilities":{"protocol_versions":[1],"operations":["initialize","status","capabilities"],"events":[],"transports":["stdio"],"limits":{"max_record_bytes":65536},"activity":{"events":false}}}"#,
+    handler: initialize,
+}
+
+async fn initialize(cx: Cx<()>, payload: InitializePayload) -> Result<Reply<Initialized>, Word> {
+    let versions = payload.supported_protocol_versions;
+    let requested = payload.requested_capabilities;
+    if versions.is_empty() || versions.len() > NEGOTIATION_ITEMS || requested.len() > NEGOTIATION_ITEMS {
+        return Err(Word::LimitExceeded);
+    }
+    if requested.iter().any(|name| name.len() > NAME_BYTES) {
+        return Err(Word::LimitExceeded);
+    }
+    if !versions.contains(&VERSION) {
+        return Err(Word::UnsupportedVersion);
+    }
+    if negotiate::missing(&requested, &cx.operations()).is_some() {
+        return Err(Word::UnsupportedCapability);
+    }
+    cx.gate().open();
+    let server = cx.server();
+    Ok(Initialized {
+        protocol_version: VERSION,
+        server_name: server.name,
+        server_version: server.version,
+        limits: cx.rules().limits_object(),
+        capabilities: discover(&cx),
+    }
+    .into())
+}
+
+host::operation! {
+    /// Tells that the service runs and whether the selected provider could authenticate now. Settings
+    /// and environment are read anew; nothing is refreshed and nobody is asked.
+    dialect: APPLICATION_SERVICE,
+    method: "status",
+    position: 20,
+    class: Background,
+    needs: Initialization,
+    params: NoPayload,
+    answer: ServiceStatus,
+    errors: [InvalidPayload, NotInitialized, InternalError],
+    example: "{}" => r#"{"service":"ready","provider_auth_ready":true}"#,
+    handler: status,
+}
+
+async fn status(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<ServiceStatus>, Word> {
+    // A few small reads; a thread for them would cost more than they do.
+    match cx.engine().provider_ready() {
+        Ok(ready) => Ok(ServiceStatus { service: "ready", provider_auth_ready: ready }.into()),
+        Err(_) => Err(Word::InternalError),
+    }
+}
+
+host::operation! {
+    /// Tells everything that is served: operations, events, transports, limits, activity flags.
+    dialect: APPLICATION_SERVICE,
+    method: "capabilities",
+    position: 30,
+    class: Inline,
+    needs: Initialization,
+    params: NoPayload,
+    answer: Capabilities,
+    errors: [InvalidPayload, NotInitialized],
+    example: "{}" => r#"{"protocol_versions":[1],"operations":["initialize","status","capabilities"],"events":[],"transports":["stdio"],"limits":{"max_record_bytes":65536},"activity":{"events":false}}"#,
+    handler: capabilities,
+}
+
+async fn capabilities(cx: Cx<()>, _: NoPayload) -> Result<Reply<Capabilities>, Word> {
+    Ok(discover(&cx).into())
+}
+
+fn discover(cx: &Cx<()>) -> Capabilities {
+    Capabilities {
+        protocol_versions: [VERSION],
+        operations: cx.operations(),
+        events: cx.event_names(),
+        transports: cx.server().transports,
+        limits: cx.rules().limits_object(),
+        activity: Activity {
+            events: false,
+            approvals: false,
+            steering: false,
+            mcp_server_lifecycle: false,
+            mcp_tool_activity: false,
+            subagents: false,
+            raw_tool_output: false,
+            activity_replay: false,
+            max_summary_bytes: 2048,
+        },
+    }
+}

@@ -1,0 +1,155 @@
+//! `initialize`, `status` and `shutdown` of local-agent (spec: local-agent, "Implemented operations").
+
+use agent::{Backend, InitializeError, Phase, StartupError, Status};
+use host::dialect::local_agent::{NAME_BYTES, REQUIRED_CAPABILITIES, Word};
+use host::{Cx, Reply, negotiate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Params of methods that take none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoParams {}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct InitializeParams {
+    /// At most 16 capability names that the client cannot do without.
+    required_capabilities: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Initialized {
+    /// Every method that this server has linked.
+    capabilities: Vec<&'static str>,
+    /// The concrete bounds of this protocol version.
+    limits: Map<String, Value>,
+    status: ServerStatus,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ServerStatus {
+    /// `starting`, `idle`, `running` or `failed`.
+    state: &'static str,
+    /// `initializing`, `ready`, or a startup error code.
+    readiness: &'static str,
+    provider: Option<String>,
+    model: Option<String>,
+    /// 64 lower-case hex digits; equal for equal working directory and storage roots.
+    context_id: Option<String>,
+    session_id: Option<String>,
+    run_id: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Stopping {
+    state: &'static str,
+}
+
+host::operation! {
+    /// Negotiates required capabilities and starts the server. Answers after readiness or failure;
+    /// one initialization is admitted in the life of a child.
+    dialect: LOCAL_AGENT,
+    method: "initialize",
+    position: 10,
+    class: Background,
+    needs: Nothing,
+    params: InitializeParams,
+    answer: Initialized,
+    errors: [
+        InvalidParams, UnsupportedCapability, AlreadyInitialized, ConfigurationInvalid,
+        ProviderUnavailable, StartupCancelled, StartupFailed,
+    ],
+    example: r#"{"required_capabilities":["status","shutdown"]}"# => r#"{"capabilities":["initialize","status","shutdown"],"limits":{"frame_bytes":65536},"status":{"state":"idle","readiness":"ready","provider":"fixture","model":"fixture-model","context_id":"<digest>","session_id":null,"run_id":null}}"#,
+    handler: initialize,
+}
+
+async fn initialize(cx: Cx<Backend>, params: InitializeParams) -> Result<Reply<Initialized>, Word> {
+    let required = params.required_capabilities;
+    if required.len() > REQUIRED_CAPABILITIES || !required.iter().all(|name| negotiate::is_name(name, NAME_BYTES)) {
+        return Err(Word::InvalidParams);
+    }
+    let capabilities = cx.operations();
+    if negotiate::missing(&required, &capabilities).is_some() {
+        return Err(Word::UnsupportedCapability);
+    }
+    match cx.engine().initialize(cx.cancellation()).await {
+        Ok(status) => {
+            cx.gate().open();
+            Ok(Initialized { capabilities, limits: cx.rules().limits_object(), status: project(status) }.into())
+        }
+        Err(InitializeError::AlreadyInitialized) => Err(Word::AlreadyInitialized),
+        Err(InitializeError::Startup(error)) => {
+            // Everything that needs initialization is refused with the same code from now on.
+            cx.gate().close(word(error).code());
+            Err(word(error))
+        }
+    }
+}
+
+host::operation! {
+    /// Tells readiness, selection and identity. Never asks a provider.
+    dialect: LOCAL_AGENT,
+    method: "status",
+    position: 20,
+    class: Inline,
+    needs: Nothing,
+    params: NoParams,
+    answer: ServerStatus,
+    errors: [InvalidParams, NotInitialized],
+    example: "{}" => r#"{"state":"idle","readiness":"ready","provider":"fixture","model":"fixture-model","context_id":"<digest>","session_id":null,"run_id":null}"#,
+    handler: status,
+}
+
+async fn status(cx: Cx<Backend>, _: NoParams) -> Result<Reply<ServerStatus>, Word> {
+    match cx.engine().status() {
+        Status { phase: Phase::Uninitialized, .. } => Err(Word::NotInitialized),
+        status => Ok(project(status).into()),
+    }
+}
+
+host::operation! {
+    /// Admits no later input, cancels what runs, drains output and ends the child. Allowed at any time.
+    dialect: LOCAL_AGENT,
+    method: "shutdown",
+    position: 30,
+    class: Inline,
+    needs: Nothing,
+    params: NoParams,
+    answer: Stopping,
+    errors: [InvalidParams],
+    example: "{}" => r#"{"state":"stopping"}"#,
+    handler: shutdown,
+}
+
+async fn shutdown(_: Cx<()>, _: NoParams) -> Result<Reply<Stopping>, Word> {
+    Ok(Reply::new(Stopping { state: "stopping" }).closing())
+}
+
+fn project(status: Status) -> ServerStatus {
+    let (state, readiness) = match status.phase {
+        Phase::Uninitialized | Phase::Starting => ("starting", "initializing"),
+        Phase::Ready if status.run_id.is_some() => ("running", "ready"),
+        Phase::Ready => ("idle", "ready"),
+        Phase::Failed(error) => ("failed", word(error).code()),
+    };
+    ServerStatus {
+        state,
+        readiness,
+        provider: status.provider,
+        model: status.model,
+        context_id: status.context_id,
+        session_id: status.session_id,
+        run_id: status.run_id,
+    }
+}
+
+fn word(error: StartupError) -> Word {
+    match error {
+        StartupError::ConfigurationInvalid => Word::ConfigurationInvalid,
+        StartupError::ProviderUnavailable => Word::ProviderUnavailable,
+        StartupError::Cancelled => Word::StartupCancelled,
+        StartupError::Failed => Word::StartupFailed,
+    }
+}

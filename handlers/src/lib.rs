@@ -1,0 +1,44 @@
+//! The composition root: links the chosen families, supplies their engines and starts what serves them.
+//! Knows no method and no envelope.
+
+// A family that is only named in Cargo.toml registers nothing: the linker would drop it unseen. Each is
+// therefore used by name, and a test compares the registry with the feature set.
+#[cfg(feature = "approval")]
+use approval as _;
+#[cfg(feature = "explain")]
+use explain as _;
+#[cfg(feature = "find")]
+use find as _;
+#[cfg(feature = "halt")]
+use halt as _;
+#[cfg(feature = "history")]
+use history as _;
+#[cfg(feature = "lifecycle")]
+use lifecycle as _;
+#[cfg(feature = "session")]
+use session as _;
+#[cfg(feature = "turn")]
+use turn as _;
+
+#[cfg(feature = "magi")]
+pub mod magi;
+#[cfg(feature = "mty-agent")]
+pub mod mighty;
+pub mod schema;
+
+use std::sync::Arc;
+
+use host::Registry;
+
+/// The version that every public face of this build tells.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Collects what is linked; two registrations of one name must not start.
+pub fn registry() -> anyhow::Result<Arc<Registry>> {
+    Ok(Arc::new(Registry::collect()?))
+}
+
+/// A runtime on the calling thread: the wire needs no second one, and a start costs less.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()
+}

@@ -1,0 +1,58 @@
+//! Serves the two magi dialects on the standard streams. One backend per process.
+
+use std::sync::Arc;
+
+use agent::{Backend, Environment};
+use host::dialect::{Dialect, Rules};
+use host::serve::duplex::{Ended, serve};
+use host::transport::{Endpoint, Input, Output, Stdio};
+use host::{Connection, Engines, Server};
+
+const SERVER: Server = Server { name: "magi-code", version: crate::VERSION, transports: &["stdio"] };
+
+/// Why a launch was refused before anything happened.
+#[derive(Debug)]
+pub struct Refused(pub &'static str);
+
+/// Serves local-agent. Both endpoints must be pipes; nothing is touched when they are not.
+#[cfg(feature = "local-agent")]
+pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
+    if (stdio.input_endpoint(), stdio.output_endpoint()) != (Endpoint::Pipe, Endpoint::Pipe) {
+        return Ok(Err(Refused("serve --stdio needs pipes as standard input and output")));
+    }
+    let backend = Backend::new(Environment::of_process()?);
+    let ended = run(stdio, &backend, host::dialect::local_agent::LocalAgent::new(), &host::dialect::local_agent::RULES)?;
+    Ok(Ok(i32::from(ended != Ended::Drained)))
+}
+
+/// Serves application-service.
+#[cfg(feature = "application-service")]
+pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<i32> {
+    let backend = Backend::new(Environment::of_process()?);
+    backend.prepare()?;
+    let codec = host::dialect::application_service::ApplicationService::default();
+    match run(stdio, &backend, codec, &host::dialect::application_service::RULES)? {
+        Ended::Drained => Ok(0),
+        Ended::Failed => Ok(1),
+        Ended::Unencodable => anyhow::bail!("an outbound message passed a protocol limit; the service stops"),
+    }
+}
+
+fn run<D: Dialect>(
+    stdio: Stdio,
+    backend: &Arc<Backend>,
+    dialect: D,
+    rules: &'static Rules,
+) -> anyhow::Result<Ended> {
+    let engines = Engines::default().with(Arc::clone(backend));
+    let connection = Connection::new(crate::registry()?, SERVER, rules, engines);
+    let runtime = crate::runtime()?;
+    let ended = runtime.block_on(async {
+        let input = Input::new(stdio.input)?;
+        let output = Output::new(stdio.output)?;
+        serve(dialect, connection, input, output, backend.close()).await
+    });
+    // Slow teardown is left to process exit.
+    runtime.shutdown_background();
+    Ok(ended?)
+}

@@ -1,0 +1,450 @@
+//! What the frames of a run add up to, and what the pages of a history add up to.
+//! Pure: no I/O and no clock. Text here is as received; make it `display::plain` before a terminal sees it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::answer::{Entry, Page};
+use super::event::{Event, EventKind};
+use super::request::Request;
+use super::words::{ActivityKind, ActivityState, EntryKind, ErrorCode, Outcome, Persistence};
+use crate::Violation;
+
+/// UTF-8 bytes of assistant content in one run, and of one history.
+pub const CONTENT_BYTES: usize = 8 * 1024 * 1024;
+/// Assistant segments in one run.
+pub const SEGMENTS: usize = 512;
+/// Activity identities, and approval identities, in one run.
+pub const ACTIVITIES: usize = 4096;
+/// Parts in one history.
+pub const HISTORY_PARTS: usize = 10_000;
+
+/// One segment of the answer: what was streamed, and the authoritative copy once it is whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    message_id: String,
+    deltas: String,
+    next_delta: u64,
+    gap_at: Option<usize>,
+    incoming: Option<(u64, String)>,
+    settled: Option<(String, bool)>,
+}
+
+impl Segment {
+    #[must_use]
+    pub fn message_id(&self) -> &str {
+        &self.message_id
+    }
+
+    /// The authoritative text where it is whole, else everything streamed so far.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.settled.as_ref().map_or(&self.deltas, |(text, _)| text)
+    }
+
+    /// The text up to the first missing delta: what can be shown without a hole in it.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        match (&self.settled, self.gap_at) {
+            (Some((text, _)), _) => text,
+            (None, Some(end)) => &self.deltas[..end],
+            (None, None) => &self.deltas,
+        }
+    }
+
+    /// The authoritative copy is here.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.settled.is_some()
+    }
+
+    /// The reply was cut short, as the server says.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.settled.as_ref().is_some_and(|(_, partial)| *partial)
+    }
+}
+
+/// An approval nobody has answered yet. It expires on the server `expires_in_ms` after it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    pub approval_id: String,
+    pub summary: String,
+    pub expires_in_ms: u64,
+}
+
+/// How a run ended. `revision` opens the history; null means the session must be opened again first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub outcome: Outcome,
+    pub persistence: Persistence,
+    pub revision: Option<String>,
+    pub error_code: Option<ErrorCode>,
+}
+
+/// One run, put together from its events. Memory: at most twice [`CONTENT_BYTES`] of text, and the
+/// counted identities above.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transcript {
+    session_id: String,
+    run_id: String,
+    persisted: Option<(String, String)>,
+    segments: Vec<Segment>,
+    activities: HashMap<String, (ActivityKind, ActivityState)>,
+    approvals: Vec<Approval>,
+    approvals_seen: HashSet<String>,
+    streamed: usize,
+    authoritative: usize,
+    ended: Option<Ended>,
+}
+
+impl Transcript {
+    /// An admitted run that has said nothing yet.
+    #[must_use]
+    pub fn new(session_id: String, run_id: String) -> Self {
+        Self {
+            session_id,
+            run_id,
+            persisted: None,
+            segments: Vec::new(),
+            activities: HashMap::new(),
+            approvals: Vec::new(),
+            approvals_seen: HashSet::new(),
+            streamed: 0,
+            authoritative: 0,
+            ended: None,
+        }
+    }
+
+    #[must_use]
+    pub fn session_id(&self) -> &str {
+        &self.session_id
+    }
+
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    /// The input is on disk: the session's identity may be saved for a later child.
+    #[must_use]
+    pub fn is_persisted(&self) -> bool {
+        self.persisted.is_some()
+    }
+
+    #[must_use]
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    #[must_use]
+    pub fn segment(&self, message_id: &str) -> Option<&Segment> {
+        // The newest segments are the ones asked for, and there are at most 512.
+        self.segments.iter().rev().find(|segment| segment.message_id == message_id)
+    }
+
+    /// The answer: every segment's best text, in order, separated by line feeds.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.segments.iter().map(Segment::text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Every segment has its authoritative copy.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.segments.iter().all(Segment::is_settled)
+    }
+
+    /// Activities that have started and not ended.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.activities.values().filter(|(_, state)| *state == ActivityState::Started).count()
+    }
+
+    /// The approvals that still want an answer.
+    #[must_use]
+    pub fn approvals(&self) -> &[Approval] {
+        &self.approvals
+    }
+
+    /// Forgets an approval that was answered or has expired.
+    pub fn answered(&mut self, approval_id: &str) {
+        self.approvals.retain(|approval| approval.approval_id != approval_id);
+    }
+
+    #[must_use]
+    pub fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
+    }
+
+    /// Takes the next event of this run.
+    ///
+    /// # Errors
+    /// The rule it breaks; the transcript is then no longer to be trusted.
+    pub fn apply(&mut self, event: &Event) -> Result<(), Violation> {
+        if event.run_id != self.run_id {
+            return Err(Violation::UnknownRun);
+        }
+        if event.session_id != self.session_id {
+            return Err(Violation::IdentityMismatch("session_id"));
+        }
+        if self.ended.is_some() {
+            return Err(Violation::AfterTerminal);
+        }
+        let free = matches!(
+            event.kind,
+            EventKind::InputPersisted { .. } | EventKind::Diagnostic { .. } | EventKind::RunFinished { .. }
+        );
+        // `input.persisted` precedes provider activity (spec: "Turns, approvals and events").
+        if !free && self.persisted.is_none() {
+            return Err(Violation::OutOfOrder);
+        }
+        match &event.kind {
+            EventKind::InputPersisted { message_id, revision } => {
+                if self.persisted.is_some() {
+                    return Err(Violation::OutOfOrder);
+                }
+                self.persisted = Some((message_id.clone(), revision.clone()));
+                Ok(())
+            }
+            EventKind::MessageDelta { message_id, part, text } => self.delta(message_id, *part, text),
+            EventKind::MessageReconcile { message_id, part, text, last_part, partial } => {
+                self.reconcile(message_id, *part, text, last_part.then_some(*partial))
+            }
+            EventKind::Activity { activity_id, kind, state, .. } => self.activity(activity_id, *kind, *state),
+            EventKind::ApprovalRequested { approval_id, summary, expires_in_ms } => {
+                if self.approvals_seen.len() == ACTIVITIES {
+                    return Err(Violation::ContentLimit);
+                }
+                if !self.approvals_seen.insert(approval_id.clone()) {
+                    return Err(Violation::OutOfOrder);
+                }
+                self.approvals.push(Approval {
+                    approval_id: approval_id.clone(),
+                    summary: summary.clone(),
+                    expires_in_ms: *expires_in_ms,
+                });
+                Ok(())
+            }
+            EventKind::Diagnostic { .. } => Ok(()),
+            EventKind::RunFinished { outcome, persistence, revision, error_code } => self.finish(Ended {
+                outcome: *outcome,
+                persistence: *persistence,
+                revision: revision.clone(),
+                error_code: *error_code,
+            }),
+        }
+    }
+
+    fn segment_mut(&mut self, message_id: &str) -> Result<&mut Segment, Violation> {
+        let at = match self.segments.iter().rposition(|segment| segment.message_id == message_id) {
+            Some(at) => at,
+            None if self.segments.len() == SEGMENTS => return Err(Violation::ContentLimit),
+            None => {
+                self.segments.push(Segment { message_id: message_id.to_owned(), ..Segment::default() });
+                self.segments.len() - 1
+            }
+        };
+        Ok(&mut self.segments[at])
+    }
+
+    fn delta(&mut self, message_id: &str, part: u64, text: &str) -> Result<(), Violation> {
+        self.streamed += text.len();
+        if self.streamed > CONTENT_BYTES {
+            return Err(Violation::ContentLimit);
+        }
+        let segment = self.segment_mut(message_id)?;
+        if part < segment.next_delta {
+            return Err(Violation::Sequence);
+        }
+        if part > segment.next_delta && segment.gap_at.is_none() {
+            segment.gap_at = Some(segment.deltas.len());
+        }
+        segment.next_delta = part + 1;
+        segment.deltas.push_str(text);
+        Ok(())
+    }
+
+    /// `end` is the `partial` flag of the last part.
+    fn reconcile(&mut self, message_id: &str, part: u64, text: &str, end: Option<bool>) -> Result<(), Violation> {
+        let before = self.authoritative;
+        let segment = self.segment_mut(message_id)?;
+        let (next, mut whole) = segment.incoming.take().unwrap_or_default();
+        // These never drop, so a missing part is not a gap in a display but a broken promise.
+        if part != next {
+            return Err(Violation::ReconcileGap);
+        }
+        whole.push_str(text);
+        let mut total = before + text.len();
+        match end {
+            None => segment.incoming = Some((part + 1, whole)),
+            Some(partial) => {
+                let replaced = segment.settled.replace((whole, partial));
+                total -= replaced.map_or(0, |(text, _)| text.len());
+            }
+        }
+        self.authoritative = total;
+        if total > CONTENT_BYTES { Err(Violation::ContentLimit) } else { Ok(()) }
+    }
+
+    fn activity(&mut self, id: &str, kind: ActivityKind, state: ActivityState) -> Result<(), Violation> {
+        if let Some((known, last)) = self.activities.get_mut(id) {
+            if *known != kind || *last != ActivityState::Started {
+                return Err(Violation::Activity);
+            }
+            *last = state;
+            return Ok(());
+        }
+        if self.activities.len() == ACTIVITIES {
+            return Err(Violation::ContentLimit);
+        }
+        self.activities.insert(id.to_owned(), (kind, state));
+        Ok(())
+    }
+
+    fn finish(&mut self, ended: Ended) -> Result<(), Violation> {
+        // Required-input append failure is failed/not_started, and only that is (spec: same section).
+        if (ended.persistence == Persistence::NotStarted) == self.persisted.is_some() {
+            return Err(Violation::Contradiction("persistence"));
+        }
+        if ended.outcome == Outcome::Completed {
+            if self.persisted.is_none() {
+                return Err(Violation::Contradiction("outcome"));
+            }
+            if !self.is_settled() || self.segments.iter().any(|segment| segment.incoming.is_some()) {
+                return Err(Violation::Unreconciled);
+            }
+        }
+        self.approvals.clear();
+        self.ended = Some(ended);
+        Ok(())
+    }
+}
+
+/// One whole message of a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub message_id: String,
+    pub kind: EntryKind,
+    pub text: String,
+    pub partial: bool,
+}
+
+/// A history, read page by page: ask for [`History::request`] until there is none.
+#[derive(Clone, Debug)]
+pub struct History {
+    session_id: String,
+    revision: String,
+    cursor: Option<String>,
+    ended: bool,
+    complete: bool,
+    pages: usize,
+    parts: usize,
+    bytes: usize,
+    open: Option<(Message, u64)>,
+    messages: Vec<Message>,
+    seen: HashSet<String>,
+}
+
+impl History {
+    #[must_use]
+    pub fn new(session_id: String, revision: String) -> Self {
+        Self {
+            session_id,
+            revision,
+            cursor: None,
+            ended: false,
+            complete: false,
+            pages: 0,
+            parts: 0,
+            bytes: 0,
+            open: None,
+            messages: Vec::new(),
+            seen: HashSet::new(),
+        }
+    }
+
+    /// The request for the next page, or `None` after the last.
+    #[must_use]
+    pub fn request(&self) -> Option<Request> {
+        (!self.ended).then(|| Request::HistoryPage {
+            session_id: self.session_id.clone(),
+            revision: self.revision.clone(),
+            cursor: self.cursor.clone(),
+        })
+    }
+
+    /// Takes the page that answered [`History::request`].
+    ///
+    /// # Errors
+    /// The rule it breaks: parts out of order, a message twice, more than one history may hold.
+    pub fn accept(&mut self, page: Page) -> Result<(), Violation> {
+        if self.ended {
+            return Err(Violation::AfterTerminal);
+        }
+        if page.next_cursor.is_some() && page.next_cursor == self.cursor {
+            return Err(Violation::Contradiction("next_cursor"));
+        }
+        self.pages += 1;
+        for entry in page.entries {
+            self.entry(entry)?;
+        }
+        self.ended = page.next_cursor.is_none();
+        self.complete = page.complete;
+        self.cursor = page.next_cursor;
+        if self.ended && self.open.is_some() { Err(Violation::ReconcileGap) } else { Ok(()) }
+    }
+
+    fn entry(&mut self, entry: Entry) -> Result<(), Violation> {
+        self.parts += 1;
+        self.bytes += entry.text.len();
+        if self.parts > HISTORY_PARTS || self.bytes > CONTENT_BYTES {
+            return Err(Violation::ContentLimit);
+        }
+        let message = match self.open.take() {
+            Some((mut message, next)) => {
+                if message.message_id != entry.message_id || message.kind != entry.kind || next != entry.part {
+                    return Err(Violation::ReconcileGap);
+                }
+                message.text.push_str(&entry.text);
+                message.partial |= entry.partial;
+                message
+            }
+            None => {
+                if entry.part != 0 {
+                    return Err(Violation::ReconcileGap);
+                }
+                if !self.seen.insert(entry.message_id.clone()) {
+                    return Err(Violation::OutOfOrder);
+                }
+                Message { message_id: entry.message_id, kind: entry.kind, text: entry.text, partial: entry.partial }
+            }
+        };
+        if entry.last_part {
+            self.messages.push(message);
+        } else {
+            self.open = Some((message, entry.part + 1));
+        }
+        Ok(())
+    }
+
+    /// Every message that is whole so far, in stored order.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    #[must_use]
+    pub fn pages(&self) -> usize {
+        self.pages
+    }
+
+    /// The last page has been read and says that nothing is missing.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.ended && self.complete
+    }
+}
+
+#[cfg(test)]
+#[path = "assemble_tests.rs"]
+mod tests;

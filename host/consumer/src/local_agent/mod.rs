@@ -1,0 +1,24 @@
+//! The client side of `magi-code.local-agent`, version 1.
+//! What a line may say ([`frames`]), what a run adds up to ([`assemble`]), who may say it now ([`client`]).
+
+pub mod answer;
+pub mod assemble;
+pub mod child;
+pub mod client;
+pub mod event;
+pub mod frames;
+pub mod request;
+pub mod words;
+
+pub use answer::{Answer, Entry, Initialized, Limits, Page, Status};
+pub use assemble::{History, Message, Transcript};
+pub use child::{Child, Launch, Stderr};
+pub use client::{Client, Incoming, REQUIRED_FOR_TURNS};
+pub use event::{Event, EventKind};
+pub use request::{Method, Request};
+pub use words::{ActivityKind, ActivityState, EntryKind, ErrorCode, Outcome, Persistence, State};
+
+/// The protocol's name and version: nothing else is spoken here.
+pub const PROTOCOL: &str = "magi-code.local-agent";
+/// See [`PROTOCOL`].
+pub const VERSION: u64 = 1;

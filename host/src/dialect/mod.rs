@@ -1,0 +1,207 @@
+//! The three dialects as data and small codecs: rules, envelopes, words. Nothing here knows a method.
+//! The loop, the bounds and the queues are shared and live elsewhere.
+
+use std::time::Duration;
+
+use crate::correlate::Identities;
+use crate::frame::FrameRules;
+use crate::operation::Fault;
+use crate::scan::ScanLimits;
+
+#[cfg(feature = "application-service")]
+pub mod application_service;
+#[cfg(feature = "local-agent")]
+pub mod local_agent;
+#[cfg(feature = "mty-agent")]
+pub mod mty_agent;
+
+pub const LOCAL_AGENT: &str = "local-agent";
+pub const APPLICATION_SERVICE: &str = "application-service";
+pub const MTY_AGENT: &str = "mty-agent";
+
+/// A published limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    pub name: &'static str,
+    pub value: u64,
+}
+
+/// When the loop admits the next frame while output is pending.
+#[derive(Clone, Copy, Debug)]
+pub enum Admission {
+    /// Freely while fewer than `room` frames are pending; beyond that one frame each `pause`. A reader
+    /// that lags for a moment is not taken for a stalled one, and reading never stops altogether.
+    Paced { room: usize, pause: Duration },
+    /// Only when everything is written: each outbound batch precedes the next input.
+    AfterFlush,
+}
+
+/// The output's bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputRules {
+    /// Frames that may be pending at once; one more ends the process.
+    pub queue_frames: usize,
+    /// Largest frame in bytes including its LF.
+    pub frame_bytes: usize,
+    /// From a frame's entry into the queue to its last byte; partial progress does not extend it.
+    pub deadline: Option<Duration>,
+    /// A frame that cannot be sent ends the process with a diagnostic instead of a failure answer.
+    pub strict: bool,
+}
+
+/// The words that the shared machinery needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Standard {
+    pub unsupported: &'static str,
+    pub invalid_params: &'static str,
+    pub invalid_session: &'static str,
+    pub not_initialized: &'static str,
+    pub duplicate: &'static str,
+    pub exhausted: &'static str,
+    pub busy: &'static str,
+    /// A handler failed in a way that has no better word.
+    pub internal: &'static str,
+    /// An answer passed an output bound.
+    pub oversize: &'static str,
+}
+
+/// Everything about a dialect that is data.
+#[derive(Debug)]
+pub struct Rules {
+    pub name: &'static str,
+    pub version: u16,
+    pub frame: FrameRules,
+    pub scan: ScanLimits,
+    pub limits: &'static [Limit],
+    /// The closed vocabulary of failures: code and meaning.
+    pub words: &'static [(&'static str, &'static str)],
+    pub identities: Identities,
+    pub admission: Admission,
+    pub output: OutputRules,
+    /// From the end of input to the last drained byte and finished request.
+    pub closing: Duration,
+    /// From the end of draining to the end of cleanup; slower teardown is left to process exit.
+    pub cleanup: Duration,
+    pub standard: Standard,
+}
+
+impl Rules {
+    #[must_use]
+    pub fn limit(&self, name: &str) -> Option<u64> {
+        self.limits.iter().find(|limit| limit.name == name).map(|limit| limit.value)
+    }
+
+    /// The limits as a JSON object, in published order.
+    #[must_use]
+    pub fn limits_object(&self) -> serde_json::Map<String, serde_json::Value> {
+        self.limits.iter().map(|limit| (limit.name.to_owned(), limit.value.into())).collect()
+    }
+
+    /// A failure with one of the dialect's words and its fixed message.
+    #[must_use]
+    pub fn fault(&self, code: &'static str) -> Fault {
+        let message = self.words.iter().find(|(word, _)| *word == code).map_or("", |(_, meaning)| meaning);
+        Fault { code, message: message.into(), exit_code: 1, body: None }
+    }
+}
+
+/// Identity fields of a request that are safe to send back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub id: Option<std::sync::Arc<str>>,
+    pub session_id: Option<std::sync::Arc<str>>,
+    pub method: Option<String>,
+}
+
+/// A refusal of something that is not a correlated request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub identity: Identity,
+    pub code: &'static str,
+    /// Close the connection after delivering it.
+    pub closes: bool,
+}
+
+/// What a frame turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Decoded<'f> {
+    Request {
+        identity: Identity,
+        /// The params' JSON text; an object unless `fault` says otherwise.
+        params: &'f str,
+        /// A reason to refuse it, once its identity is admitted.
+        fault: Option<&'static str>,
+    },
+    Refused(Refusal),
+}
+
+/// A message that breaks an output bound of its own dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an outbound message passed a protocol bound")]
+pub struct Unencodable;
+
+/// The codec of a dialect with concurrent requests; one per connection.
+pub trait Dialect: Send {
+    fn rules(&self) -> &'static Rules;
+    /// Decodes one frame, its LF excluded.
+    fn decode<'f>(&mut self, frame: &'f [u8]) -> Decoded<'f>;
+    /// The answer to a frame over its bound.
+    fn oversize(&self) -> Refusal;
+    /// The answer to input that ended inside a frame.
+    fn incomplete(&self) -> Refusal;
+    /// Encodes an answer, its LF included.
+    fn answer(&mut self, identity: &Identity, result: Result<&str, &Fault>) -> Result<Vec<u8>, Unencodable>;
+    /// Encodes an event, its LF included.
+    fn event(&mut self, origin: &Identity, name: &str, data: &str) -> Result<Vec<u8>, Unencodable>;
+}
+
+/// Appends `text` as a JSON string.
+pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
+    // Writing a string into a Vec cannot fail.
+    let _ = serde_json::to_writer(out, text);
+}
+
+pub(crate) fn push_nullable(out: &mut Vec<u8>, text: Option<&str>) {
+    match text {
+        Some(text) => push_string(out, text),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// Declares a dialect's closed failure vocabulary.
+macro_rules! vocabulary {
+    ($(#[$meta:meta])* $name:ident { $($word:ident => $code:literal, $meaning:literal;)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $(#[doc = $meaning] $word),* }
+
+        impl $name {
+            /// Every word with its fixed meaning, in the order of the specification.
+            pub const ALL: &'static [(&'static str, &'static str)] = &[$(($code, $meaning)),*];
+
+            /// The code as it stands on the wire.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$word => $code),* }
+            }
+
+            /// The fixed message.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$word => $meaning),* }
+            }
+        }
+
+        impl $crate::operation::Failure for $name {
+            fn into_fault(self) -> $crate::operation::Fault {
+                $crate::operation::Fault {
+                    code: self.code(),
+                    message: self.meaning().into(),
+                    exit_code: 1,
+                    body: None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use vocabulary;

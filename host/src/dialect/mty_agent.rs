@@ -1,0 +1,234 @@
+//! mty-agent 1.0: its rules, its request decoding and its response lines (spec: mty-agent, "Wire format";
+//! toolchain digest, section 3). No op is named here.
+
+use std::borrow::Cow;
+
+use std::time::Duration;
+
+use super::{Admission, Limit, OutputRules, Rules, Standard, push_string, vocabulary};
+use crate::correlate::Identities;
+use crate::frame::{FrameRules, Oversize, Unterminated};
+use crate::operation::{Failure, Fault};
+use crate::scan::{ScanLimits, SyntaxFault, decode_string, scan_prefix};
+
+/// The protocol's own version, as `GET /v1/agent/version` tells it.
+pub const PROTOCOL_VERSION: &str = "1.0";
+/// A request line or an HTTP body, in bytes.
+pub const REQUEST_BYTES: usize = 8 * 1024 * 1024;
+/// Containers open at once in a request.
+pub const JSON_DEPTH: usize = 128;
+/// An error message, in characters.
+pub const MESSAGE_CHARS: usize = 200;
+
+/// Exit code of a normal error: diagnostics, a failed test, a missing file.
+pub const EXIT_FAILURE: i32 = 1;
+/// Exit code of a protocol error: bad JSON, an unknown op, a transport failure.
+pub const EXIT_PROTOCOL: i32 = 2;
+
+vocabulary! {
+    /// Kinds of failure that an op may declare. On the wire they are messages and exit codes.
+    Word {
+        Failed => "failed", "The op ran and failed; exit code 1.";
+        Protocol => "protocol", "The request is not one that the op takes; exit code 2.";
+    }
+}
+
+pub static RULES: Rules = Rules {
+    name: super::MTY_AGENT,
+    version: 1,
+    frame: FrameRules {
+        max_bytes: REQUEST_BYTES,
+        oversize: Oversize::Discard,
+        unterminated: Unterminated::Deliver,
+        read_batch: 16 * 1024,
+    },
+    scan: ScanLimits { depth: JSON_DEPTH, ..ScanLimits::UNBOUNDED },
+    limits: &[
+        Limit { name: "request_bytes", value: REQUEST_BYTES as u64 },
+        Limit { name: "json_depth", value: JSON_DEPTH as u64 },
+        Limit { name: "message_chars", value: MESSAGE_CHARS as u64 },
+        Limit { name: "connections", value: 64 },
+        Limit { name: "header_read_timeout_ms", value: 10_000 },
+    ],
+    words: Word::ALL,
+    // Requests have no identity; one is served after another.
+    identities: Identities::InFlight,
+    admission: Admission::AfterFlush,
+    output: OutputRules { queue_frames: 1, frame_bytes: usize::MAX, deadline: None, strict: false },
+    closing: Duration::from_millis(2000),
+    cleanup: Duration::from_millis(2000),
+    standard: Standard {
+        unsupported: Word::Protocol.code(),
+        invalid_params: Word::Protocol.code(),
+        invalid_session: Word::Protocol.code(),
+        not_initialized: Word::Failed.code(),
+        duplicate: Word::Protocol.code(),
+        exhausted: Word::Protocol.code(),
+        busy: Word::Failed.code(),
+        internal: Word::Failed.code(),
+        oversize: Word::Failed.code(),
+    },
+};
+
+/// A failure of an op: an `error` line, perhaps with a `result` line that says what is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpFailure(Fault);
+
+impl OpFailure {
+    /// The op failed: exit code 1.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::with_code(message.into(), EXIT_FAILURE)
+    }
+
+    /// The request cannot be served: exit code 2.
+    pub fn protocol(message: impl Into<String>) -> Self {
+        Self::with_code(message.into(), EXIT_PROTOCOL)
+    }
+
+    /// Adds the `result` line's own members.
+    #[must_use]
+    pub fn result(mut self, members: &impl serde::Serialize) -> Self {
+        self.0.body = serde_json::to_string(members).ok();
+        self
+    }
+
+    fn with_code(message: String, exit_code: i32) -> Self {
+        Self(Fault { code: "", message: Cow::Owned(message), exit_code, body: None })
+    }
+}
+
+impl Failure for OpFailure {
+    fn into_fault(self) -> Fault {
+        self.0
+    }
+}
+
+/// A decoded request: the op's name and the whole object, from which the op takes its own keys.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Request<'f> {
+    pub op: String,
+    pub object: &'f str,
+    /// Bytes that follow the object.
+    pub rest: &'f str,
+}
+
+/// Decodes the first JSON value of `text` as a request. Errs with the message of an `error` line.
+pub fn decode(text: &[u8]) -> Result<Request<'_>, String> {
+    let text = std::str::from_utf8(text)
+        .map_err(|e| format!("malformed JSON: invalid UTF-8 at byte {}", e.valid_up_to() + 1))?;
+    let start = text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len();
+    let (found, end) = scan_prefix(text, &RULES.scan).map_err(|fault| malformed(text, fault))?;
+    if found.too_deep {
+        return Err(format!("malformed JSON: nested deeper than {JSON_DEPTH}"));
+    }
+    if !found.is_object {
+        return Err("malformed request: expected a JSON object".to_owned());
+    }
+    if found.duplicate_top || found.duplicate_nested {
+        return Err("malformed request: a key is given twice".to_owned());
+    }
+    let op = found.unique("op").ok_or("malformed request: missing key `op`")?;
+    let op = decode_string(op.value).ok_or("malformed request: `op` must be a string")?;
+    Ok(Request { op: op.into_owned(), object: &text[start..end], rest: &text[end..] })
+}
+
+/// Where the JSON went wrong; the column counts characters from 1 in its line.
+fn malformed(text: &str, fault: SyntaxFault) -> String {
+    let before = text.get(..fault.offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    if line == 1 {
+        format!("malformed JSON: expected {} at column {column}", fault.expected)
+    } else {
+        format!("malformed JSON: expected {} at line {line} column {column}", fault.expected)
+    }
+}
+
+/// At most [`MESSAGE_CHARS`] characters of a message.
+#[must_use]
+pub fn clip(message: &str) -> Cow<'_, str> {
+    match message.char_indices().nth(MESSAGE_CHARS) {
+        None => Cow::Borrowed(message),
+        Some(_) => Cow::Owned(message.chars().take(MESSAGE_CHARS - 1).chain(['…']).collect()),
+    }
+}
+
+/// An `error` line.
+pub fn push_error(out: &mut Vec<u8>, message: &str) {
+    out.extend_from_slice(br#"{"kind":"error","message":"#);
+    push_string(out, &clip(message));
+    out.extend_from_slice(b"}\n");
+}
+
+/// A `result` line: `op`, `ok`, then the members of `body`, a JSON object.
+pub fn push_result(out: &mut Vec<u8>, op: &str, ok: bool, body: &str) {
+    out.extend_from_slice(br#"{"kind":"result","op":"#);
+    push_string(out, op);
+    out.extend_from_slice(if ok { br#","ok":true"# } else { br#","ok":false"# });
+    push_members(out, body);
+}
+
+/// A line of another kind with the members of `data`, a JSON object.
+pub fn push_line(out: &mut Vec<u8>, kind: &str, data: &str) {
+    out.extend_from_slice(br#"{"kind":"#);
+    push_string(out, kind);
+    push_members(out, data);
+}
+
+fn push_members(out: &mut Vec<u8>, object: &str) {
+    let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    if !members.is_empty() {
+        out.push(b',');
+        out.extend_from_slice(members.as_bytes());
+    }
+    out.extend_from_slice(b"}\n");
+}
+
+/// The `done` line, always a request's last.
+pub fn push_done(out: &mut Vec<u8>, exit_code: i32) {
+    out.extend_from_slice(br#"{"kind":"done","exit_code":"#);
+    out.extend_from_slice(exit_code.to_string().as_bytes());
+    out.extend_from_slice(b"}\n");
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn requests_are_objects_with_an_op() {
+        let request = decode(b" {\"op\":\"find\",\"x\":1} tail").unwrap();
+        assert_eq!((request.op.as_str(), request.object, request.rest), ("find", "{\"op\":\"find\",\"x\":1}", " tail"));
+        assert_eq!(decode(br#"{"op" "check"}"#).unwrap_err(), "malformed JSON: expected `:` at column 7");
+        assert_eq!(decode(b"{\n\"op\" 1}").unwrap_err(), "malformed JSON: expected `:` at line 2 column 6");
+        assert_eq!(decode(b"[]").unwrap_err(), "malformed request: expected a JSON object");
+        assert_eq!(decode(b"{}").unwrap_err(), "malformed request: missing key `op`");
+        assert_eq!(decode(br#"{"op":5}"#).unwrap_err(), "malformed request: `op` must be a string");
+    }
+
+    #[test]
+    fn lines_keep_their_key_order() {
+        let mut out = Vec::new();
+        push_result(&mut out, "halt", true, "{}");
+        push_result(&mut out, "find", true, r#"{"hits":[]}"#);
+        push_error(&mut out, &"é".repeat(300));
+        push_done(&mut out, 2);
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], r#"{"kind":"result","op":"halt","ok":true}"#);
+        assert_eq!(lines[1], r#"{"kind":"result","op":"find","ok":true,"hits":[]}"#);
+        assert_eq!(lines[2].chars().filter(|c| *c == 'é').count(), MESSAGE_CHARS - 1);
+        assert_eq!(lines[3], r#"{"kind":"done","exit_code":2}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Err(message) = decode(&bytes) {
+                prop_assert!(clip(&message).chars().count() <= MESSAGE_CHARS);
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Events: their registration and the two kinds of delivery, kept apart by type.
+//! What may drop can be refused at the door; what must arrive waits. Nothing queued is ever dropped.
+
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+use crate::operation::SchemaFn;
+
+/// Whether an event may be refused under pressure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    MustArrive,
+    MayDrop,
+}
+
+/// A registered event of a dialect; made by [`crate::event!`] only.
+pub struct EventKind {
+    pub dialect: &'static str,
+    pub name: &'static str,
+    pub position: u16,
+    pub delivery: Delivery,
+    pub doc: &'static [&'static str],
+    pub data: SchemaFn,
+}
+
+inventory::collect!(EventKind);
+
+/// The data of one kind of event.
+pub trait WireEvent: Serialize + Send {
+    const NAME: &'static str;
+}
+
+/// Marks events that are never refused.
+pub trait MustArrive: WireEvent {}
+
+/// Marks events that may be refused when the output is behind.
+pub trait MayDrop: WireEvent {}
+
+/// An event on its way to the loop, encoded but not yet in an envelope.
+#[derive(Debug)]
+pub(crate) struct Emitted {
+    pub(crate) name: &'static str,
+    pub(crate) data: String,
+    pub(crate) request_id: Option<std::sync::Arc<str>>,
+    pub(crate) session_id: Option<std::sync::Arc<str>>,
+}
+
+/// The connection is gone, or the event could not be encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the event could not be delivered")]
+pub struct Undelivered;
+
+/// Where a handler's follow-up work sends its events. The queue behind it is bounded and in order.
+#[derive(Clone)]
+pub struct EventSink {
+    pub(crate) queue: mpsc::Sender<Emitted>,
+    pub(crate) request_id: Option<std::sync::Arc<str>>,
+    pub(crate) session_id: Option<std::sync::Arc<str>>,
+}
+
+impl EventSink {
+    /// The same sink with the session identity that later events carry in their envelope.
+    #[must_use]
+    pub fn for_session(mut self, session_id: &str) -> Self {
+        self.session_id = Some(session_id.into());
+        self
+    }
+
+    /// Queues an event, waiting for room. Errs when the connection is gone.
+    pub async fn send<E: WireEvent>(&self, event: &E) -> Result<(), Undelivered> {
+        let emitted = self.encode(event)?;
+        self.queue.send(emitted).await.map_err(|_| Undelivered)
+    }
+
+    /// Queues an event if there is room now; says whether it did.
+    pub fn offer<E: MayDrop>(&self, event: &E) -> bool {
+        self.encode(event).is_ok_and(|emitted| self.queue.try_send(emitted).is_ok())
+    }
+
+    fn encode<E: WireEvent>(&self, event: &E) -> Result<Emitted, Undelivered> {
+        Ok(Emitted {
+            name: E::NAME,
+            data: serde_json::to_string(event).map_err(|_| Undelivered)?,
+            request_id: self.request_id.clone(),
+            session_id: self.session_id.clone(),
+        })
+    }
+}

@@ -1,0 +1,567 @@
+//! One pass over a frame before any value is built: syntax, depth, duplicate keys, sizes, member spans.
+//! Allocates only the key index and the top-level members; holds no dialect's words.
+
+use std::borrow::Cow;
+
+/// Bounds that a scan checks. `usize::MAX` means unbounded.
+#[derive(Clone, Copy, Debug)]
+pub struct ScanLimits {
+    /// Containers open at once, the outermost included.
+    pub depth: usize,
+    /// UTF-8 bytes of one decoded string or object key.
+    pub string_bytes: usize,
+    pub array_items: usize,
+    pub object_fields: usize,
+}
+
+impl ScanLimits {
+    pub const UNBOUNDED: Self = Self {
+        depth: usize::MAX,
+        string_bytes: usize::MAX,
+        array_items: usize::MAX,
+        object_fields: usize::MAX,
+    };
+}
+
+/// A member of the top-level object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member<'a> {
+    pub key: Cow<'a, str>,
+    /// The value's JSON text, without surrounding whitespace.
+    pub value: &'a str,
+    /// The value's length in bytes when written without whitespace and with minimal escapes;
+    /// numbers count as written.
+    pub compact_bytes: usize,
+}
+
+/// What one pass found in syntactically valid JSON.
+#[derive(Clone, Debug, Default)]
+pub struct Scan<'a> {
+    /// The top-level members in order; empty unless `is_object`.
+    pub members: Vec<Member<'a>>,
+    pub is_object: bool,
+    pub too_deep: bool,
+    /// A string, array or object passed its bound.
+    pub too_large: bool,
+    pub duplicate_top: bool,
+    pub duplicate_nested: bool,
+}
+
+impl<'a> Scan<'a> {
+    /// The only member of that name, or `None` when it is missing or given twice.
+    #[must_use]
+    pub fn unique(&self, key: &str) -> Option<&Member<'a>> {
+        let mut found = self.members.iter().filter(|m| m.key == key);
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+}
+
+/// Text that is not one JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyntaxFault {
+    /// Byte offset of the fault.
+    pub offset: usize,
+    /// What would have been right there.
+    pub expected: &'static str,
+    /// The depth bound was passed before the fault.
+    pub too_deep: bool,
+}
+
+/// Scans `text` as exactly one JSON value.
+pub fn scan<'a>(text: &'a str, limits: &ScanLimits) -> Result<Scan<'a>, SyntaxFault> {
+    let mut scanner = Scanner::new(text, limits);
+    scanner.value_and_end()?;
+    Ok(scanner.found)
+}
+
+/// Scans the first JSON value of `text` and gives the offset just past it.
+pub fn scan_prefix<'a>(text: &'a str, limits: &ScanLimits) -> Result<(Scan<'a>, usize), SyntaxFault> {
+    let mut scanner = Scanner::new(text, limits);
+    scanner.value()?;
+    Ok((scanner.found, scanner.pos))
+}
+
+/// Decodes a JSON string's text, quotes included.
+#[must_use]
+pub fn decode_string(raw: &str) -> Option<Cow<'_, str>> {
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.as_bytes().contains(&b'\\') {
+        serde_json::from_str::<String>(raw).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(inner))
+    }
+}
+
+struct Container {
+    object: bool,
+    items: usize,
+    /// Where this object's keys begin in the key index.
+    keys: usize,
+}
+
+struct Scanner<'a, 'l> {
+    text: &'a str,
+    bytes: &'a [u8],
+    limits: &'l ScanLimits,
+    pos: usize,
+    compact: usize,
+    stack: Vec<Container>,
+    /// Raw spans (quotes included) of the keys of all open objects.
+    keys: Vec<(usize, usize)>,
+    found: Scan<'a>,
+}
+
+impl<'a, 'l> Scanner<'a, 'l> {
+    fn new(text: &'a str, limits: &'l ScanLimits) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            limits,
+            pos: 0,
+            compact: 0,
+            stack: Vec::new(),
+            keys: Vec::new(),
+            found: Scan::default(),
+        }
+    }
+
+    fn fault(&self, expected: &'static str) -> SyntaxFault {
+        SyntaxFault { offset: self.pos, expected, too_deep: self.found.too_deep }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.pos).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
+            self.pos += 1;
+        }
+    }
+
+    fn value_and_end(&mut self) -> Result<(), SyntaxFault> {
+        self.value()?;
+        self.skip_space();
+        if self.pos < self.bytes.len() {
+            return Err(self.fault("end of input"));
+        }
+        Ok(())
+    }
+
+    /// One value with everything in it; iterative, so depth costs heap and not stack.
+    fn value(&mut self) -> Result<(), SyntaxFault> {
+        let mut member: Option<OpenMember<'a>> = None;
+        let mut expects_value = true;
+        loop {
+            if expects_value {
+                self.skip_space();
+                expects_value = match self.peek() {
+                    Some(b'{') => self.open(true, &mut member)?,
+                    Some(b'[') => self.open(false, &mut member)?,
+                    Some(b'"') => self.string().map(|_| false)?,
+                    Some(b'-' | b'0'..=b'9') => self.number().map(|()| false)?,
+                    Some(b't') => self.word("true").map(|()| false)?,
+                    Some(b'f') => self.word("false").map(|()| false)?,
+                    Some(b'n') => self.word("null").map(|()| false)?,
+                    _ => return Err(self.fault("a value")),
+                };
+                continue;
+            }
+            if self.stack.len() == 1
+                && let Some(open) = member.take()
+            {
+                self.found.members.push(Member {
+                    key: open.key,
+                    value: &self.text[open.start..self.pos],
+                    compact_bytes: self.compact - open.compact,
+                });
+            }
+            let Some(container) = self.stack.last() else { return Ok(()) };
+            let object = container.object;
+            self.skip_space();
+            match (self.peek(), object) {
+                (Some(b','), _) => {
+                    self.pos += 1;
+                    self.compact += 1;
+                    if object {
+                        self.member_key(&mut member)?;
+                    }
+                    self.count_item();
+                    expects_value = true;
+                }
+                (Some(b'}'), true) | (Some(b']'), false) => {
+                    self.pos += 1;
+                    self.close_container();
+                }
+                (_, true) => return Err(self.fault("`,` or `}`")),
+                (_, false) => return Err(self.fault("`,` or `]`")),
+            }
+        }
+    }
+
+    /// Opens a container; says whether a value follows (an empty one closes at once).
+    fn open(&mut self, object: bool, member: &mut Option<OpenMember<'a>>) -> Result<bool, SyntaxFault> {
+        if self.stack.is_empty() {
+            self.found.is_object = object;
+        }
+        self.pos += 1;
+        self.compact += 2;
+        self.stack.push(Container { object, items: 0, keys: self.keys.len() });
+        self.found.too_deep |= self.stack.len() > self.limits.depth;
+        self.skip_space();
+        if self.peek() == Some(if object { b'}' } else { b']' }) {
+            self.pos += 1;
+            self.close_container();
+            return Ok(false);
+        }
+        if object {
+            self.member_key(member)?;
+        }
+        self.count_item();
+        Ok(true)
+    }
+
+    fn count_item(&mut self) {
+        let (items, fields) = (self.limits.array_items, self.limits.object_fields);
+        if let Some(container) = self.stack.last_mut() {
+            container.items += 1;
+            self.found.too_large |= container.items > if container.object { fields } else { items };
+        }
+    }
+
+    fn member_key(&mut self, member: &mut Option<OpenMember<'a>>) -> Result<(), SyntaxFault> {
+        self.skip_space();
+        if self.peek() != Some(b'"') {
+            return Err(self.fault("an object key"));
+        }
+        let start = self.pos;
+        self.string()?;
+        self.keys.push((start, self.pos));
+        let key_end = self.pos;
+        self.skip_space();
+        if self.peek() != Some(b':') {
+            return Err(self.fault("`:`"));
+        }
+        self.pos += 1;
+        self.compact += 1;
+        if self.stack.len() == 1 && self.found.is_object {
+            self.skip_space();
+            // The string was just scanned, so decoding it cannot fail.
+            let key = decode_string(&self.text[start..key_end]).unwrap_or_default();
+            *member = Some(OpenMember { key, start: self.pos, compact: self.compact });
+        }
+        Ok(())
+    }
+
+    fn close_container(&mut self) {
+        let Some(container) = self.stack.pop() else { return };
+        if !container.object {
+            return;
+        }
+        if self.keys.len() - container.keys > 1 && self.has_duplicates(container.keys) {
+            if self.stack.is_empty() {
+                self.found.duplicate_top = true;
+            } else {
+                self.found.duplicate_nested = true;
+            }
+        }
+        self.keys.truncate(container.keys);
+    }
+
+    fn has_duplicates(&mut self, from: usize) -> bool {
+        let text = self.text;
+        let span = |&(start, end): &(usize, usize)| &text[start..end];
+        let keys = &mut self.keys[from..];
+        if keys.iter().any(|key| span(key).as_bytes().contains(&b'\\')) {
+            let mut decoded: Vec<_> = keys.iter().filter_map(|key| decode_string(span(key))).collect();
+            decoded.sort_unstable();
+            return decoded.windows(2).any(|pair| pair[0] == pair[1]);
+        }
+        if keys.len() <= 8 {
+            return keys.iter().enumerate().any(|(i, a)| keys[..i].iter().any(|b| span(a) == span(b)));
+        }
+        // Sorting keeps a hostile object at n log n; a hash table would need a secret seed.
+        keys.sort_unstable_by(|a, b| span(a).cmp(span(b)));
+        keys.windows(2).any(|pair| span(&pair[0]) == span(&pair[1]))
+    }
+
+    fn word(&mut self, word: &'static str) -> Result<(), SyntaxFault> {
+        if self.text[self.pos..].starts_with(word) {
+            self.pos += word.len();
+            self.compact += word.len();
+            Ok(())
+        } else {
+            Err(self.fault("a value"))
+        }
+    }
+
+    fn number(&mut self) -> Result<(), SyntaxFault> {
+        let start = self.pos;
+        if self.peek() == Some(b'-') {
+            self.pos += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.pos += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            _ => return Err(self.fault("a digit")),
+        }
+        if self.peek() == Some(b'.') {
+            self.pos += 1;
+            self.some_digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.pos += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.pos += 1;
+            }
+            self.some_digits()?;
+        }
+        self.compact += self.pos - start;
+        Ok(())
+    }
+
+    fn some_digits(&mut self) -> Result<(), SyntaxFault> {
+        if !self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            return Err(self.fault("a digit"));
+        }
+        self.digits();
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            self.pos += 1;
+        }
+    }
+
+    /// A string from its opening quote; counts its decoded and its compact length.
+    fn string(&mut self) -> Result<(), SyntaxFault> {
+        self.pos += 1;
+        let start = self.pos;
+        // Bytes that escapes take beyond what they decode to, and beyond their shortest form.
+        let mut decoded_less = 0;
+        let mut compact_less = 0;
+        loop {
+            self.pos = skip_plain(self.bytes, self.pos);
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    let escape = self.pos;
+                    let (decoded, compact) = self.escape()?;
+                    decoded_less += self.pos - escape - decoded;
+                    compact_less += self.pos - escape - compact;
+                }
+                Some(_) => return Err(self.fault("an escaped control character")),
+                None => return Err(self.fault("`\"`")),
+            }
+        }
+        let raw = self.pos - start;
+        self.pos += 1;
+        self.compact += raw - compact_less + 2;
+        self.found.too_large |= raw - decoded_less > self.limits.string_bytes;
+        Ok(())
+    }
+
+    /// One escape (or surrogate pair): its decoded length and its shortest escaped length.
+    fn escape(&mut self) -> Result<(usize, usize), SyntaxFault> {
+        self.pos += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.pos += 1;
+                Ok((1, 2))
+            }
+            Some(b'/') => {
+                self.pos += 1;
+                Ok((1, 1))
+            }
+            Some(b'u') => {
+                let unit = self.hex4()?;
+                let code = match unit {
+                    0xD800..=0xDBFF => {
+                        if self.peek() != Some(b'\\') || self.bytes.get(self.pos + 1) != Some(&b'u') {
+                            return Err(self.fault("a low surrogate"));
+                        }
+                        self.pos += 1;
+                        let low = self.hex4()?;
+                        if !(0xDC00..=0xDFFF).contains(&low) {
+                            return Err(self.fault("a low surrogate"));
+                        }
+                        0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00)
+                    }
+                    0xDC00..=0xDFFF => return Err(self.fault("a high surrogate")),
+                    code => code,
+                };
+                let utf8 = char::from_u32(code).map_or(3, char::len_utf8);
+                let compact = match code {
+                    0x22 | 0x5C | 0x08 | 0x0C | 0x0A | 0x0D | 0x09 => 2,
+                    0..=0x1F => 6,
+                    _ => utf8,
+                };
+                Ok((utf8, compact))
+            }
+            _ => Err(self.fault("an escape character")),
+        }
+    }
+
+    /// `uXXXX` at the cursor.
+    fn hex4(&mut self) -> Result<u32, SyntaxFault> {
+        self.pos += 1;
+        let mut value = 0;
+        for _ in 0..4 {
+            let Some(digit) = self.peek().and_then(|b| char::from(b).to_digit(16)) else {
+                return Err(self.fault("four hexadecimal digits"));
+            };
+            value = value * 16 + digit;
+            self.pos += 1;
+        }
+        Ok(value)
+    }
+}
+
+struct OpenMember<'a> {
+    key: Cow<'a, str>,
+    start: usize,
+    compact: usize,
+}
+
+/// First position at or after `pos` that holds a quote, a backslash or a control character.
+fn skip_plain(bytes: &[u8], mut pos: usize) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    while let Some(chunk) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*chunk);
+        // Each term sets the high bit of a byte that matches; a false hit can only stand above a true one.
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let quote = (word ^ (ONES * 0x22)).wrapping_sub(ONES) & !(word ^ (ONES * 0x22));
+        let slash = (word ^ (ONES * 0x5C)).wrapping_sub(ONES) & !(word ^ (ONES * 0x5C));
+        let hits = (control | quote | slash) & HIGHS;
+        if hits != 0 {
+            return pos + hits.trailing_zeros() as usize / 8;
+        }
+        pos += 8;
+    }
+    while let Some(byte) = bytes.get(pos) {
+        if *byte < 0x20 || *byte == b'"' || *byte == b'\\' {
+            break;
+        }
+        pos += 1;
+    }
+    pos
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    const LIMITS: ScanLimits =
+        ScanLimits { depth: 3, string_bytes: 5, array_items: 3, object_fields: 3 };
+
+    fn ok(text: &str) -> Scan<'_> {
+        scan(text, &LIMITS).unwrap()
+    }
+
+    #[test]
+    fn members_are_spans_of_the_text() {
+        let found = ok(r#" { "a" : [1, 2] , "\u0062":"x" } "#);
+        assert!(found.is_object);
+        let members: Vec<_> = found.members.iter().map(|m| (m.key.as_ref(), m.value)).collect();
+        assert_eq!(members, vec![("a", "[1, 2]"), ("b", "\"x\"")]);
+        assert_eq!(found.members[0].compact_bytes, 5);
+    }
+
+    #[test]
+    fn bounds_are_exact() {
+        assert!(!ok("[[[1]]]").too_deep);
+        assert!(ok("[[[[1]]]]").too_deep);
+        assert!(!ok("[1,2,3]").too_large);
+        assert!(ok("[1,2,3,4]").too_large);
+        assert!(!ok(r#""12345""#).too_large);
+        assert!(ok(r#""123456""#).too_large);
+        assert!(!ok(r#""\u0041\u0041\u0041\u0041\u0041""#).too_large);
+        assert!(ok(r#"{"123456":1}"#).too_large);
+        assert!(ok(r#"{"a":1,"b":2,"c":3,"d":4}"#).too_large);
+    }
+
+    #[test]
+    fn duplicates_are_found_through_escapes_and_in_depth() {
+        assert!(ok(r#"{"id":1,"\u0069d":2}"#).duplicate_top);
+        let nested = ok(r#"{"p":{"a":1,"a":2}}"#);
+        assert!(nested.duplicate_nested && !nested.duplicate_top);
+        assert!(!ok(r#"{"a":{"a":1},"b":{"a":1}}"#).duplicate_nested);
+        let many: Vec<_> = (0..40).map(|i| format!("\"k{i}\":0")).collect();
+        assert!(!scan(&format!("{{{}}}", many.join(",")), &ScanLimits::UNBOUNDED).unwrap().duplicate_top);
+        assert!(
+            scan(&format!("{{{},\"k7\":1}}", many.join(",")), &ScanLimits::UNBOUNDED)
+                .unwrap()
+                .duplicate_top
+        );
+    }
+
+    #[test]
+    fn faults_say_where_and_what() {
+        let fault = scan(r#"{"op" "check"}"#, &LIMITS).unwrap_err();
+        assert_eq!((fault.offset, fault.expected), (6, "`:`"));
+        for bad in ["", " ", "{", "[1,]", "{\"a\":1,}", "01", "1.", "1e", "-", "tru", "\"\u{1}\"",
+            r#""\ud800""#, r#""\udc00""#, r#""\x""#, "1 2", "\u{feff}1", "nullx"] {
+            assert!(scan(bad, &LIMITS).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_very_deep_value_costs_no_stack() {
+        let deep = "[".repeat(60_000) + &"]".repeat(60_000);
+        assert!(scan(&deep, &LIMITS).unwrap().too_deep);
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+            "[\\x00-\\x7f]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 40, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                proptest::collection::btree_map(".{0,6}", inner, 0..5)
+                    .prop_map(|m| Value::Object(m.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn accepts_what_serde_writes_and_counts_its_compact_length(value in json(), pretty: bool) {
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
+            let found = scan(&text, &ScanLimits::UNBOUNDED).unwrap();
+            if let Value::Object(map) = &value {
+                prop_assert_eq!(found.members.len(), map.len());
+                for member in &found.members {
+                    let expected = &map[member.key.as_ref()];
+                    prop_assert_eq!(&serde_json::from_str::<Value>(member.value).unwrap(), expected);
+                    prop_assert_eq!(member.compact_bytes, serde_json::to_string(expected).unwrap().len());
+                }
+            }
+        }
+
+        #[test]
+        fn agrees_with_serde_on_what_is_json(text in "[\\[\\]{}\",:0-9eE.\\-+\\\\utrfalsn ]{0,24}") {
+            let ours = scan(&text, &ScanLimits::UNBOUNDED).is_ok();
+            let theirs = serde_json::from_str::<Value>(&text);
+            // serde also refuses numbers beyond f64, which are JSON all the same.
+            let out_of_range = theirs.as_ref().is_err_and(|e| e.to_string().contains("out of range"));
+            prop_assert!(ours == theirs.is_ok() || out_of_range, "{:?}", text);
+        }
+
+        #[test]
+        fn never_panics(text in any::<String>()) {
+            let _ = scan(&text, &LIMITS);
+            let _ = scan_prefix(&text, &LIMITS);
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! The loop of a dialect with concurrent requests: local-agent and application-service.
+//! Every admitted frame gets exactly one answer, or the process ends with a failure status.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures_util::FutureExt;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::context::{Connection, RawCx};
+use crate::correlate::{Correlation, NotAdmitted};
+use crate::dialect::{Admission, Decoded, Dialect, Identity, Refusal, Rules};
+use crate::event::Emitted;
+use crate::frame::{FrameBuffer, Framed};
+use crate::operation::{After, Class, HandlerFuture, Needs, Operation, Outcome, Refused, SessionField};
+use crate::transport::{Input, Output};
+use crate::writer::{Outbox, Overflow};
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Everything was delivered.
+    Drained,
+    /// The output failed, stalled or overflowed, or draining took too long.
+    Failed,
+    /// A message of our own passed a protocol bound; nothing replaced it.
+    Unencodable,
+}
+
+/// Serves one connection to its end. `cleanup` tears the engines down; it is bounded by the dialect.
+pub async fn serve<D: Dialect>(
+    dialect: D,
+    connection: Arc<Connection>,
+    mut input: Input,
+    output: Output,
+    cleanup: impl Future<Output = ()>,
+) -> std::io::Result<Ended> {
+    let rules = dialect.rules();
+    let mut frames = FrameBuffer::new(rules.frame);
+    let mut events = mpsc::channel(1);
+    let mut state = Duplex::new(dialect, connection, events.0);
+    let terminated = super::terminated()?;
+    let ended = state.run(&mut input, &output, &mut frames, &mut events.1, terminated).await;
+    state.connection.cancel.cancel();
+    let _ = timeout(rules.cleanup, cleanup).await;
+    Ok(ended.unwrap_or(Ended::Drained))
+}
+
+/// Ends the loop early.
+struct Stop(Ended);
+
+impl From<Overflow> for Stop {
+    fn from(_: Overflow) -> Self {
+        Self(Ended::Failed)
+    }
+}
+
+/// A request whose handler has finished.
+struct Finished {
+    identity: Identity,
+    exclusive: bool,
+    outcome: Outcome,
+}
+
+struct Duplex<D> {
+    dialect: D,
+    rules: &'static Rules,
+    connection: Arc<Connection>,
+    correlation: Correlation,
+    outbox: Outbox,
+    running: JoinSet<Finished>,
+    /// Work after an answer; yields the identity that stays reserved until then.
+    follow_ups: JoinSet<Option<Arc<str>>>,
+    events: mpsc::Sender<Emitted>,
+    exclusive_busy: bool,
+    /// Since when no input is admitted any more, plus the bound on draining.
+    closing: Option<Instant>,
+    /// When a paced frame may be admitted although output is behind.
+    next_admission: Option<Instant>,
+    released: Vec<Arc<str>>,
+}
+
+impl<D: Dialect> Duplex<D> {
+    fn new(dialect: D, connection: Arc<Connection>, events: mpsc::Sender<Emitted>) -> Self {
+        let rules = dialect.rules();
+        Self {
+            dialect,
+            rules,
+            connection,
+            correlation: Correlation::new(rules.identities),
+            outbox: Outbox::new(rules.output.queue_frames, rules.output.deadline),
+            running: JoinSet::new(),
+            follow_ups: JoinSet::new(),
+            events,
+            exclusive_busy: false,
+            closing: None,
+            next_admission: None,
+            released: Vec::new(),
+        }
+    }
+
+    async fn run(
+        &mut self,
+        input: &mut Input,
+        output: &Output,
+        frames: &mut FrameBuffer,
+        events: &mut mpsc::Receiver<Emitted>,
+        terminated: impl Future<Output = ()>,
+    ) -> Result<Ended, Ended> {
+        let mut terminated = std::pin::pin!(terminated);
+        let mut signalled = false;
+        // What `frames` yielded but the admission rule does not let in yet.
+        let mut waiting: Option<Framed> = None;
+        loop {
+            while self.closing.is_none() {
+                if waiting.is_none() {
+                    waiting = frames.next_frame();
+                }
+                if waiting.is_none() || !self.may_admit() {
+                    break;
+                }
+                if let Some(framed) = waiting.take() {
+                    self.frame(frames, framed).await.map_err(|stop| stop.0)?;
+                }
+                if matches!(self.rules.admission, Admission::AfterFlush) {
+                    self.flush(output)?;
+                }
+            }
+            self.flush(output)?;
+            if self.closing.is_some() && self.is_drained() && events.is_empty() {
+                return Ok(Ended::Drained);
+            }
+            let reading = self.closing.is_none() && waiting.is_none();
+            let pacing = (self.closing.is_none() && waiting.is_some()).then_some(self.next_admission).flatten();
+            tokio::select! {
+                read = input.read(frames.space()), if reading => match read {
+                    Ok(0) => self.end_of_input(frames).await.map_err(|stop| stop.0)?,
+                    Ok(n) => frames.filled(n),
+                    Err(_) => self.end_of_input(frames).await.map_err(|stop| stop.0)?,
+                },
+                Some(finished) = self.running.join_next(), if !self.running.is_empty() => {
+                    // A handler's panic is caught inside its task; a join error means it was aborted.
+                    if let Ok(finished) = finished {
+                        self.finish(finished).map_err(|stop| stop.0)?;
+                    }
+                }
+                Some(event) = events.recv(), if self.outbox.len() < self.event_room() => {
+                    self.event(event).map_err(|stop| stop.0)?;
+                }
+                Some(done) = self.follow_ups.join_next(), if !self.follow_ups.is_empty() => {
+                    // Its events precede the release of its identity.
+                    while let Ok(event) = events.try_recv() {
+                        self.event(event).map_err(|stop| stop.0)?;
+                    }
+                    if let Ok(Some(id)) = done
+                        && let Some(free) = self.outbox.release_after(id)
+                    {
+                        self.correlation.release(&free);
+                    }
+                }
+                ready = output.writable(), if !self.outbox.is_empty() => {
+                    ready.map_err(|_| Ended::Failed)?;
+                }
+                () = output.closed() => return Err(Ended::Failed),
+                () = until(self.outbox.expires()) => return Err(Ended::Failed),
+                () = until(self.closing) => return Err(Ended::Failed),
+                () = until(pacing) => {}
+                () = &mut terminated, if !signalled => {
+                    signalled = true;
+                    self.close();
+                }
+            }
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        self.outbox.is_empty() && self.running.is_empty() && self.follow_ups.is_empty()
+    }
+
+    /// Events leave room for the answers to what is read meanwhile.
+    fn event_room(&self) -> usize {
+        self.rules.output.queue_frames / 2
+    }
+
+    fn flush(&mut self, output: &Output) -> Result<(), Ended> {
+        let mut released = std::mem::take(&mut self.released);
+        let written = self.outbox.flush(output, &mut released);
+        for id in released.drain(..) {
+            self.correlation.release(&id);
+        }
+        self.released = released;
+        written.map_err(|_| Ended::Failed)
+    }
+
+    fn may_admit(&mut self) -> bool {
+        match self.rules.admission {
+            Admission::AfterFlush => self.outbox.is_empty(),
+            Admission::Paced { room, pause } => {
+                if self.outbox.len() < room {
+                    self.next_admission = None;
+                    return true;
+                }
+                let now = Instant::now();
+                let due = self.next_admission.is_some_and(|at| at <= now);
+                if due || self.next_admission.is_none() {
+                    self.next_admission = Some(now + pause);
+                }
+                due
+            }
+        }
+    }
+
+    /// Admits no more input, cancels what is pending; output drains under the dialect's bound.
+    fn close(&mut self) {
+        if self.closing.is_none() {
+            self.closing = Some(Instant::now() + self.rules.closing);
+            self.connection.cancel.cancel();
+        }
+    }
+
+    async fn end_of_input(&mut self, frames: &mut FrameBuffer) -> Result<(), Stop> {
+        if let Some(framed) = frames.finish() {
+            self.frame(frames, framed).await?;
+        }
+        self.close();
+        Ok(())
+    }
+
+    async fn frame(&mut self, frames: &FrameBuffer, framed: Framed) -> Result<(), Stop> {
+        let range = match framed {
+            Framed::Frame(range) => range,
+            Framed::Oversize => return self.refuse(&self.dialect.oversize()),
+            Framed::Incomplete => return self.refuse(&self.dialect.incomplete()),
+        };
+        match self.dialect.decode(frames.bytes(range)) {
+            Decoded::Refused(refusal) => self.refuse(&refusal),
+            Decoded::Request { identity, params, fault } => self.request(identity, params, fault).await,
+        }
+    }
+
+    fn refuse(&mut self, refusal: &Refusal) -> Result<(), Stop> {
+        self.fail(&refusal.identity, refusal.code, None)?;
+        if refusal.closes {
+            self.close();
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, identity: &Identity, code: &'static str, release: Option<Arc<str>>) -> Result<(), Stop> {
+        let fault = self.rules.fault(code);
+        let bytes = self.dialect.answer(identity, Err(&fault)).map_err(|_| Stop(Ended::Unencodable))?;
+        Ok(self.outbox.push(bytes, release)?)
+    }
+
+    async fn request(
+        &mut self,
+        identity: Identity,
+        params: &str,
+        fault: Option<&'static str>,
+    ) -> Result<(), Stop> {
+        let standard = &self.rules.standard;
+        match self.correlation.admit(identity.id.as_deref().unwrap_or_default()) {
+            Ok(()) => {}
+            Err(NotAdmitted::Duplicate) => return self.fail(&identity, standard.duplicate, None),
+            Err(NotAdmitted::Exhausted) => {
+                let code = standard.exhausted;
+                return self.refuse(&Refusal { identity, code, closes: true });
+            }
+        }
+        let started = match fault {
+            Some(code) => Err(code),
+            None => self.start(&identity, params),
+        };
+        let (operation, mut work) = match started {
+            Ok(started) => started,
+            Err(code) => return self.fail(&identity, code, identity.id.clone()),
+        };
+        let exclusive = operation.class == Class::Exclusive;
+        // Most handlers answer without waiting; those need no task.
+        let first = std::future::poll_fn(|cx| Poll::Ready(work.poll_unpin(cx))).await;
+        match first {
+            Poll::Ready(outcome) => self.finish(Finished { identity, exclusive: false, outcome }),
+            Poll::Pending => {
+                self.exclusive_busy |= exclusive;
+                self.running.spawn(async move { Finished { identity, exclusive, outcome: work.await } });
+                Ok(())
+            }
+        }
+    }
+
+    /// Finds and starts the operation, or gives the word that refuses it.
+    fn start(
+        &self,
+        identity: &Identity,
+        params: &str,
+    ) -> Result<(&'static Operation, HandlerFuture), &'static str> {
+        let standard = &self.rules.standard;
+        let method = identity.method.as_deref().unwrap_or_default();
+        let operation =
+            self.connection.registry.find(self.rules.name, method).ok_or(standard.unsupported)?;
+        let session_fits = match operation.session {
+            SessionField::Omitted => identity.session_id.is_none(),
+            SessionField::Required => identity.session_id.is_some(),
+            SessionField::Optional => true,
+        };
+        if !session_fits {
+            return Err(standard.invalid_session);
+        }
+        let cx = RawCx {
+            connection: Arc::clone(&self.connection),
+            events: self.events.clone(),
+            request_id: identity.id.clone(),
+            session_id: identity.session_id.clone(),
+            cancel: self.connection.cancel.child_token(),
+        };
+        let work = (operation.run)(cx, params).map_err(|refused| match refused {
+            Refused::Params(_) => standard.invalid_params,
+            Refused::NoEngine => standard.internal,
+        })?;
+        if operation.needs == Needs::Initialization
+            && let Some(word) = self.connection.gate.word()
+        {
+            return Err(word);
+        }
+        if operation.class == Class::Exclusive && self.exclusive_busy {
+            return Err(standard.busy);
+        }
+        let internal = self.rules.fault(standard.internal);
+        let guarded = AssertUnwindSafe(work).catch_unwind().map(|outcome| match outcome {
+            Ok(outcome) => outcome,
+            Err(_) => Outcome::failed(internal),
+        });
+        Ok((operation, Box::pin(guarded)))
+    }
+
+    fn finish(&mut self, finished: Finished) -> Result<(), Stop> {
+        let Finished { identity, exclusive, outcome } = finished;
+        if exclusive {
+            self.exclusive_busy = false;
+        }
+        let encoded = match &outcome.result {
+            Ok(body) => self.dialect.answer(&identity, Ok(body)),
+            Err(fault) => self.dialect.answer(&identity, Err(fault)),
+        };
+        let bytes = match encoded {
+            Ok(bytes) => bytes,
+            Err(_) if self.rules.output.strict => return Err(Stop(Ended::Unencodable)),
+            Err(_) => {
+                let code = self.rules.standard.oversize;
+                return self.fail(&identity, code, identity.id.clone());
+            }
+        };
+        let release = identity.id.clone().filter(|_| outcome.then.is_none());
+        self.outbox.push(bytes, release)?;
+        if let Some(work) = outcome.then {
+            let id = identity.id;
+            // A panicking follow-up must not leave its identity reserved for ever.
+            self.follow_ups.spawn(AssertUnwindSafe(work).catch_unwind().map(move |_| id));
+        }
+        if outcome.after == After::Close {
+            self.close();
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: Emitted) -> Result<(), Stop> {
+        let origin = Identity { id: event.request_id, session_id: event.session_id, method: None };
+        let bytes =
+            self.dialect.event(&origin, event.name, &event.data).map_err(|_| Stop(Ended::Unencodable))?;
+        Ok(self.outbox.push(bytes, None)?)
+    }
+}
+
+/// Sleeps until then; for ever without a time.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

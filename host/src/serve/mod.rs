@@ -1,0 +1,22 @@
+//! The loops: read, decode, admit, dispatch, drain, close. One for dialects with concurrent requests,
+//! one for the dialect that serves strictly one request after another.
+
+#[cfg(any(feature = "local-agent", feature = "application-service"))]
+pub mod duplex;
+#[cfg(feature = "mty-agent")]
+pub mod sequential;
+
+use std::future::Future;
+
+/// Resolves at the first SIGTERM or SIGINT. Errs only when handlers cannot be installed.
+pub(crate) fn terminated() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut term = signal(SignalKind::terminate())?;
+    let mut int = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+    })
+}

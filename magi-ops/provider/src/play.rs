@@ -1,0 +1,189 @@
+//! Steps and their playback: how a scripted or demonstrated response streams its pieces.
+//! No script syntax and no choice of what to say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Chunk, ProviderError, Response, ToolCall, Usage};
+
+/// One step of a response.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Step {
+    Text {
+        text: String,
+        pieces: Pieces,
+        /// Waited before each piece.
+        delay: Duration,
+    },
+    Reasoning {
+        text: String,
+        provider_summary: bool,
+    },
+    Tool {
+        name: String,
+        input: Value,
+    },
+    Usage(Usage),
+    Error(ProviderError),
+    Wait(Duration),
+}
+
+/// How a text becomes pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pieces {
+    /// This many pieces of nearly equal length in characters (fewer if the text is shorter).
+    Even(usize),
+    /// One piece a word, each with the white space after it.
+    Words,
+    /// The whole text, this many times.
+    Repeat(usize),
+}
+
+/// Plays one response's steps. `call_id` becomes the id of its tool call.
+pub(crate) fn play(steps: Arc<[Step]>, call_id: String, cancel: CancellationToken) -> Response {
+    let player = Player {
+        steps,
+        call_id,
+        cancel,
+        step: 0,
+        cursor: Cursor::default(),
+    };
+    Response::from_stream(futures_util::stream::unfold(
+        player,
+        |mut player| async move { player.next().await.map(|item| (item, player)) },
+    ))
+}
+
+struct Player {
+    steps: Arc<[Step]>,
+    call_id: String,
+    cancel: CancellationToken,
+    /// Index of the step being played.
+    step: usize,
+    cursor: Cursor,
+}
+
+impl Player {
+    async fn next(&mut self) -> Option<Result<Chunk, ProviderError>> {
+        // Pieces without a delay are ready at once; the budget keeps a long run of them from
+        // starving whatever else the runtime has to do, a cancellation among it.
+        tokio::task::coop::consume_budget().await;
+        let steps = Arc::clone(&self.steps);
+        while let Some(step) = steps.get(self.step) {
+            if self.cancel.is_cancelled() {
+                return Some(Err(ProviderError::Cancelled));
+            }
+            let chunk = match step {
+                Step::Text {
+                    text,
+                    pieces,
+                    delay,
+                } => match self.cursor.piece(text, *pieces) {
+                    Some(piece) => {
+                        let chunk = Chunk::Text(piece.to_owned());
+                        if self.pause(*delay).await.is_err() {
+                            return Some(Err(ProviderError::Cancelled));
+                        }
+                        return Some(Ok(chunk));
+                    }
+                    None => None,
+                },
+                Step::Reasoning {
+                    text,
+                    provider_summary,
+                } => Some(Ok(Chunk::Reasoning {
+                    text: text.clone(),
+                    provider_summary: *provider_summary,
+                })),
+                Step::Tool { name, input } => Some(Ok(Chunk::ToolCall(ToolCall {
+                    id: self.call_id.clone(),
+                    name: name.clone(),
+                    input: input.clone(),
+                }))),
+                Step::Usage(usage) => Some(Ok(Chunk::Usage(*usage))),
+                Step::Error(error) => Some(Err(*error)),
+                Step::Wait(time) => match self.pause(*time).await {
+                    Ok(()) => None,
+                    Err(error) => Some(Err(error)),
+                },
+            };
+            self.step += 1;
+            self.cursor = Cursor::default();
+            if chunk.is_some() {
+                return chunk;
+            }
+        }
+        None
+    }
+
+    async fn pause(&self, time: Duration) -> Result<(), ProviderError> {
+        if time.is_zero() {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(ProviderError::Cancelled),
+            () = tokio::time::sleep(time) => Ok(()),
+        }
+    }
+}
+
+/// Where the playback stands inside one text.
+#[derive(Debug, Default, Clone, Copy)]
+struct Cursor {
+    /// Pieces given so far.
+    given: usize,
+    /// Bytes given so far.
+    bytes: usize,
+    /// Characters of the whole text, counted with the first piece.
+    chars: usize,
+}
+
+impl Cursor {
+    /// The next piece, or `None` when the text is spent. Never an empty piece.
+    fn piece<'a>(&mut self, text: &'a str, pieces: Pieces) -> Option<&'a str> {
+        let rest = &text[self.bytes..];
+        if rest.is_empty() {
+            return None;
+        }
+        match pieces {
+            Pieces::Repeat(times) => {
+                if self.given == times {
+                    return None;
+                }
+                self.given += 1;
+                Some(text)
+            }
+            Pieces::Words => {
+                let piece = rest.split_inclusive(char::is_whitespace).next()?;
+                self.advance(piece.len());
+                Some(piece)
+            }
+            Pieces::Even(count) => {
+                if self.given == 0 {
+                    self.chars = text.chars().count();
+                }
+                let count = count.clamp(1, self.chars);
+                // The i-th border lies at floor(i * chars / count): the lengths differ by one
+                // at most, and since count <= chars none is empty.
+                let border =
+                    |index: usize| (index as u128 * self.chars as u128 / count as u128) as usize;
+                let length = border(self.given + 1) - border(self.given);
+                let bytes = rest
+                    .char_indices()
+                    .nth(length)
+                    .map_or(rest.len(), |(at, _)| at);
+                self.advance(bytes);
+                Some(&rest[..bytes])
+            }
+        }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.given += 1;
+        self.bytes += bytes;
+    }
+}

@@ -1,0 +1,13 @@
+//! Everything magi-code keeps on disk: home, settings, sessions, writer leases, and the redaction seam.
+//! Synchronous and without a wire: callers run it on threads that may block.
+
+mod context;
+mod file;
+mod home;
+pub mod redaction;
+pub mod sessions;
+pub mod settings;
+
+pub use context::context_id;
+pub use home::{Home, HomeError};
+pub use redaction::{Redacted, Redactor, StreamRedactor};

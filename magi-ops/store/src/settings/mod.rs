@@ -1,0 +1,206 @@
+//! The settings layers, read only: global file, project file, environment; and their merged effect.
+//! Writing settings and acting on them happen elsewhere.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::file::{self, Bounded, Links};
+
+mod layer;
+
+pub use layer::{Api, Permission, ThinkingLevel};
+use layer::{Layer, ProviderLayer};
+
+/// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
+pub const FILE_NAME: &str = "settings.json";
+/// The generated schema's name beside the global settings.
+pub const SCHEMA_FILE_NAME: &str = "settings.schema.json";
+/// JSON Schema of `settings.json`. A test holds it against the Rust types.
+pub const SCHEMA: &str = include_str!("schema.json");
+
+/// Longest settings file, in bytes.
+pub const MAX_BYTES: u64 = 1024 * 1024;
+/// Longest provider or model name, in UTF-8 bytes.
+pub const MAX_NAME_BYTES: usize = 256;
+
+/// The provider and its model when nothing is configured: the offline one.
+pub const DEFAULT_PROVIDER: &str = "fixture";
+/// See [`DEFAULT_PROVIDER`].
+pub const DEFAULT_MODEL: &str = "fixture-model";
+const DEFAULT_RETENTION_DAYS: u32 = 30;
+
+/// Why settings can't be used: `configuration_invalid`. Carries paths and keys, but no values:
+/// never for the wire.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    #[error("cannot read {path}: {source}")]
+    Io {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{path} is longer than {MAX_BYTES} bytes")]
+    TooLong { path: PathBuf },
+    #[error("{path}, line {line}, column {column}: not valid settings")]
+    Invalid {
+        path: PathBuf,
+        line: usize,
+        column: usize,
+    },
+    #[error("the {0} name is empty or longer than {MAX_NAME_BYTES} bytes")]
+    Name(&'static str),
+}
+
+/// The effect of all layers at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Id of the selected provider, at most [`MAX_NAME_BYTES`].
+    pub provider: String,
+    /// The selected model, at most [`MAX_NAME_BYTES`]; `None` when a provider other than the
+    /// offline one is selected without a model.
+    pub model: Option<String>,
+    pub thinking_level: ThinkingLevel,
+    /// `providers.<id>`.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// `permissions.<tool>`; a tool without an entry follows its own default.
+    pub permissions: BTreeMap<String, Permission>,
+    /// Days that sessions are kept; 0 keeps them for good.
+    pub retention_days: u32,
+}
+
+/// `providers.<id>`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProviderSettings {
+    pub api: Option<Api>,
+    pub base_url: Option<String>,
+    /// Name of the environment variable that holds the key.
+    pub api_key_env: Option<String>,
+    /// Models to offer without discovery.
+    pub models: Vec<String>,
+    /// Script of the offline provider, absolute.
+    pub script: Option<PathBuf>,
+}
+
+/// The environment's layer, which beats both files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Overrides<'a> {
+    /// `MC_PROVIDER`; empty counts as absent.
+    pub provider: Option<&'a str>,
+    /// `MC_MODEL`; empty counts as absent.
+    pub model: Option<&'a str>,
+}
+
+impl Settings {
+    /// Reads the layers: `<home>/settings.json`, `<cwd>/.magi-code/settings.json`, environment.
+    /// A missing file is an empty layer. Relative paths in the global file start at `home`, in
+    /// the project's file at `cwd`.
+    pub fn load(home: &Path, cwd: &Path, env: Overrides<'_>) -> Result<Self, SettingsError> {
+        let mut settings = Self {
+            provider: String::new(),
+            model: None,
+            thinking_level: ThinkingLevel::Default,
+            providers: BTreeMap::new(),
+            permissions: BTreeMap::new(),
+            retention_days: DEFAULT_RETENTION_DAYS,
+        };
+        settings.apply(read(&home.join(FILE_NAME))?, home);
+        let project = cwd.join(".magi-code").join(FILE_NAME);
+        settings.apply(read(&project)?, cwd);
+        let given = |value: Option<&str>| value.filter(|v| !v.is_empty()).map(str::to_owned);
+        settings.select(given(env.provider), given(env.model));
+
+        if settings.provider.is_empty() {
+            DEFAULT_PROVIDER.clone_into(&mut settings.provider);
+        }
+        if settings.model.is_none() && settings.provider == DEFAULT_PROVIDER {
+            settings.model = Some(DEFAULT_MODEL.to_owned());
+        }
+        if settings.provider.len() > MAX_NAME_BYTES {
+            return Err(SettingsError::Name("provider"));
+        }
+        if let Some(model) = &settings.model
+            && (model.is_empty() || model.len() > MAX_NAME_BYTES)
+        {
+            return Err(SettingsError::Name("model"));
+        }
+        Ok(settings)
+    }
+
+    /// A layer that changes the provider without naming a model doesn't inherit the model of
+    /// the layer below: that one belongs to another provider.
+    fn select(&mut self, provider: Option<String>, model: Option<String>) {
+        if let Some(provider) = provider
+            && provider != self.provider
+        {
+            self.provider = provider;
+            self.model = None;
+        }
+        if model.is_some() {
+            self.model = model;
+        }
+    }
+
+    fn apply(&mut self, layer: Layer, base: &Path) {
+        self.select(layer.provider, layer.model);
+        if let Some(level) = layer.thinking_level {
+            self.thinking_level = level;
+        }
+        if let Some(days) = layer.retention_days {
+            self.retention_days = days;
+        }
+        self.permissions.extend(layer.permissions);
+        for (id, over) in layer.providers {
+            self.providers.entry(id).or_default().apply(over, base);
+        }
+    }
+}
+
+impl ProviderSettings {
+    fn apply(&mut self, over: ProviderLayer, base: &Path) {
+        fn set<T>(slot: &mut Option<T>, over: Option<T>) {
+            if over.is_some() {
+                *slot = over;
+            }
+        }
+        set(&mut self.api, over.api);
+        set(&mut self.base_url, over.base_url);
+        set(&mut self.api_key_env, over.api_key_env);
+        set(&mut self.script, over.script.map(|path| base.join(path)));
+        if let Some(models) = over.models {
+            self.models = models;
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Layer, SettingsError> {
+    let bytes = match file::read_bounded(path, MAX_BYTES, Links::Follow) {
+        Ok(Bounded::Missing) => return Ok(Layer::default()),
+        Ok(Bounded::TooLong) => {
+            return Err(SettingsError::TooLong {
+                path: path.to_owned(),
+            });
+        }
+        Ok(Bounded::Bytes(bytes)) => bytes,
+        Err(source) => {
+            return Err(SettingsError::Io {
+                path: path.to_owned(),
+                source,
+            });
+        }
+    };
+    // A byte order mark is what some editors put before every file.
+    let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let mut source = serde_json::Deserializer::from_slice(json);
+    Layer::deserialize(&mut source)
+        .and_then(|layer| source.end().map(|()| layer))
+        .map_err(|error| SettingsError::Invalid {
+            path: path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+        })
+}
+
+#[cfg(test)]
+mod tests;

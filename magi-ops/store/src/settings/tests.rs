@@ -1,0 +1,187 @@
+//! Tests of the settings layers: precedence, merging, bounds, refusals, and the schema's truth.
+//! Nothing here reaches beyond a temporary directory.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use super::*;
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("cwd/.magi-code")).unwrap();
+        fs::create_dir(dir.path().join("home")).unwrap();
+        Self { dir }
+    }
+
+    fn global(self, json: impl AsRef<[u8]>) -> Self {
+        fs::write(self.dir.path().join("home/settings.json"), json).unwrap();
+        self
+    }
+
+    fn project(self, json: impl AsRef<[u8]>) -> Self {
+        let path = self.dir.path().join("cwd/.magi-code/settings.json");
+        fs::write(path, json).unwrap();
+        self
+    }
+
+    fn load(&self) -> Result<Settings, SettingsError> {
+        self.load_with(Overrides::default())
+    }
+
+    fn load_with(&self, env: Overrides<'_>) -> Result<Settings, SettingsError> {
+        let at = |name| self.dir.path().join(name);
+        Settings::load(&at("home"), &at("cwd"), env)
+    }
+}
+
+fn selection(settings: &Settings) -> (&str, Option<&str>) {
+    (&settings.provider, settings.model.as_deref())
+}
+
+#[test]
+fn nothing_configured_selects_the_offline_provider() {
+    let settings = Place::new().load().unwrap();
+    assert_eq!(selection(&settings), ("fixture", Some("fixture-model")));
+    assert_eq!(settings.retention_days, 30);
+    assert_eq!(settings.thinking_level, ThinkingLevel::Default);
+}
+
+#[test]
+fn project_beats_global_and_the_environment_beats_both() {
+    let place = Place::new()
+        .global(r#"{"provider":"one","model":"m1","thinking_level":"low","retention_days":7}"#)
+        .project(r#"{"model":"m2","thinking_level":"x_high"}"#);
+    let settings = place.load().unwrap();
+    assert_eq!(selection(&settings), ("one", Some("m2")));
+    assert_eq!(settings.thinking_level, ThinkingLevel::XHigh);
+    assert_eq!(settings.retention_days, 7);
+    let env = |provider, model| place.load_with(Overrides { provider, model }).unwrap();
+    assert_eq!(selection(&env(None, Some("m3"))), ("one", Some("m3")));
+    assert_eq!(selection(&env(Some(""), Some(""))), ("one", Some("m2")));
+    // Another provider doesn't inherit the model of the one below it.
+    assert_eq!(selection(&env(Some("two"), None)), ("two", None));
+    assert_eq!(
+        selection(&env(Some("fixture"), None)),
+        ("fixture", Some("fixture-model"))
+    );
+}
+
+#[test]
+fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
+    let place = Place::new()
+        .global(
+            r#"{"permissions":{"read":"deny","grep":"ask"},
+                "providers":{"fixture":{"script":"a.json","models":["m"]},
+                             "x":{"api":"openai-chat","base_url":"http://127.0.0.1:1"}}}"#,
+        )
+        .project(
+            r#"{"permissions":{"read":"allow"},
+                "providers":{"fixture":{"script":"b.json"},"x":{"api_key_env":"X_KEY"}}}"#,
+        );
+    let settings = place.load().unwrap();
+    assert_eq!(settings.permissions["read"], Permission::Allow);
+    assert_eq!(settings.permissions["grep"], Permission::Ask);
+    let fixture = &settings.providers["fixture"];
+    assert_eq!(
+        fixture.script.as_deref(),
+        Some(place.dir.path().join("cwd/b.json").as_path())
+    );
+    assert_eq!(fixture.models, ["m"]);
+    let x = &settings.providers["x"];
+    assert_eq!(x.api, Some(Api::OpenaiChat));
+    assert_eq!(x.base_url.as_deref(), Some("http://127.0.0.1:1"));
+    assert_eq!(x.api_key_env.as_deref(), Some("X_KEY"));
+}
+
+#[test]
+fn unknown_keys_and_a_byte_order_mark_are_tolerated() {
+    let place = Place::new().global("\u{feff}{\"theme\":[1,{\"a\":null}],\"model\":null}");
+    assert!(place.load().is_ok());
+}
+
+#[test]
+fn malformed_files_and_wrong_types_are_refused_without_their_content() {
+    for json in [
+        "", "{", "[]", "null", "1", "{} {}",
+        r#"{"provider":7}"#,
+        r#"{"thinking_level":"enormous"}"#,
+        r#"{"permissions":{"read":"maybe"}}"#,
+        r#"{"permissions":[]}"#,
+        r#"{"providers":{"fixture":{"script":5}}}"#,
+        r#"{"retention_days":-1}"#,
+        r#"{"provider":"canary-value" "#,
+    ] {
+        let error = Place::new().project(json).load().unwrap_err();
+        assert!(matches!(error, SettingsError::Invalid { .. }), "{json}");
+        let shown = format!("{error}");
+        for leaked in ["canary", "enormous", "maybe"] {
+            assert!(!shown.contains(leaked), "{shown}");
+        }
+    }
+    let invalid_utf8 = Place::new().global(b"{\"provider\":\"\xff\"}");
+    assert!(matches!(
+        invalid_utf8.load(),
+        Err(SettingsError::Invalid { .. })
+    ));
+}
+
+#[test]
+fn reads_are_bounded_and_never_wait_for_a_pipe() {
+    let fits = format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_BYTES as usize - 8));
+    assert_eq!(fits.len() as u64, MAX_BYTES);
+    assert!(Place::new().global(&fits).load().is_ok());
+    assert!(matches!(
+        Place::new().global(format!("{fits} ")).load(),
+        Err(SettingsError::TooLong { .. })
+    ));
+    let place = Place::new();
+    let pipe = place.dir.path().join("home/settings.json");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
+    assert!(matches!(place.load(), Err(SettingsError::Io { .. })));
+}
+
+#[test]
+fn names_are_bounded() {
+    let name = |bytes: usize| "n".repeat(bytes);
+    let load = |provider: &str, model: &str| {
+        let place = Place::new();
+        place
+            .load_with(Overrides {
+                provider: Some(provider),
+                model: Some(model),
+            })
+            .is_ok()
+    };
+    assert!(load(&name(256), &name(256)));
+    assert!(!load(&name(257), "m"));
+    assert!(!load("p", &name(257)));
+}
+
+#[test]
+fn the_schema_file_is_what_the_types_say() {
+    let mut schema = serde_json::to_value(schemars::schema_for!(layer::Layer)).unwrap();
+    // Keys of other parts stand in the same file.
+    schema["additionalProperties"] = true.into();
+    let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/settings/schema.json");
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        fs::write(path, &text).unwrap();
+    }
+    assert_eq!(
+        fs::read_to_string(path).unwrap(),
+        text,
+        "run the tests once with UPDATE_SCHEMA=1"
+    );
+}

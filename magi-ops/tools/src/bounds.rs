@@ -1,0 +1,212 @@
+//! The limits of the tools, the watch that stops their loops, and the clipping of text.
+//! No file is touched here.
+
+use std::cell::Cell;
+use std::collections::BinaryHeap;
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+/// Lines of one `read` when the call names no limit.
+pub(crate) const READ_LINES: u64 = 2_000;
+/// Bytes of one call's listing, matches or lines.
+pub(crate) const OUTPUT_BYTES: usize = 256 * 1024;
+/// Characters of one line that `read` shows.
+pub(crate) const LINE_CHARS: usize = 2_000;
+/// Characters of one matching line that `grep` shows.
+pub(crate) const MATCH_CHARS: usize = 500;
+/// Entries of one `list`.
+pub(crate) const LIST_ENTRIES: usize = 1_000;
+/// Paths of one `glob`.
+pub(crate) const GLOB_PATHS: usize = 1_000;
+/// Matches of one `grep`.
+pub(crate) const GREP_MATCHES: usize = 500;
+/// Files that one `grep` looks into.
+pub(crate) const GREP_FILES: usize = 100_000;
+/// Bytes of the longest file that `grep` looks into.
+pub(crate) const GREP_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// Directories that a walk keeps waiting at one time.
+pub(crate) const WALK_PENDING: usize = 100_000;
+/// Bytes of a `.gitignore`; a longer one is not honoured, and that is said.
+pub(crate) const GITIGNORE_BYTES: u64 = 256 * 1024;
+/// Bytes of a path in an input.
+pub(crate) const PATH_BYTES: usize = 4_096;
+/// Bytes of a pattern in an input.
+pub(crate) const PATTERN_BYTES: usize = 4_096;
+/// Bytes of a summary.
+pub(crate) const SUMMARY_BYTES: usize = 200;
+
+/// Why a loop has to end early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Cancelled,
+    Deadline,
+}
+
+/// Says to a loop when it has to end.
+pub(crate) struct Watch {
+    stop: CancellationToken,
+    deadline: Instant,
+    /// Checks left until the clock is read again.
+    ticks: Cell<u32>,
+}
+
+/// Checks between two looks at the clock: reading it for every entry of a walk would cost more
+/// than the entry.
+const TICKS: u32 = 64;
+
+impl Watch {
+    pub(crate) fn new(stop: CancellationToken, deadline: Instant) -> Self {
+        Self {
+            stop,
+            deadline,
+            ticks: Cell::new(0),
+        }
+    }
+
+    /// To be called once for every entry, buffer or line: each is far below a millisecond.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        if self.stop.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        match self.ticks.get() {
+            0 if Instant::now() >= self.deadline => Err(Stop::Deadline),
+            0 => {
+                self.ticks.set(TICKS);
+                Ok(())
+            }
+            left => {
+                self.ticks.set(left - 1);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Keeps the `limit` smallest of any number of items: the result does not depend on the order
+/// in which a file system gives its entries, and memory does not grow with their number.
+pub(crate) struct Smallest<T> {
+    kept: BinaryHeap<T>,
+    limit: usize,
+    seen: u64,
+}
+
+impl<T: Ord> Smallest<T> {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            kept: BinaryHeap::new(),
+            limit,
+            seen: 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, item: T) {
+        self.seen += 1;
+        if self.kept.len() < self.limit {
+            self.kept.push(item);
+        } else if let Some(mut largest) = self.kept.peek_mut()
+            && item < *largest
+        {
+            *largest = item;
+        }
+    }
+
+    /// How many items there were in all.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    pub(crate) fn into_sorted(self) -> Vec<T> {
+        self.kept.into_sorted_vec()
+    }
+}
+
+/// The longest prefix of at most `bytes` bytes that ends at a character.
+pub(crate) fn clip_bytes(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+/// The longest prefix of at most `chars` characters.
+pub(crate) fn clip_chars(text: &str, chars: usize) -> &str {
+    text.char_indices()
+        .nth(chars)
+        .map_or(text, |(at, _)| &text[..at])
+}
+
+/// One safe line for a person.
+pub(crate) fn summary(text: &str) -> String {
+    let text = printable(text);
+    if text.len() <= SUMMARY_BYTES {
+        return text;
+    }
+    let mark = "…";
+    let mut clipped = clip_bytes(&text, SUMMARY_BYTES - mark.len()).to_owned();
+    clipped.push_str(mark);
+    clipped
+}
+
+/// The text with every control and direction-changing character escaped: a file's name must
+/// not be able to forge a line of output or to rearrange one.
+pub(crate) fn printable(text: &str) -> String {
+    let unsafe_char = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if unsafe_char(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// `1 line`, `2 lines`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn smallest_is_the_sorted_prefix(items: Vec<u16>, limit in 1_usize..40) {
+            let mut smallest = Smallest::new(limit);
+            for item in &items {
+                smallest.push(*item);
+            }
+            let mut sorted = items.clone();
+            sorted.sort_unstable();
+            sorted.truncate(limit);
+            prop_assert_eq!(smallest.seen(), items.len() as u64);
+            prop_assert_eq!(smallest.into_sorted(), sorted);
+        }
+
+        #[test]
+        fn summaries_are_one_bounded_line(text: String) {
+            let line = summary(&text);
+            prop_assert!(line.len() <= SUMMARY_BYTES);
+            prop_assert!(!line.chars().any(char::is_control));
+        }
+
+        #[test]
+        fn clips_are_prefixes(text: String, bound in 0_usize..40) {
+            let bytes = clip_bytes(&text, bound);
+            prop_assert!(text.starts_with(bytes) && bytes.len() <= bound);
+            let chars = clip_chars(&text, bound);
+            prop_assert!(text.starts_with(chars));
+            prop_assert_eq!(chars.chars().count(), text.chars().count().min(bound));
+        }
+    }
+
+    #[test]
+    fn directions_cannot_be_forged() {
+        assert_eq!(printable("a\u{202e}b\nc"), "a\\u{202e}b\\nc");
+    }
+}

@@ -1,0 +1,73 @@
+//! `glob`: the paths under a directory that match a pattern.
+//! Looks at names only and opens no file.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::bounds::{GLOB_PATHS, OUTPUT_BYTES, Smallest, Watch, counted};
+use crate::error::ToolError;
+use crate::walk::{self, PathGlob};
+use crate::workspace::Scope;
+use crate::{Done, Tool, input};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "glob",
+    description: "Finds files by a glob such as *.rs, src/**/*.ts or docs/{a,b}.md and returns their \
+        paths, sorted. A pattern without a slash matches names at any depth; one with a slash matches \
+        the path from the searched directory. Leaves out .git and what .gitignore excludes. \
+        Shows up to 1,000 paths.",
+    read_only: true,
+    schema: input::schema::<Input>,
+    run,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The glob.
+    pattern: String,
+    /// The directory to search, relative to the workspace or absolute. Default: the workspace.
+    path: Option<String>,
+}
+
+fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
+    let input: Input = input::decode(input)?;
+    let pattern = PathGlob::new("pattern", &input.pattern)?;
+    let root = scope.resolve(input.path.as_deref().unwrap_or("."))?;
+    let mut kept: Smallest<PathBuf> = Smallest::new(GLOB_PATHS);
+    let gaps = walk::files(&root, scope, watch, |path| {
+        if pattern.matches(&root, &path) {
+            kept.push(path);
+        }
+    })?;
+    let total = kept.seen();
+    let mut out = String::new();
+    let mut shown = 0_u64;
+    for path in kept.into_sorted() {
+        let line = scope.shown(&path);
+        if out.len() + line.len() + 1 > OUTPUT_BYTES {
+            break;
+        }
+        out += &line;
+        out.push('\n');
+        shown += 1;
+    }
+    if total == 0 {
+        out += "[no file matches]";
+    }
+    if shown < total {
+        out += &format!(
+            "[truncated: the first {shown} of {total} paths; narrow the pattern or the path]"
+        );
+    }
+    let mut out = out.trim_end().to_owned();
+    out += &gaps.notes();
+    out.push('\n');
+    Ok(Done {
+        content: out,
+        summary: format!("({})", counted(total, "path", "paths")),
+    })
+}

@@ -1,0 +1,205 @@
+//! The built-in tools on the real workspace: the toolbox that checks, bounds, runs and cancels them.
+//! No policy, no approval, no session and no wire: who may call what is decided above.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+mod bounds;
+mod error;
+mod glob;
+mod grep;
+mod input;
+mod list;
+mod read;
+mod walk;
+mod workspace;
+
+use bounds::Watch;
+use error::ToolError;
+use workspace::Scope;
+
+/// Longest a call works, in wall time. What was found until then is still answered where
+/// a part is of use, and said to be a part.
+const WALL_LIMIT: Duration = Duration::from_secs(30);
+/// How much longer than the limit a call may take to put its part together.
+const WALL_GRACE: Duration = Duration::from_secs(1);
+/// How long a cancelled call waits for its worker, so that "cancelled" normally means that
+/// nothing works on. A worker stuck in the kernel (a dead network mount) is left behind.
+const CANCEL_GRACE: Duration = Duration::from_millis(40);
+
+/// A tool as it is offered to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// JSON Schema of the input object.
+    pub input_schema: Value,
+    /// Whether the tool changes nothing.
+    pub read_only: bool,
+}
+
+/// What a call came to. Not redacted: text from files passes the redaction seam in `store`
+/// before it is kept or sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutcome {
+    /// For the model: a result, or what went wrong and how to do better. At most 300 KiB.
+    pub content: String,
+    pub is_error: bool,
+    /// For a person: one line of at most 200 bytes, without file content and without the
+    /// input's own words.
+    pub summary: String,
+}
+
+/// The tools of one workspace.
+#[derive(Debug, Clone)]
+pub struct Toolbox {
+    /// The workspace and the hidden paths, not yet resolved: either may appear, move or become
+    /// a symbolic link while the process runs.
+    paths: Arc<(PathBuf, Vec<PathBuf>)>,
+    wall_limit: Duration,
+}
+
+/// One built-in tool. The table below is the only place that lists them.
+struct Tool {
+    name: &'static str,
+    description: &'static str,
+    read_only: bool,
+    schema: fn() -> Value,
+    run: fn(&Value, &Scope, &Watch) -> Result<Done, ToolError>,
+}
+
+/// A successful call, before its summary is bounded.
+struct Done {
+    content: String,
+    /// What stands after the tool's name in the summary.
+    summary: String,
+}
+
+const TOOLS: &[&Tool] = &[&read::TOOL, &list::TOOL, &glob::TOOL, &grep::TOOL];
+
+impl Toolbox {
+    /// The tools of `workspace`, blind to every path that is or lies under one of `hidden`
+    /// after symbolic links and `..` are resolved. The kernel's own trees (`/proc`, `/sys`,
+    /// `/dev`) are always hidden: they hold the process's environment and its descriptors.
+    pub fn new(workspace: PathBuf, hidden: Vec<PathBuf>) -> Self {
+        Self {
+            paths: Arc::new((workspace, hidden)),
+            wall_limit: WALL_LIMIT,
+        }
+    }
+
+    /// Every tool, in the order they are offered.
+    pub fn specs() -> Vec<ToolSpec> {
+        TOOLS
+            .iter()
+            .map(|tool| ToolSpec {
+                name: tool.name,
+                description: tool.description,
+                input_schema: (tool.schema)(),
+                read_only: tool.read_only,
+            })
+            .collect()
+    }
+
+    /// Runs one call on a blocking thread. Always answers: an unknown tool, a wrong input, a
+    /// refused path, a cancellation and the time limit are outcomes with `is_error`.
+    ///
+    /// Ends within 50 ms of a cancellation, and when the returned future is dropped the work
+    /// stops at its next check.
+    pub async fn run(&self, name: &str, input: &Value, cancel: CancellationToken) -> ToolOutcome {
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
+            let names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
+            return ToolOutcome {
+                content: format!("no such tool; the tools are {}", names.join(", ")),
+                is_error: true,
+                summary: "unknown tool".to_owned(),
+            };
+        };
+        outcome(tool.name, self.work(tool, input, &cancel).await)
+    }
+
+    async fn work(
+        &self,
+        tool: &'static Tool,
+        input: &Value,
+        cancel: &CancellationToken,
+    ) -> Result<Done, ToolError> {
+        if cancel.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+        let stop = cancel.child_token();
+        let _stop_when_dropped = stop.clone().drop_guard();
+        let watch = Watch::new(stop, Instant::now() + self.wall_limit);
+        let paths = Arc::clone(&self.paths);
+        let input = input.clone();
+        let mut worker = tokio::task::spawn_blocking(move || {
+            let scope = Scope::new(&paths.0, &paths.1)?;
+            (tool.run)(&input, &scope, &watch)
+        });
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                let _ = tokio::time::timeout(CANCEL_GRACE, &mut worker).await;
+                Err(ToolError::Cancelled)
+            }
+            done = tokio::time::timeout(self.wall_limit + WALL_GRACE, &mut worker) => match done {
+                Ok(Ok(result)) => result,
+                Ok(Err(_)) => Err(ToolError::Failed("the tool stopped unexpectedly".to_owned())),
+                Err(_) => Err(ToolError::TimedOut),
+            },
+        }
+    }
+}
+
+fn outcome(name: &str, result: Result<Done, ToolError>) -> ToolOutcome {
+    match result {
+        Ok(done) => ToolOutcome {
+            content: done.content,
+            is_error: false,
+            summary: bounds::summary(&format!("{name} {}", done.summary)),
+        },
+        Err(error) => ToolOutcome {
+            summary: bounds::summary(&format!("{name} failed: {}", error.label())),
+            content: error.to_string(),
+            is_error: true,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    async fn run_with(limit: Duration, tool: &str, input: Value) -> ToolOutcome {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("a.txt"), "text\n").unwrap();
+        let mut toolbox = Toolbox::new(home.path().to_owned(), Vec::new());
+        toolbox.wall_limit = limit;
+        toolbox.run(tool, &input, CancellationToken::new()).await
+    }
+
+    #[tokio::test]
+    async fn at_the_time_limit_a_part_is_answered_where_it_is_of_use() {
+        for (tool, pattern) in [("glob", "*"), ("grep", "text")] {
+            let input = serde_json::json!({ "pattern": pattern });
+            let outcome = run_with(Duration::ZERO, tool, input).await;
+            assert!(!outcome.is_error);
+            assert!(
+                outcome
+                    .content
+                    .contains("[incomplete: stopped at the time limit"),
+                "{}",
+                outcome.content
+            );
+        }
+        let input = serde_json::json!({ "path": "a.txt" });
+        let outcome = run_with(Duration::ZERO, "read", input).await;
+        assert_eq!(outcome.summary, "read failed: timed out");
+    }
+}

@@ -1,0 +1,191 @@
+//! `read`: lines of one text file, numbered, from any place in it.
+//! Holds one line at a time, however long the file or the line is.
+
+use std::io::{BufRead, BufReader, Read};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::bounds::{LINE_CHARS, OUTPUT_BYTES, READ_LINES, Watch, clip_chars, counted};
+use crate::error::ToolError;
+use crate::workspace::Scope;
+use crate::{Done, Tool, input};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "read",
+    description: "Reads a text file and returns its lines, each after its number and a tab. \
+        Shows up to 2,000 lines and 256 KiB at a time; a longer file says where to continue.",
+    read_only: true,
+    schema: input::schema::<Input>,
+    run,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+    /// The first line to show, counted from 1. Default 1.
+    #[schemars(range(min = 1))]
+    offset: Option<u64>,
+    /// How many lines to show at most. Default 2000.
+    #[schemars(range(min = 1))]
+    limit: Option<u64>,
+}
+
+/// Bytes at a file's beginning that are searched for NUL, as git tells binary files.
+pub(crate) const SNIFF_BYTES: usize = 8 * 1024;
+
+fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
+    let input: Input = input::decode(input)?;
+    let first = input.offset.unwrap_or(1);
+    let limit = input.limit.unwrap_or(READ_LINES);
+    if first == 0 || limit == 0 {
+        return Err(ToolError::Input("offset and limit start at 1".to_owned()));
+    }
+    let path = scope.resolve(&input.path)?;
+    let (file, bytes) = scope.open_file(&path)?;
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    let failed = |error: std::io::Error| ToolError::io(&error, &scope.shown(&path));
+    let start = reader.fill_buf().map_err(failed)?;
+    if memchr::memchr(0, &start[..start.len().min(SNIFF_BYTES)]).is_some() {
+        return Err(ToolError::Binary {
+            path: scope.shown(&path),
+            bytes,
+        });
+    }
+
+    let mut out = String::new();
+    let mut line = Line::default();
+    let (mut number, mut shown) = (0_u64, 0_u64);
+    let (mut lossy, mut clipped, mut more) = (false, false, false);
+    while line.read(&mut reader, watch, &failed)? {
+        number += 1;
+        if number < first {
+            continue;
+        }
+        if shown == limit {
+            more = true;
+            break;
+        }
+        let text = line.text();
+        lossy |= text.lossy;
+        clipped |= text.clipped;
+        let numbered = format!("{number:>6}\t{}\n", text.text);
+        if out.len() + numbered.len() > OUTPUT_BYTES {
+            more = true;
+            break;
+        }
+        out.push_str(&numbered);
+        shown += 1;
+    }
+    if shown == 0 && first > 1 {
+        return Err(ToolError::PastEnd {
+            offset: first,
+            lines: number,
+        });
+    }
+    if shown == 0 {
+        out.push_str("[the file is empty]\n");
+    }
+    if clipped {
+        out += &format!("[lines longer than {LINE_CHARS} characters are cut]\n");
+    }
+    if lossy {
+        out += "[not valid UTF-8: wrong bytes are shown as U+FFFD]\n";
+    }
+    let last = first + shown.saturating_sub(1);
+    if more {
+        out += &format!(
+            "[truncated: lines {first} to {last} of a file of {bytes} bytes; continue with offset {}]\n",
+            last + 1
+        );
+    }
+    let name = scope.named(&path);
+    let summary = if more || first > 1 {
+        format!("{name} (lines {first} to {last})")
+    } else {
+        format!("{name} ({})", counted(shown, "line", "lines"))
+    };
+    Ok(Done {
+        content: out,
+        summary,
+    })
+}
+
+/// One line's beginning; the buffer is used again for the next.
+#[derive(Default)]
+struct Line {
+    bytes: Vec<u8>,
+    /// The line is longer than what was kept.
+    cut: bool,
+}
+
+struct Text {
+    text: String,
+    lossy: bool,
+    clipped: bool,
+}
+
+/// Enough bytes for `LINE_CHARS` characters of any kind, and one to see that there are more.
+const KEEP: usize = LINE_CHARS * 4 + 1;
+
+impl Line {
+    /// Reads on to the end of the line; false at the end of the file.
+    fn read(
+        &mut self,
+        reader: &mut BufReader<impl Read>,
+        watch: &Watch,
+        failed: &impl Fn(std::io::Error) -> ToolError,
+    ) -> Result<bool, ToolError> {
+        self.bytes.clear();
+        self.cut = false;
+        let mut any = false;
+        loop {
+            watch.check()?;
+            let buffer = reader.fill_buf().map_err(failed)?;
+            if buffer.is_empty() {
+                return Ok(any);
+            }
+            any = true;
+            let end = memchr::memchr(b'\n', buffer);
+            let part = &buffer[..end.unwrap_or(buffer.len())];
+            let room = KEEP - self.bytes.len();
+            self.bytes.extend_from_slice(&part[..part.len().min(room)]);
+            self.cut |= part.len() > room;
+            let used = end.map_or(buffer.len(), |end| end + 1);
+            reader.consume(used);
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn text(&self) -> Text {
+        let mut bytes = self.bytes.as_slice();
+        if !self.cut {
+            bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        }
+        let (text, lossy) = match std::str::from_utf8(bytes) {
+            Ok(text) => (std::borrow::Cow::Borrowed(text), false),
+            // A character that our own cut went through is not the file's fault.
+            Err(error) if self.cut && error.error_len().is_none() => (
+                String::from_utf8_lossy(&bytes[..error.valid_up_to()]),
+                false,
+            ),
+            Err(_) => (String::from_utf8_lossy(bytes), true),
+        };
+        let kept = clip_chars(&text, LINE_CHARS);
+        let clipped = self.cut || kept.len() < text.len();
+        Text {
+            text: if clipped {
+                format!("{kept}…")
+            } else {
+                kept.to_owned()
+            },
+            lossy,
+            clipped,
+        }
+    }
+}

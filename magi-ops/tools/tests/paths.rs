@@ -1,0 +1,187 @@
+//! Which paths the tools open and walk: hidden ones, special files, links, `.gitignore`.
+//! Only the public API.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+use support::{mkfifo, place};
+use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
+
+mod support;
+
+#[tokio::test]
+async fn hidden_paths_are_refused_however_they_are_reached() {
+    let place = place();
+    let auth = place.hidden.join("auth.json");
+    symlink(&auth, place.workspace.join("link")).unwrap();
+    symlink(&place.hidden, place.workspace.join("dir")).unwrap();
+    symlink("dir", place.workspace.join("dir2")).unwrap();
+    symlink("/proc/self/root", place.workspace.join("root")).unwrap();
+    let through_root = format!("root{}", auth.display());
+    for path in [
+        auth.to_str().unwrap(),
+        "link",
+        "dir/auth.json",
+        "dir2/auth.json",
+        "../home/auth.json",
+        "../work/../home/./auth.json",
+        "dir/none.json",
+        &through_root,
+        "/proc/self/environ",
+        "/dev/null",
+    ] {
+        let outcome = place.err("read", json!({ "path": path })).await;
+        assert_eq!(outcome.summary, "read failed: path refused", "{path}");
+        assert!(!outcome.content.contains("secret"));
+    }
+    for tool in ["list", "glob", "grep"] {
+        for path in ["dir", "../home", "/proc"] {
+            let mut input = json!({ "path": path });
+            if tool != "list" {
+                input["pattern"] = json!("secret");
+            }
+            let outcome = place.err(tool, input).await;
+            assert_eq!(outcome.summary, format!("{tool} failed: path refused"));
+        }
+    }
+    // From above, the hidden directory is neither listed nor entered, and links are not followed.
+    let list = place.ok("list", json!({ "path": ".." })).await;
+    assert_eq!(list.content.lines().count(), 3);
+    assert!(!list.content.contains("home/"));
+    let grep = place
+        .ok("grep", json!({ "pattern": "secret|outside", "path": ".." }))
+        .await;
+    assert_eq!(
+        grep.content,
+        format!("{}:1: outside\n", place.outside.join("notes.txt").display())
+    );
+    let glob = place
+        .ok("glob", json!({ "pattern": "auth.json", "path": ".." }))
+        .await;
+    assert_eq!(glob.content, "[no file matches]\n");
+}
+
+#[tokio::test]
+async fn a_hidden_path_that_appears_later_or_is_a_link_is_hidden() {
+    let place = place();
+    symlink(&place.hidden, place.outside.join("alias")).unwrap();
+    let later = place.outside.join("alias/sessions");
+    let toolbox = Toolbox::new(place.workspace.clone(), vec![later]);
+    fs::create_dir(place.hidden.join("sessions")).unwrap();
+    fs::write(place.hidden.join("sessions/s.jsonl"), "private").unwrap();
+    let path = place.hidden.join("sessions/s.jsonl");
+    let outcome = toolbox
+        .run("read", &json!({ "path": path }), CancellationToken::new())
+        .await;
+    assert_eq!(outcome.summary, "read failed: path refused");
+}
+
+#[tokio::test]
+async fn reading_outside_the_workspace_names_no_directory() {
+    let place = place();
+    let outcome = place
+        .ok("read", json!({ "path": place.outside.join("notes.txt") }))
+        .await;
+    assert_eq!(outcome.summary, "read notes.txt (1 line)");
+}
+
+#[tokio::test]
+async fn what_is_not_a_regular_file_is_refused_without_waiting() {
+    let place = place();
+    mkfifo(&place.workspace.join("fifo"));
+    let _socket = std::os::unix::net::UnixListener::bind(place.workspace.join("socket")).unwrap();
+    for (path, kind) in [("fifo", "FIFO"), ("socket", "socket")] {
+        for (tool, input) in [
+            ("read", json!({ "path": path })),
+            ("grep", json!({ "path": path, "pattern": "x" })),
+        ] {
+            let outcome = place.err(tool, input).await;
+            assert_eq!(
+                outcome.content,
+                format!("refused: {path} is a {kind}, not a regular file")
+            );
+        }
+    }
+    let list = place.ok("list", json!({})).await;
+    assert_eq!(
+        list.content,
+        ".: 2 entries\n        fifo  fifo\n      socket  socket\n"
+    );
+    assert!(
+        place
+            .err("read", json!({ "path": "." }))
+            .await
+            .content
+            .contains("is a directory")
+    );
+    let missing = place.err("read", json!({ "path": "none" })).await;
+    assert_eq!(missing.content, "no such file or directory: none");
+    place.write("file", "");
+    let outcome = place.err("list", json!({ "path": "file" })).await;
+    assert!(
+        outcome.content.contains("is not a directory"),
+        "{}",
+        outcome.content
+    );
+}
+
+#[tokio::test]
+async fn a_fifo_named_gitignore_holds_nothing_up() {
+    let place = place();
+    place.write("sub/a.rs", "fn a() {}\n");
+    mkfifo(&place.workspace.join(".gitignore"));
+    mkfifo(&place.workspace.join("sub/.gitignore"));
+    let outcome = place.ok("glob", json!({ "pattern": "*.rs" })).await;
+    assert_eq!(
+        outcome.content,
+        "sub/a.rs\n[2 .gitignore files were not honoured]\n"
+    );
+}
+
+#[tokio::test]
+async fn gitignore_is_honoured_from_the_top_down() {
+    let place = place();
+    place.write(
+        ".gitignore",
+        "# comment\ntarget/\n*.log\n!keep.log\n/only-top\n",
+    );
+    place.write("sub/.gitignore", "local\n");
+    // Another repository inside: the outer rules end there.
+    place.write("vendor/.git/config", "");
+    place.write("vendor/v.log", "");
+    for path in [
+        "target/x",
+        "a.log",
+        "keep.log",
+        "only-top",
+        "sub/only-top",
+        "sub/local",
+        "local",
+        "sub/deep/b.log",
+        ".git/config",
+    ] {
+        place.write(path, "");
+    }
+    let outcome = place.ok("glob", json!({ "pattern": "*" })).await;
+    assert_eq!(
+        outcome.content,
+        ".gitignore\nkeep.log\nlocal\nsub/.gitignore\nsub/only-top\nvendor/v.log\n"
+    );
+    // The rules above the searched directory hold, too.
+    let outcome = place
+        .ok("glob", json!({ "pattern": "*", "path": "sub" }))
+        .await;
+    assert_eq!(outcome.content, "sub/.gitignore\nsub/only-top\n");
+}
+
+#[tokio::test]
+async fn rules_above_a_workspace_without_a_repository_are_not_its_own() {
+    let place = place();
+    fs::write(place.workspace.join("../.gitignore"), "*\n").unwrap();
+    place.write("a.rs", "");
+    let outcome = place.ok("glob", json!({ "pattern": "*" })).await;
+    assert_eq!(outcome.content, "a.rs\n");
+}

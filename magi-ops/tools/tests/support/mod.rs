@@ -1,0 +1,69 @@
+//! A temporary workspace beside a hidden home, and calls of the tools on it.
+//! No test lives here; not every test file uses all of it.
+#![allow(dead_code, unreachable_pub)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use tools::{ToolOutcome, Toolbox};
+
+/// A workspace beside a hidden home, both in one temporary directory.
+pub struct Place {
+    _root: TempDir,
+    pub workspace: PathBuf,
+    pub hidden: PathBuf,
+    pub outside: PathBuf,
+}
+
+pub fn place() -> Place {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().canonicalize().unwrap();
+    let place = Place {
+        workspace: path.join("work"),
+        hidden: path.join("home"),
+        outside: path.join("outside"),
+        _root: root,
+    };
+    for directory in [&place.workspace, &place.hidden, &place.outside] {
+        fs::create_dir(directory).unwrap();
+    }
+    fs::write(place.hidden.join("auth.json"), "top secret\n").unwrap();
+    fs::write(place.outside.join("notes.txt"), "outside\n").unwrap();
+    place
+}
+
+impl Place {
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.workspace.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub async fn run(&self, tool: &str, input: Value) -> ToolOutcome {
+        let toolbox = Toolbox::new(self.workspace.clone(), vec![self.hidden.clone()]);
+        let outcome = toolbox.run(tool, &input, CancellationToken::new()).await;
+        assert!(outcome.summary.len() <= 200);
+        assert!(!outcome.summary.chars().any(char::is_control));
+        outcome
+    }
+
+    pub async fn ok(&self, tool: &str, input: Value) -> ToolOutcome {
+        let outcome = self.run(tool, input).await;
+        assert!(!outcome.is_error, "{}", outcome.content);
+        outcome
+    }
+
+    pub async fn err(&self, tool: &str, input: Value) -> ToolOutcome {
+        let outcome = self.run(tool, input).await;
+        assert!(outcome.is_error, "{}", outcome.content);
+        outcome
+    }
+}
+
+pub fn mkfifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}

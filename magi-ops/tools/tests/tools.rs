@@ -1,0 +1,326 @@
+//! What each tool answers on real directories, and the bounds of its answers.
+//! Only the public API.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+use support::place;
+use tools::Toolbox;
+
+mod support;
+
+#[tokio::test]
+async fn read_numbers_lines() {
+    let place = place();
+    place.write("README.md", "one\r\n\nthree");
+    let outcome = place.ok("read", json!({ "path": "README.md" })).await;
+    assert_eq!(outcome.content, "     1\tone\n     2\t\n     3\tthree\n");
+    assert_eq!(outcome.summary, "read README.md (3 lines)");
+    let absolute = place.workspace.join("README.md");
+    let again = place.ok("read", json!({ "path": absolute })).await;
+    assert_eq!(again, outcome);
+}
+
+#[tokio::test]
+async fn read_starts_and_ends_where_asked() {
+    let place = place();
+    let lines: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
+    place.write("a.txt", &lines);
+    let outcome = place
+        .ok("read", json!({ "path": "a.txt", "offset": 3, "limit": 2 }))
+        .await;
+    assert_eq!(
+        outcome.content,
+        format!(
+            "     3\tline 3\n     4\tline 4\n[truncated: lines 3 to 4 of a file of {} bytes; continue with offset 5]\n",
+            lines.len()
+        )
+    );
+    assert_eq!(outcome.summary, "read a.txt (lines 3 to 4)");
+    let default = place.ok("read", json!({ "path": "a.txt" })).await;
+    assert!(
+        default
+            .content
+            .contains("  2000\tline 2000\n[truncated: lines 1 to 2000")
+    );
+    let tail = place
+        .ok("read", json!({ "path": "a.txt", "offset": 5000 }))
+        .await;
+    assert_eq!(tail.content, "  5000\tline 5000\n");
+    let past = place
+        .err("read", json!({ "path": "a.txt", "offset": 5001 }))
+        .await;
+    assert_eq!(
+        past.content,
+        "offset 5001 is past the end: the file has 5000 lines"
+    );
+    place.write("empty", "");
+    let empty = place.ok("read", json!({ "path": "empty" })).await;
+    assert_eq!(empty.content, "[the file is empty]\n");
+}
+
+#[tokio::test]
+async fn read_bounds_bytes_and_lines() {
+    let place = place();
+    place.write("wide.txt", format!("{}\n", "é".repeat(500)).repeat(1000));
+    let outcome = place
+        .ok("read", json!({ "path": "wide.txt", "limit": 999 }))
+        .await;
+    assert!(outcome.content.len() < 300 * 1024);
+    assert!(
+        outcome.content.contains("[truncated: lines 1 to 2"),
+        "{}",
+        outcome.summary
+    );
+    // One line of 3 MiB, and one of exactly the limit.
+    place.write(
+        "long.txt",
+        format!("{}\n{}\n", "ü".repeat(1_500_000), "z".repeat(2000)),
+    );
+    let outcome = place.ok("read", json!({ "path": "long.txt" })).await;
+    let expected = format!(
+        "     1\t{}…\n     2\t{}\n[lines longer than 2000 characters are cut]\n",
+        "ü".repeat(2000),
+        "z".repeat(2000)
+    );
+    assert_eq!(outcome.content, expected);
+}
+
+#[tokio::test]
+async fn read_shows_wrong_utf8_and_refuses_binary() {
+    let place = place();
+    place.write("latin1.txt", b"caf\xe9\n");
+    let outcome = place.ok("read", json!({ "path": "latin1.txt" })).await;
+    assert_eq!(
+        outcome.content,
+        "     1\tcaf\u{fffd}\n[not valid UTF-8: wrong bytes are shown as U+FFFD]\n"
+    );
+    place.write("image.png", b"\x89PNG\0\0\0");
+    let outcome = place.err("read", json!({ "path": "image.png" })).await;
+    assert_eq!(
+        outcome.content,
+        "image.png is a binary file of 7 bytes; it is not shown"
+    );
+    assert_eq!(outcome.summary, "read failed: binary file");
+}
+
+#[tokio::test]
+async fn list_sorts_marks_and_measures() {
+    let place = place();
+    place.write("b.txt", "12345");
+    place.write("a/inner", "");
+    place.write("new\nline", "");
+    symlink("nowhere", place.workspace.join("c")).unwrap();
+    let outcome = place.ok("list", json!({ "path": null })).await;
+    assert_eq!(
+        outcome.content,
+        ".: 4 entries\n           -  a/\n           5  b.txt\n        link  c\n           0  new\\nline\n"
+    );
+    assert_eq!(outcome.summary, "list . (4 entries)");
+}
+
+#[tokio::test]
+async fn huge_directories_are_cut_in_order() {
+    let place = place();
+    for n in 0..1500 {
+        place.write(&format!("f{n:05}"), "x\n");
+    }
+    let list = place.ok("list", json!({})).await;
+    let lines: Vec<_> = list.content.lines().collect();
+    assert_eq!(lines.len(), 1002);
+    assert_eq!(lines[0], ".: 1500 entries");
+    assert_eq!(lines[1000], "           2  f00999");
+    assert!(lines[1001].starts_with("[truncated: the first 1000 of 1500 entries"));
+    let glob = place.ok("glob", json!({ "pattern": "f*" })).await;
+    let lines: Vec<_> = glob.content.lines().collect();
+    assert_eq!(
+        (lines.len(), lines[0], lines[999]),
+        (1001, "f00000", "f00999")
+    );
+    assert!(lines[1000].starts_with("[truncated: the first 1000 of 1500 paths"));
+    let grep = place.ok("grep", json!({ "pattern": "x" })).await;
+    let lines: Vec<_> = grep.content.lines().collect();
+    assert_eq!((lines.len(), lines[499]), (501, "f00499:1: x"));
+    assert!(lines[500].starts_with("[truncated: the first 500 matches"));
+    assert_eq!(grep.summary, "grep (500 matches in 500 files)");
+}
+
+#[tokio::test]
+async fn glob_matches_names_or_paths() {
+    let place = place();
+    for path in [
+        "a.rs",
+        "src/b.rs",
+        "src/deep/c.rs",
+        "src/d.md",
+        ".github/e.yml",
+    ] {
+        place.write(path, "");
+    }
+    for (pattern, expected) in [
+        ("*.rs", "a.rs\nsrc/b.rs\nsrc/deep/c.rs\n"),
+        ("./*.rs", "a.rs\nsrc/b.rs\nsrc/deep/c.rs\n"),
+        ("src/*.rs", "src/b.rs\n"),
+        ("**/c.rs", "src/deep/c.rs\n"),
+        ("src/**/*.{rs,md}", "src/b.rs\nsrc/d.md\nsrc/deep/c.rs\n"),
+        (".github/*", ".github/e.yml\n"),
+        ("*.py", "[no file matches]\n"),
+    ] {
+        let outcome = place.ok("glob", json!({ "pattern": pattern })).await;
+        assert_eq!(outcome.content, expected, "{pattern}");
+    }
+    let below = place
+        .ok("glob", json!({ "pattern": "deep/*", "path": "src" }))
+        .await;
+    assert_eq!(below.content, "src/deep/c.rs\n");
+    assert_eq!(below.summary, "glob (1 path)");
+    for pattern in ["[", "/etc/*", "{a"] {
+        let outcome = place.err("glob", json!({ "pattern": pattern })).await;
+        assert_eq!(outcome.summary, "glob failed: invalid pattern", "{pattern}");
+    }
+}
+
+#[tokio::test]
+async fn grep_finds_lines() {
+    let place = place();
+    place.write("b.rs", "fn one() {}\nlet x;\nfn two() {}\r\n");
+    place.write("a/c.md", "a fn here\n");
+    place.write("latin1", b"fn \xe9\n");
+    place.write("bin", b"fn\0fn\n");
+    let outcome = place
+        .ok("grep", json!({ "pattern": r"fn \w+\(\) \{\}$|here" }))
+        .await;
+    assert_eq!(
+        outcome.content,
+        "a/c.md:1: a fn here\nb.rs:1: fn one() {}\nb.rs:3: fn two() {}\n"
+    );
+    assert_eq!(outcome.summary, "grep (3 matches in 2 files)");
+    let only = place
+        .ok("grep", json!({ "pattern": "(?i)FN", "glob": "*.md" }))
+        .await;
+    assert_eq!(only.content, "a/c.md:1: a fn here\n");
+    let lossy = place
+        .ok("grep", json!({ "pattern": "fn", "path": "latin1" }))
+        .await;
+    assert_eq!(lossy.content, "latin1:1: fn \u{fffd}\n");
+    let none = place.ok("grep", json!({ "pattern": "nothing" })).await;
+    assert_eq!(none.content, "[no line matches]\n");
+    let one = place
+        .ok("grep", json!({ "pattern": "^let x;$", "path": "b.rs" }))
+        .await;
+    assert_eq!(one.content, "b.rs:2: let x;\n");
+}
+
+#[tokio::test]
+async fn grep_bounds_patterns_lines_and_files() {
+    let place = place();
+    place.write("long", format!("x{}\n", "y".repeat(10_000)));
+    let outcome = place.ok("grep", json!({ "pattern": "^x" })).await;
+    assert_eq!(outcome.content, format!("long:1: x{}…\n", "y".repeat(499)));
+    let huge = fs::File::create(place.workspace.join("huge")).unwrap();
+    huge.set_len(16 * 1024 * 1024 + 1).unwrap();
+    let outcome = place.ok("grep", json!({ "pattern": "zzz" })).await;
+    assert_eq!(
+        outcome.content,
+        "[no line matches]\n[1 files above 16 MiB were skipped]\n"
+    );
+    for pattern in ["(", r"(\w{100}){100}", "a\nb"] {
+        let outcome = place.err("grep", json!({ "pattern": pattern })).await;
+        assert_eq!(outcome.summary, "grep failed: invalid pattern", "{pattern}");
+        assert!(outcome.content.len() < 500);
+    }
+}
+
+#[tokio::test]
+async fn wrong_inputs_are_explained() {
+    let place = place();
+    for (tool, input, words) in [
+        ("read", json!("x"), "must be a JSON object"),
+        ("read", json!({}), "missing field `path`"),
+        (
+            "read",
+            json!({ "path": "a", "line": 1 }),
+            "unknown field `line`",
+        ),
+        ("read", json!({ "path": 5 }), "path: invalid type"),
+        (
+            "read",
+            json!({ "path": "a", "offset": -1 }),
+            "offset: invalid value",
+        ),
+        ("read", json!({ "path": "a", "offset": 0 }), "start at 1"),
+        ("read", json!({ "path": "" }), "must not be empty"),
+        ("read", json!({ "path": "a\0b" }), "NUL"),
+        (
+            "read",
+            json!({ "path": "a".repeat(5000) }),
+            "longer than 4096 bytes",
+        ),
+        ("list", json!({ "pattern": "x" }), "unknown field `pattern`"),
+        ("glob", json!({ "path": "." }), "missing field `pattern`"),
+        ("glob", json!({ "pattern": "" }), "must not be empty"),
+        (
+            "grep",
+            json!({ "pattern": "a".repeat(5000) }),
+            "longer than 4096 bytes",
+        ),
+    ] {
+        let outcome = place.err(tool, input.clone()).await;
+        assert_eq!(outcome.summary, format!("{tool} failed: invalid input"));
+        assert!(
+            outcome.content.contains(words),
+            "{input}: {}",
+            outcome.content
+        );
+    }
+    let outcome = place.err("bash", json!({})).await;
+    assert_eq!(
+        outcome.content,
+        "no such tool; the tools are read, list, glob, grep"
+    );
+}
+
+#[test]
+fn schemas_are_plain_and_strict() {
+    let specs = Toolbox::specs();
+    let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
+    assert_eq!(names, ["read", "list", "glob", "grep"]);
+    assert!(specs.iter().all(|spec| spec.read_only));
+    assert_eq!(
+        specs[0].input_schema,
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {
+                    "type": "string",
+                    "description": "The file, relative to the workspace or absolute."
+                },
+                "offset": {
+                    "type": "integer", "minimum": 1,
+                    "description": "The first line to show, counted from 1. Default 1."
+                },
+                "limit": {
+                    "type": "integer", "minimum": 1,
+                    "description": "How many lines to show at most. Default 2000."
+                },
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        })
+    );
+    let members = |index: usize| {
+        let schema: &Value = &specs[index].input_schema;
+        let names: Vec<_> = schema["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
+        (names.join(","), schema["required"].clone())
+    };
+    assert_eq!(members(1), ("path".into(), Value::Null));
+    assert_eq!(members(2), ("path,pattern".into(), json!(["pattern"])));
+    assert_eq!(members(3), ("glob,path,pattern".into(), json!(["pattern"])));
+}

@@ -1,0 +1,14 @@
+//! What the mty operations call: find, explain and the session they share.
+//! Knows no wire: answers are plain values, and failures are enums that a handler words.
+
+#[cfg(feature = "find")]
+mod find;
+#[cfg(feature = "find")]
+mod literal;
+mod session;
+
+#[cfg(feature = "explain")]
+pub use analysis::{Code, ExplainError, Explanation, NotACode, explain};
+#[cfg(feature = "find")]
+pub use find::{FindError, FindRequest, Hit, MAX_HITS, MAX_TEXT_CHARS, find};
+pub use session::Session;

@@ -1,0 +1,24 @@
+//! Black-box tests of `magi-code --app service` (dialect application-service v1), one module per area.
+//! Everything goes through the built binary's pipes; no type of the implementation is used here.
+#![cfg(all(feature = "application-service", unix))]
+#![allow(clippy::unwrap_used)]
+
+#[path = "support/mod.rs"]
+mod support;
+
+#[path = "application_service/client.rs"]
+mod client;
+#[path = "application_service/envelope.rs"]
+mod envelope;
+#[path = "application_service/framing.rs"]
+mod framing;
+#[path = "application_service/initialize.rs"]
+mod initialize;
+#[path = "application_service/launch.rs"]
+mod launch;
+#[path = "application_service/limits.rs"]
+mod limits;
+#[path = "application_service/operations.rs"]
+mod operations;
+#[path = "application_service/streams.rs"]
+mod streams;

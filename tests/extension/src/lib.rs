@@ -1,0 +1,1 @@
+//! A third party's operations, linked beside ours

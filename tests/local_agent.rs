@@ -1,0 +1,42 @@
+//! Black-box tests of `magi-code serve --stdio`: the built binary on real pipes, one module per part
+//! of the protocol text. What each test proves is listed in docs/conformance/local-agent.md.
+#![cfg(all(feature = "local-agent", feature = "lifecycle", unix))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+#[path = "local_agent/client.rs"]
+mod client;
+
+#[path = "local_agent/envelope.rs"]
+mod envelope;
+#[path = "local_agent/frames.rs"]
+mod frames;
+#[path = "local_agent/launch.rs"]
+mod launch;
+#[path = "local_agent/ledger.rs"]
+mod ledger;
+#[path = "local_agent/lifecycle.rs"]
+mod lifecycle;
+#[path = "local_agent/output.rs"]
+mod output;
+
+// What needs a session and a run.
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/faults.rs"]
+mod faults;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/history.rs"]
+mod history;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/pressure.rs"]
+mod pressure;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/secrets.rs"]
+mod secrets;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/sessions.rs"]
+mod sessions;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/turns.rs"]
+mod turns;

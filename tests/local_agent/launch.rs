@@ -1,0 +1,174 @@
+//! Invalid launches: exit 2 before any side effect (spec: "Invocation and implementation status",
+//! "Bounds and failure policy"). Endpoints and flags only; what a served child does is elsewhere.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+use crate::client::{Agent, BIN, launch, request_line};
+use crate::support::{Launch, Server};
+
+/// A pipe end that stays open and silent for as long as the other end is held.
+fn silent_stdin() -> (Stdio, std::io::PipeWriter) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    (reader.into(), writer)
+}
+
+fn unread_stdout() -> (std::io::PipeReader, Stdio) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    (reader, writer.into())
+}
+
+/// Exit 2 while both pipes stay open, no storage, nothing on stdout.
+#[track_caller]
+fn assert_refused(launch: Launch) {
+    let args = launch.args.clone();
+    let mut server = Server::spawn(launch);
+    let exit = server.wait_exit();
+    assert_eq!(exit.code, Some(2), "{args:?}: {}", exit.stderr);
+    assert!(server.rest().is_empty(), "{args:?}: stdout");
+    assert!(
+        !server.place.mc_home().exists(),
+        "{args:?}: storage was created"
+    );
+}
+
+#[track_caller]
+fn assert_stdin_refused(stdin: Stdio) {
+    let launch = launch();
+    let (reader, stdout) = unread_stdout();
+    let mut server = Server::spawn_on(&launch, stdin, stdout);
+    let exit = server.wait_exit();
+    assert_eq!(exit.code, Some(2), "{}", exit.stderr);
+    assert_eq!(std::io::read_to_string(reader).unwrap(), "");
+    assert!(!launch.place.mc_home().exists());
+}
+
+#[track_caller]
+fn assert_stdout_refused(stdout: Stdio) {
+    let launch = launch();
+    let (stdin, _held) = silent_stdin();
+    let mut server = Server::spawn_on(&launch, stdin, stdout);
+    let exit = server.wait_exit();
+    assert_eq!(exit.code, Some(2), "{}", exit.stderr);
+    assert!(!launch.place.mc_home().exists());
+}
+
+fn socket() -> (OwnedFd, OwnedFd) {
+    socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::empty(),
+        None,
+    )
+    .unwrap()
+}
+
+/// A terminal device: the master side of a pseudo terminal answers `isatty` like the slave.
+#[cfg(target_os = "linux")]
+fn terminal() -> File {
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/ptmx")
+        .unwrap();
+    assert!(rustix::termios::isatty(&file));
+    file
+}
+
+#[test]
+fn pipes_are_served() {
+    let mut agent = Agent::start();
+    agent.initialize();
+    agent.end();
+}
+
+#[test]
+fn regular_file_as_stdin_is_refused() {
+    let mut file = tempfile::tempfile().unwrap();
+    let line = request_line(
+        "r",
+        "initialize",
+        &serde_json::json!({"required_capabilities": []}),
+    );
+    std::io::Write::write_all(&mut file, line.as_bytes()).unwrap();
+    std::io::Seek::rewind(&mut file).unwrap();
+    assert_stdin_refused(file.into());
+}
+
+#[test]
+fn regular_file_as_stdout_is_refused() {
+    let file = tempfile::tempfile().unwrap();
+    assert_stdout_refused(file.try_clone().unwrap().into());
+    assert_eq!(file.metadata().unwrap().len(), 0);
+}
+
+#[test]
+fn null_device_is_refused() {
+    assert_stdin_refused(Stdio::null());
+    assert_stdout_refused(Stdio::null());
+}
+
+#[test]
+fn socket_endpoints_are_refused() {
+    let (ours, theirs) = socket();
+    assert_stdin_refused(theirs.into());
+    drop(ours);
+    let (ours, theirs) = socket();
+    assert_stdout_refused(theirs.into());
+    drop(ours);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn terminal_endpoints_are_refused() {
+    assert_stdin_refused(terminal().into());
+    assert_stdout_refused(terminal().into());
+}
+
+#[test]
+fn directory_as_stdin_is_refused() {
+    assert_stdin_refused(File::open("/").unwrap().into());
+}
+
+#[test]
+fn other_flags_cannot_accompany_serve() {
+    let others: [&[&str]; 8] = [
+        &["serve", "--stdio", "--prompt", "hello"],
+        &["--prompt", "hello", "serve", "--stdio"],
+        &["serve", "--stdio", "--app", "service"],
+        &["--app", "service", "serve", "--stdio"],
+        &["serve", "--stdio", "--model", "x"],
+        &["serve", "--stdio", "--stdio"],
+        &["serve", "--stdio", "--frames"],
+        &["serve", "--stdio", "--cwd", "/"],
+    ];
+    for args in others {
+        assert_refused(Launch::new(BIN, args));
+    }
+}
+
+#[test]
+fn unknown_flags_and_arguments_are_refused() {
+    let wrong: [&[&str]; 8] = [
+        &["serve"],
+        &["serve", "--nope"],
+        &["serve", "--stdio", "--nope"],
+        &["serve", "--stdio", "extra"],
+        &["serve", "--stdio=true"],
+        &["serve", "-s"],
+        &["serve", "--", "--stdio"],
+        &["server", "--stdio"],
+    ];
+    for args in wrong {
+        assert_refused(Launch::new(BIN, args));
+    }
+}
+
+#[test]
+fn legacy_daemon_launch_is_refused() {
+    assert_refused(Launch::new(BIN, &["daemon"]));
+    assert_refused(Launch::new(BIN, &["--app", "daemon"]));
+}

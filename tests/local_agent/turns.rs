@@ -1,0 +1,650 @@
+//! `turn.start`, `turn.cancel`, run events and their order (spec: "Turns, approvals and events").
+//! Large content and slow readers are in pressure.rs, deaths in faults.rs.
+
+use serde_json::{Value, json};
+
+use crate::client::{Agent, Run, assert_clean, is_opaque_id, is_uuid, keys};
+use crate::support::Place;
+
+fn start(session: &str, prompt: &str) -> Value {
+    json!({"session_id": session, "prompt": prompt})
+}
+
+fn cancel(session: &str, run: &str) -> Value {
+    json!({"session_id": session, "run_id": run})
+}
+
+/// Says half a sentence, then waits for a minute unless it is cancelled.
+fn waiting() -> Value {
+    json!([{"text": "Half of "}, {"wait_ms": 60000}, {"text": "it."}])
+}
+
+/// Checks what holds for every run: shapes, order, one terminal event.
+fn assert_well_formed(run: &Run, session: &str) {
+    for event in &run.events {
+        let data = &event["data"];
+        assert_eq!(data["session_id"], session);
+        let extra: &[&str] = match event["event"].as_str().unwrap() {
+            "input.persisted" => &["durable", "message_id", "revision"],
+            "message.delta" => &["message_id", "part", "text"],
+            "message.reconcile" => &["last_part", "message_id", "part", "partial", "text"],
+            "activity" => &["activity_id", "kind", "name", "state", "summary"],
+            "approval.requested" => &["approval_id", "expires_in_ms", "summary"],
+            "diagnostic" => &["code", "summary"],
+            "run.finished" => &["error_code", "outcome", "persistence", "revision"],
+            other => panic!("{other}"),
+        };
+        let mut expected: Vec<_> = extra
+            .iter()
+            .chain(&["run_id", "session_id"])
+            .copied()
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(keys(data), expected, "{event}");
+        if let Some(id) = data.get("message_id") {
+            assert!(id.as_str().is_some_and(is_opaque_id), "{event}");
+        }
+        if let Some(summary) = data.get("summary") {
+            assert!(
+                summary.as_str().is_some_and(|text| text.len() <= 1024),
+                "{event}"
+            );
+        }
+    }
+    assert_eq!(run.named("run.finished").len(), 1);
+    let end = run.end();
+    assert!(["completed", "cancelled", "failed"].contains(&run.outcome()));
+    assert!(["durable", "degraded", "not_started"].contains(&end["persistence"].as_str().unwrap()));
+    if run.outcome() == "completed" {
+        assert_eq!(end["error_code"], Value::Null);
+    }
+    run.reconciled();
+    run.deltas();
+}
+
+#[test]
+fn turn_start_answers_before_the_run_s_events() {
+    let mut agent = Agent::scripted(&json!([{"text": "Hello."}]));
+    let session = agent.create();
+    let id = agent.send("turn.start", start(&session, "go"));
+    // The first frame of all is the admission.
+    let frame = agent.frame();
+    assert_eq!(frame["id"], id.as_str());
+    assert_eq!(keys(&frame["result"]), ["accepted", "run_id"]);
+    assert!(is_uuid(frame["result"]["run_id"].as_str().unwrap()));
+    let run = agent.finish(frame["result"]["run_id"].as_str().unwrap().to_owned());
+    assert_well_formed(&run, &session);
+    agent.end();
+}
+
+#[test]
+fn run_events_come_in_order() {
+    let mut agent = Agent::scripted(&json!([{"text": "Hello, world.", "chunks": 4}]));
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_well_formed(&run, &session);
+    assert_eq!(run.position("input.persisted"), Some(0));
+    let (delta, reconcile) = (
+        run.position("message.delta").unwrap(),
+        run.position("message.reconcile").unwrap(),
+    );
+    assert!(delta < reconcile);
+    assert_eq!(run.position("run.finished"), Some(run.events.len() - 1));
+    assert_eq!(run.deltas(), "Hello, world.");
+    assert_eq!(run.reconciled(), ["Hello, world."]);
+    assert!(
+        run.named("message.reconcile")
+            .iter()
+            .all(|data| data["partial"] == false)
+    );
+    let end = run.end();
+    assert_eq!(
+        (&end["outcome"], &end["persistence"]),
+        (&json!("completed"), &json!("durable"))
+    );
+    assert!(is_opaque_id(run.revision()));
+    agent.end();
+}
+
+#[test]
+fn delta_parts_of_a_quiet_run_count_from_0_without_gaps() {
+    let mut agent = Agent::scripted(&json!([{"text": "abcdefgh", "chunks": 8, "delay_ms": 2}]));
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    let parts: Vec<_> = run
+        .named("message.delta")
+        .iter()
+        .map(|data| data["part"].as_u64().unwrap())
+        .collect();
+    assert_eq!(parts, (0..parts.len() as u64).collect::<Vec<_>>());
+    assert_eq!(run.deltas(), "abcdefgh");
+    agent.end();
+}
+
+#[test]
+fn no_frame_follows_the_terminal_event() {
+    let mut agent = Agent::scripted(&json!([{"text": "Hello, world.", "chunks": 4}]));
+    let session = agent.create();
+    agent.turn(&session, "go");
+    agent.server.close_stdin();
+    assert_eq!(agent.rest(), Vec::<Value>::new());
+    assert_clean(&agent.server.wait_exit());
+}
+
+#[test]
+fn input_is_on_disk_when_it_is_acknowledged() {
+    let mut agent = Agent::scripted(&waiting());
+    let session = agent.create();
+    let run_id = agent.begin(&session, "prompt-5f1d");
+    let acknowledged = agent.until("input.persisted");
+    let data = &acknowledged[0]["data"];
+    assert_eq!(data["durable"], true);
+    assert!(data["revision"].as_str().is_some_and(is_opaque_id));
+    let stored = std::fs::read_to_string(agent.server.place.session_file(&session)).unwrap();
+    assert!(stored.contains("prompt-5f1d"));
+    agent.ok("turn.cancel", cancel(&session, &run_id));
+    agent.finish(run_id);
+    agent.end();
+}
+
+#[test]
+fn status_shows_the_run_until_it_ended() {
+    let mut agent = Agent::scripted(&waiting());
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    let status = agent.ok("status", json!({}));
+    assert_eq!(
+        (&status["state"], &status["readiness"]),
+        (&json!("running"), &json!("ready"))
+    );
+    assert_eq!(
+        (&status["run_id"], &status["session_id"]),
+        (&json!(run_id), &json!(session))
+    );
+    agent.ok("turn.cancel", cancel(&session, &run_id));
+    agent.finish(run_id);
+    let status = agent.ok("status", json!({}));
+    assert_eq!(
+        (&status["state"], &status["run_id"]),
+        (&json!("idle"), &Value::Null)
+    );
+    agent.end();
+}
+
+#[test]
+fn requests_are_answered_while_a_run_waits() {
+    let mut agent = Agent::scripted(&waiting());
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    agent.until("message.delta");
+    for _ in 0..100 {
+        assert_eq!(agent.ok("status", json!({}))["run_id"], run_id.as_str());
+    }
+    agent.ok("turn.cancel", cancel(&session, &run_id));
+    agent.finish(run_id);
+    agent.end();
+}
+
+#[test]
+fn overlapping_work_is_busy() {
+    let mut agent = Agent::scripted(&waiting());
+    let created = agent.ok("session.create", json!({}));
+    let session = created["session_id"].as_str().unwrap().to_owned();
+    let run_id = agent.begin(&session, "go");
+    assert_eq!(agent.err("turn.start", start(&session, "more")), "busy");
+    assert_eq!(agent.err("session.create", json!({})), "busy");
+    assert_eq!(
+        agent.err("session.open", json!({"session_id": session})),
+        "busy"
+    );
+    let page = json!({"session_id": session, "revision": created["revision"], "cursor": null});
+    assert_eq!(agent.err("history.page", page), "busy");
+    // Nothing was cancelled by that.
+    assert_eq!(agent.ok("status", json!({}))["run_id"], run_id.as_str());
+    agent.ok("turn.cancel", cancel(&session, &run_id));
+    let run = agent.finish(run_id);
+    assert_eq!(run.named("input.persisted").len(), 1);
+    let (entries, _) = agent.history(&session, run.revision());
+    assert_eq!(
+        entries
+            .iter()
+            .filter(|entry| entry["kind"] == "user")
+            .count(),
+        1
+    );
+    agent.end();
+}
+
+#[test]
+fn a_run_may_start_right_after_the_terminal_event() {
+    let mut agent = Agent::scripted(&json!([{"text": "ok"}]));
+    let session = agent.create();
+    let mut seen = std::collections::HashSet::new();
+    for n in 0..20 {
+        let run = agent.turn(&session, &format!("prompt {n}"));
+        assert_eq!(run.outcome(), "completed");
+        assert!(seen.insert(run.run_id));
+    }
+    agent.end();
+}
+
+#[test]
+fn turn_without_attachment_is_session_missing() {
+    let mut agent = Agent::ready(&Place::new());
+    assert_eq!(agent.err("turn.start", start("x", "go")), "session_missing");
+    agent.end();
+}
+
+#[test]
+fn turn_on_another_session_is_stale_session() {
+    let mut agent = Agent::ready(&Place::new());
+    agent.create();
+    assert_eq!(
+        agent.err("turn.start", start("other", "go")),
+        "stale_session"
+    );
+    agent.end();
+}
+
+#[test]
+fn turn_params_are_exact() {
+    let mut agent = Agent::ready(&Place::new());
+    let session = agent.create();
+    for params in [
+        json!({}),
+        json!({"session_id": session}),
+        json!({"prompt": "go"}),
+        json!({"session_id": session, "prompt": 1}),
+        json!({"session_id": session, "prompt": "go", "model": "x"}),
+        json!({"session_id": session, "prompt": ["go"]}),
+        start(&session, ""),
+        start(&session, " \t\r\n "),
+        start(&session, "\u{2003}\u{3000}"),
+    ] {
+        assert_eq!(
+            agent.err("turn.start", params.clone()),
+            "invalid_params",
+            "{params}"
+        );
+    }
+    for params in [
+        json!({}),
+        json!({"session_id": session}),
+        json!({"session_id": session, "run_id": 1}),
+        json!({"session_id": session, "run_id": "r", "x": 1}),
+    ] {
+        assert_eq!(
+            agent.err("turn.cancel", params.clone()),
+            "invalid_params",
+            "{params}"
+        );
+    }
+    assert!(!agent.server.place.session_file(&session).exists());
+    agent.end();
+}
+
+#[test]
+fn prompt_of_16384_bytes_is_accepted_and_one_more_is_not() {
+    let mut agent = Agent::scripted(&json!([{"text": "ok"}]));
+    let session = agent.create();
+    for unit in ["x", "\u{e9}", "\u{1f600}"] {
+        let most = unit.repeat(16_384 / unit.len());
+        assert_eq!(most.len(), 16_384);
+        assert_eq!(
+            agent.err("turn.start", start(&session, &(most.clone() + "x"))),
+            "invalid_params"
+        );
+        assert_eq!(agent.turn(&session, &most).outcome(), "completed");
+    }
+    agent.end();
+}
+
+#[test]
+fn cancel_ends_the_run_as_cancelled() {
+    let mut agent = Agent::scripted(&waiting());
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    agent.until("message.delta");
+    let acknowledged = agent.ok("turn.cancel", cancel(&session, &run_id));
+    assert_eq!(acknowledged, json!({"cancellation_requested": true}));
+    let run = agent.finish(run_id);
+    assert_well_formed(&run, &session);
+    assert_eq!(run.outcome(), "cancelled");
+    assert_eq!(run.end()["persistence"], "durable");
+    assert_eq!(run.reconciled(), ["Half of "]);
+    assert!(
+        run.named("message.reconcile")
+            .iter()
+            .all(|data| data["partial"] == true)
+    );
+    agent.end();
+}
+
+#[test]
+fn cancel_is_idempotent_while_the_run_is_active() {
+    let mut agent = Agent::scripted(&waiting());
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    let ids: Vec<_> = (0..5)
+        .map(|_| agent.send("turn.cancel", cancel(&session, &run_id)))
+        .collect();
+    let mut recorded = 0;
+    for id in &ids {
+        let frame = agent.answer(id);
+        match frame["error"]["code"].as_str() {
+            None => {
+                assert_eq!(frame["result"], json!({"cancellation_requested": true}));
+                recorded += 1;
+            }
+            Some(code) => assert_eq!(code, "stale_run", "after the end"),
+        }
+    }
+    assert!(recorded >= 1);
+    let run = agent.finish(run_id);
+    assert_eq!(run.outcome(), "cancelled");
+    assert_eq!(run.named("run.finished").len(), 1);
+    agent.end();
+}
+
+#[test]
+fn cancel_of_a_wrong_or_finished_run_is_stale_run() {
+    let mut agent = Agent::scripted(&json!([{"text": "ok"}]));
+    let session = agent.create();
+    let other = "00000000-0000-4000-8000-000000000000";
+    assert_eq!(
+        agent.err("turn.cancel", cancel(&session, other)),
+        "stale_run"
+    );
+    let run = agent.turn(&session, "go");
+    assert_eq!(
+        agent.err("turn.cancel", cancel(&session, &run.run_id)),
+        "stale_run"
+    );
+    assert_eq!(agent.err("turn.cancel", cancel(&session, "")), "stale_run");
+    agent.end();
+}
+
+#[test]
+fn cancel_of_a_wrong_run_leaves_the_active_one_alone() {
+    let mut agent = Agent::scripted(&waiting());
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    assert_eq!(
+        agent.err(
+            "turn.cancel",
+            cancel(&session, "00000000-0000-4000-8000-000000000000")
+        ),
+        "stale_run"
+    );
+    let code = agent.err("turn.cancel", cancel("other", &run_id));
+    assert!(code == "stale_run" || code == "stale_session", "{code}");
+    assert_eq!(agent.ok("status", json!({}))["state"], "running");
+    agent.ok("turn.cancel", cancel(&session, &run_id));
+    agent.finish(run_id);
+    agent.end();
+}
+
+#[test]
+fn provider_errors_fail_the_run_and_keep_the_partial_reply() {
+    for error in [
+        "rate_limited",
+        "overloaded",
+        "unauthorized",
+        "network",
+        "malformed",
+    ] {
+        let mut agent = Agent::scripted(&json!([{"text": "Half of "}, {"error": error}]));
+        let session = agent.create();
+        let run = agent.turn(&session, "go");
+        assert_well_formed(&run, &session);
+        assert_eq!(run.outcome(), "failed", "{error}");
+        assert_eq!(run.end()["persistence"], "durable");
+        let code = run.end()["error_code"].as_str().unwrap();
+        assert!(
+            ["execution_failed", "provider_unavailable"].contains(&code),
+            "{error}: {code}"
+        );
+        assert_eq!(run.reconciled(), ["Half of "]);
+        // The next run works on the same session.
+        assert_eq!(agent.turn(&session, "again").outcome(), "failed");
+        agent.end();
+    }
+}
+
+#[test]
+fn reply_without_text_completes() {
+    let mut agent =
+        Agent::scripted(&json!([{"usage": {"input": 120, "output": 8, "cache_read": 0}}]));
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_well_formed(&run, &session);
+    assert_eq!(run.outcome(), "completed");
+    agent.end();
+}
+
+#[test]
+fn tools_show_as_activities_and_separate_the_segments() {
+    let place = Place::with_script(&json!({"turns": [{"steps": [
+        {"text": "Before. "},
+        {"tool": "read", "input": {"path": "data.txt"}},
+        {"text": "After."}
+    ]}]}));
+    place.write_file("data.txt", "result-canary-77aa\n");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_well_formed(&run, &session);
+    let activities = run.named("activity");
+    let states: Vec<_> = activities
+        .iter()
+        .map(|data| data["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["started", "completed"]);
+    assert_eq!(activities[0]["activity_id"], activities[1]["activity_id"]);
+    for data in activities {
+        assert_eq!(
+            (&data["kind"], &data["name"]),
+            (&json!("tool"), &json!("read"))
+        );
+    }
+    assert_eq!(run.reconciled(), ["Before. ", "After."]);
+    assert!(
+        !json!(run.events).to_string().contains("result-canary"),
+        "a raw result on the wire"
+    );
+    agent.end();
+}
+
+#[test]
+fn read_only_tools_work_on_the_workspace_without_approval() {
+    let tools = json!([
+        {"tool": "list", "input": {"path": "."}},
+        {"tool": "glob", "input": {"pattern": "**/*.txt"}},
+        {"tool": "grep", "input": {"pattern": "needle"}},
+        {"tool": "read", "input": {"path": "docs/a.txt"}},
+        {"text": "Done."}
+    ]);
+    let place = Place::with_script(&json!({"turns": [{"steps": tools}]}));
+    place.write_file("docs/a.txt", "a needle here\n");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_well_formed(&run, &session);
+    assert_eq!(run.outcome(), "completed");
+    let done: Vec<_> = run
+        .named("activity")
+        .into_iter()
+        .filter(|data| data["state"] == "completed")
+        .map(|data| data["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(done, ["list", "glob", "grep", "read"]);
+    assert!(run.named("approval.requested").is_empty());
+    agent.end();
+}
+
+#[test]
+fn failing_tool_shows_as_failed_and_the_run_goes_on() {
+    let mut agent = Agent::scripted(&json!([
+        {"tool": "read", "input": {"path": "absent.txt"}},
+        {"tool": "no-such-tool", "input": {}},
+        {"tool": "read", "input": {"nonsense": 1}},
+        {"text": "Done."}
+    ]));
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_well_formed(&run, &session);
+    assert_eq!(run.outcome(), "completed");
+    let failed = run
+        .named("activity")
+        .iter()
+        .filter(|data| data["state"] == "failed")
+        .count();
+    assert_eq!(failed, 3);
+    assert_eq!(run.reconciled(), ["Done."]);
+    agent.end();
+}
+
+#[test]
+fn activity_is_paired_and_ends_before_the_terminal_event() {
+    let steps: Vec<_> = (0..20)
+        .map(|_| json!({"tool": "list", "input": {}}))
+        .chain([json!({"text": "ok"})])
+        .collect();
+    let mut agent = Agent::scripted(&json!(steps));
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_well_formed(&run, &session);
+    let mut open = std::collections::BTreeSet::new();
+    let mut ids = std::collections::BTreeSet::new();
+    for data in run.named("activity") {
+        let id = data["activity_id"].as_str().unwrap();
+        match data["state"].as_str().unwrap() {
+            "started" => assert!(open.insert(id) && ids.insert(id)),
+            _ => assert!(open.remove(id)),
+        }
+    }
+    assert!(open.is_empty());
+    assert_eq!(ids.len(), 20);
+    agent.end();
+}
+
+#[test]
+fn demonstration_plays_on_the_real_workspace() {
+    let place = Place::new();
+    place.write_file("README.md", "# Title\n\nSome words.\n");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "What is here?");
+    assert_well_formed(&run, &session);
+    assert_eq!(run.outcome(), "completed");
+    assert!(
+        run.named("activity")
+            .iter()
+            .any(|data| data["state"] == "completed")
+    );
+    let said = run.reconciled().concat();
+    assert!(said.to_lowercase().contains("offline"), "{said}");
+    assert!(said.contains("README.md"), "{said}");
+    agent.end();
+}
+
+#[test]
+fn script_entries_follow_the_prompts_and_the_last_repeats() {
+    let place = Place::with_script(&json!({"turns": [
+        {"steps": [{"text": "one"}]}, {"steps": [{"text": "two"}]}
+    ]}));
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let said: Vec<_> = (0..3)
+        .map(|_| agent.turn(&session, "go").reconciled().concat())
+        .collect();
+    assert_eq!(said, ["one", "two", "two"]);
+    agent.end();
+}
+
+#[test]
+fn approval_answers_without_a_request_are_stale() {
+    if !cfg!(feature = "approval") {
+        return;
+    }
+    let mut agent = Agent::scripted(&waiting());
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    let answer = |run: &str, allow: bool| {
+        json!({
+            "session_id": session, "run_id": run, "allow": allow,
+            "approval_id": "00000000-0000-4000-8000-000000000000"
+        })
+    };
+    assert_eq!(
+        agent.err("approval.answer", answer(&run_id, true)),
+        "stale_approval"
+    );
+    assert_eq!(
+        agent.err(
+            "approval.answer",
+            answer("00000000-0000-4000-8000-000000000000", false)
+        ),
+        "stale_approval"
+    );
+    let mut wrong = answer(&run_id, true);
+    wrong["allow"] = json!("yes");
+    assert_eq!(agent.err("approval.answer", wrong), "invalid_params");
+    agent.ok("turn.cancel", cancel(&session, &run_id));
+    agent.finish(run_id.clone());
+    assert_eq!(
+        agent.err("approval.answer", answer(&run_id, true)),
+        "stale_approval"
+    );
+    agent.end();
+}
+
+#[test]
+fn input_that_cannot_be_stored_is_never_acknowledged() {
+    let mut agent = Agent::scripted(&json!([{"text": "never said"}]));
+    let session = agent.create();
+    // The folder's place is taken by a file: nothing can be appended below it, not even by root.
+    let sessions = agent.server.place.mc_home().join("sessions");
+    let _ = std::fs::remove_dir_all(&sessions);
+    std::fs::write(&sessions, "in the way").unwrap();
+    let frame = agent.call("turn.start", start(&session, "go"));
+    if let Some(code) = frame["error"]["code"].as_str() {
+        assert!(
+            ["persistence_failed", "session_invalid"].contains(&code),
+            "{code}"
+        );
+    } else {
+        let run = agent.finish(frame["result"]["run_id"].as_str().unwrap().to_owned());
+        assert_eq!(run.outcome(), "failed");
+        let end = run.end();
+        assert_eq!(
+            (&end["persistence"], &end["error_code"]),
+            (&json!("not_started"), &json!("persistence_failed"))
+        );
+        assert!(run.named("input.persisted").is_empty());
+        assert!(run.reconciled().is_empty() && run.deltas().is_empty());
+    }
+    assert_eq!(agent.ok("status", json!({}))["state"], "idle");
+    agent.end();
+}
+
+#[test]
+fn shutdown_ends_an_active_run() {
+    let mut agent = Agent::scripted(&waiting());
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    agent.until("message.delta");
+    assert_eq!(
+        agent.ok("shutdown", json!({})),
+        json!({"state": "stopping"})
+    );
+    let rest = agent.rest();
+    if let Some(end) = rest.iter().find(|frame| frame["event"] == "run.finished") {
+        assert_eq!(
+            (&end["data"]["outcome"], &end["data"]["run_id"]),
+            (&json!("cancelled"), &json!(run_id))
+        );
+        assert_eq!(rest.last(), Some(end), "an event after the terminal one");
+    }
+    assert_clean(&agent.server.wait_exit());
+}
