@@ -47,7 +47,7 @@ pub async fn serve<D: Dialect>(
     let ended = state.run(&mut input, &output, &mut frames, &mut events.1, terminated).await;
     state.connection.cancel.cancel();
     let _ = timeout(rules.cleanup, cleanup).await;
-    Ok(ended.unwrap_or(Ended::Drained))
+    Ok(ended.unwrap_or_else(|failure| failure))
 }
 
 /// Ends the loop early.
@@ -137,7 +137,8 @@ impl<D: Dialect> Duplex<D> {
             let reading = self.closing.is_none() && waiting.is_none();
             let pacing = (self.closing.is_none() && waiting.is_some()).then_some(self.next_admission).flatten();
             tokio::select! {
-                read = input.read(frames.space()), if reading => match read {
+                // Lazily: taking space moves what waits, and must not happen unless this branch is on.
+                read = async { input.read(frames.space()).await }, if reading => match read {
                     Ok(0) => self.end_of_input(frames).await.map_err(|stop| stop.0)?,
                     Ok(n) => frames.filled(n),
                     Err(_) => self.end_of_input(frames).await.map_err(|stop| stop.0)?,
