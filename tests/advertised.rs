@@ -9,14 +9,27 @@ use std::process::Command;
 #[allow(dead_code)]
 fn linked(program: &str, args: &[&str]) -> BTreeSet<String> {
     let out = Command::new(program).args(args).output().unwrap();
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
     let document: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    document["operations"].as_object().unwrap().keys().cloned().collect()
+    document["operations"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .cloned()
+        .collect()
 }
 
 #[allow(dead_code)]
 fn set(names: &[(&str, bool)]) -> BTreeSet<String> {
-    names.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned()).collect()
+    names
+        .iter()
+        .filter(|(_, on)| *on)
+        .map(|(name, _)| (*name).to_owned())
+        .collect()
 }
 
 #[cfg(feature = "local-agent")]
@@ -28,7 +41,10 @@ fn local_agent_links_its_features() {
         ("status", lifecycle),
         ("shutdown", lifecycle),
     ]);
-    assert_eq!(linked(env!("CARGO_BIN_EXE_magi-code"), &["schema", "local-agent"]), expected);
+    assert_eq!(
+        linked(env!("CARGO_BIN_EXE_magi-code"), &["schema", "local-agent"]),
+        expected
+    );
 }
 
 #[cfg(feature = "application-service")]
@@ -40,7 +56,13 @@ fn application_service_links_its_features() {
         ("status", lifecycle),
         ("capabilities", lifecycle),
     ]);
-    assert_eq!(linked(env!("CARGO_BIN_EXE_magi-code"), &["schema", "application-service"]), expected);
+    assert_eq!(
+        linked(
+            env!("CARGO_BIN_EXE_magi-code"),
+            &["schema", "application-service"]
+        ),
+        expected
+    );
 }
 
 #[cfg(feature = "mty-agent")]
@@ -58,16 +80,48 @@ fn mty_agent_links_its_features() {
 #[test]
 fn a_mty_only_build_pulls_in_nothing_heavy() {
     let out = Command::new(env!("CARGO"))
-        .args(["tree", "--quiet", "--offline", "--edges", "normal", "--prefix", "none", "--no-default-features"])
+        .args([
+            "tree",
+            "--quiet",
+            "--offline",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--no-default-features",
+        ])
         .args(["--features", "mty-agent,explain,find,halt,http,unix"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
     let tree = String::from_utf8(out.stdout).unwrap();
-    let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert!(names.contains("host") && names.contains("toolchain"), "{names:?}");
-    for heavy in ["rustls", "native-tls", "openssl", "ring", "reqwest", "ureq", "genai", "rmcp", "agent", "store", "provider", "tools"] {
+    let names: BTreeSet<&str> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(
+        names.contains("host") && names.contains("toolchain"),
+        "{names:?}"
+    );
+    for heavy in [
+        "rustls",
+        "native-tls",
+        "openssl",
+        "ring",
+        "reqwest",
+        "ureq",
+        "genai",
+        "rmcp",
+        "agent",
+        "store",
+        "provider",
+        "tools",
+    ] {
         assert!(!names.contains(heavy), "{heavy} is linked");
     }
 }

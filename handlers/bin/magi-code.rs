@@ -7,7 +7,12 @@ use handlers as _;
 use host::transport::{Output, Stdio};
 
 #[derive(Parser)]
-#[command(name = "magi-code", version, about = "An agent backend for frontends", disable_help_subcommand = true)]
+#[command(
+    name = "magi-code",
+    version,
+    about = "An agent backend for frontends",
+    disable_help_subcommand = true
+)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 struct Cli {
     /// Serve the application-service protocol on the standard streams
@@ -43,7 +48,9 @@ enum Command {
 
 fn main() -> ExitCode {
     // Before anything else: the standard descriptors belong to the protocol.
-    let Ok(stdio) = Stdio::claim() else { return ExitCode::from(2) };
+    let Ok(stdio) = Stdio::claim() else {
+        return ExitCode::from(2);
+    };
     let (status, message) = match run(stdio) {
         Ok(ended) => ended,
         Err(error) => (1, Some(format!("magi-code: {error:#}"))),
@@ -71,10 +78,12 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
         #[cfg(feature = "application-service")]
         (Some(App::Service), None) => Ok((handlers::magi::serve_application_service(stdio)?, None)),
         #[cfg(feature = "local-agent")]
-        (None, Some(Command::Serve { .. })) => Ok(match handlers::magi::serve_local_agent(stdio)? {
-            Ok(status) => (status, None),
-            Err(refused) => (2, Some(format!("magi-code: {}", refused.0))),
-        }),
+        (None, Some(Command::Serve { .. })) => {
+            Ok(match handlers::magi::serve_local_agent(stdio)? {
+                Ok(status) => (status, None),
+                Err(refused) => (2, Some(format!("magi-code: {}", refused.0))),
+            })
+        }
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
         _ => Ok((2, Some("magi-code: nothing to do; see --help".to_owned()))),
     }
@@ -83,7 +92,10 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
 fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, Option<String>)> {
     let linked = handlers::schema::dialects();
     let Some(rules) = linked.iter().find(|rules| rules.name == dialect) else {
-        return Ok((2, Some("magi-code: no such dialect in this build".to_owned())));
+        return Ok((
+            2,
+            Some("magi-code: no such dialect in this build".to_owned()),
+        ));
     };
     let text = handlers::schema::render(&*handlers::registry()?, rules, markdown);
     Output::print(stdio.output, text.as_bytes())?;

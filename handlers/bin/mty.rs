@@ -1,13 +1,21 @@
 //! `mty`: the Mighty toolchain's command line. Parses arguments, picks the transport, serves.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use handlers as _;
+use handlers::mighty::{self, Launch};
+use host::record::Recorder;
 use host::transport::{Output, Stdio};
 
 #[derive(Parser)]
-#[command(name = "mty", version, about = "The Mighty language's tools", disable_help_subcommand = true)]
+#[command(
+    name = "mty",
+    version,
+    about = "The Mighty language's tools",
+    disable_help_subcommand = true
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -30,20 +38,44 @@ enum Command {
 #[derive(Args)]
 struct AgentArgs {
     /// Read one request from standard input, answer it and exit with its code
-    #[arg(long)]
+    #[arg(long, conflicts_with = "replay")]
     single_shot: bool,
     #[arg(long, value_enum, default_value_t = Transport::Stdio)]
     transport: Transport,
+    /// http: listen on 127.0.0.1 at this port
+    #[arg(long, default_value_t = 8889)]
+    port: u16,
+    /// unix: the socket's path
+    #[arg(long)]
+    socket: Option<PathBuf>,
+    /// http: host:port; unix: the socket's path. Wins over --port and --socket
+    #[arg(long)]
+    listen: Option<String>,
+    /// http: require `Authorization: Bearer TOKEN`
+    #[arg(long)]
+    auth_token: Option<String>,
+    /// Append every request and its response to this file
+    #[arg(long)]
+    record: Option<PathBuf>,
+    /// Run a recording and compare the responses, instead of serving
+    #[arg(long)]
+    replay: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Transport {
     Stdio,
+    #[cfg(feature = "http")]
+    Http,
+    #[cfg(feature = "unix")]
+    Unix,
 }
 
 fn main() -> ExitCode {
     // Before anything else: the standard descriptors belong to the protocol.
-    let Ok(stdio) = Stdio::claim() else { return ExitCode::from(2) };
+    let Ok(stdio) = Stdio::claim() else {
+        return ExitCode::from(2);
+    };
     let status = run(stdio).unwrap_or_else(|error| {
         complain(&format!("mty: {error:#}"));
         2
@@ -78,19 +110,39 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
 
 fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
     if args.single_shot && args.transport != Transport::Stdio {
-        let conflict = Cli::command().error(
-            clap::error::ErrorKind::ArgumentConflict,
-            "--single-shot is for the stdio transport only",
-        );
-        complain(conflict.render().to_string().trim_end());
-        return Ok(2);
+        return Ok(usage("--single-shot is for the stdio transport only"));
     }
-    handlers::mighty::serve_stdio(stdio, args.single_shot)
+    let recorder = args.record.as_deref().map(|path| {
+        Arc::new(Recorder::append(path, Box::new(|message| complain(&format!("mty: {message}")))))
+    });
+    let launch = Launch { recorder, warn: complain };
+    if let Some(recording) = &args.replay {
+        return mighty::replay(recording, &launch);
+    }
+    match args.transport {
+        Transport::Stdio => mighty::serve_stdio(stdio, args.single_shot, &launch),
+        #[cfg(feature = "http")]
+        Transport::Http => {
+            let address = args.listen.clone().unwrap_or_else(|| format!("127.0.0.1:{}", args.port));
+            mighty::serve_http(stdio, &address, args.auth_token.clone(), &launch)
+        }
+        #[cfg(feature = "unix")]
+        Transport::Unix => match args.listen.as_ref().map(PathBuf::from).or_else(|| args.socket.clone()) {
+            Some(path) => mighty::serve_unix(stdio, &path, &launch),
+            None => Ok(usage("the unix transport needs --listen PATH or --socket PATH")),
+        },
+    }
+}
+
+fn usage(message: &str) -> i32 {
+    let error = Cli::command().error(clap::error::ErrorKind::ArgumentConflict, message);
+    complain(error.render().to_string().trim_end());
+    2
 }
 
 #[cfg(feature = "explain")]
 fn explain(stdio: Stdio, code: &str) -> anyhow::Result<i32> {
-    match handlers::mighty::explain(code) {
+    match mighty::explain(code) {
         Ok(text) => print(stdio, &format!("{text}\n")),
         Err((message, status)) => {
             complain(&format!("error: {message}"));

@@ -40,5 +40,8 @@ pub fn registry() -> anyhow::Result<Arc<Registry>> {
 
 /// A runtime on the calling thread: the wire needs no second one, and a start costs less.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
 }

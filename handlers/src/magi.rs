@@ -8,7 +8,11 @@ use host::serve::duplex::{Ended, serve};
 use host::transport::{Endpoint, Input, Output, Stdio};
 use host::{Connection, Engines, Server};
 
-const SERVER: Server = Server { name: "magi-code", version: crate::VERSION, transports: &["stdio"] };
+const SERVER: Server = Server {
+    name: "magi-code",
+    version: crate::VERSION,
+    transports: &["stdio"],
+};
 
 /// Why a launch was refused before anything happened.
 #[derive(Debug)]
@@ -18,10 +22,17 @@ pub struct Refused(pub &'static str);
 #[cfg(feature = "local-agent")]
 pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
     if (stdio.input_endpoint(), stdio.output_endpoint()) != (Endpoint::Pipe, Endpoint::Pipe) {
-        return Ok(Err(Refused("serve --stdio needs pipes as standard input and output")));
+        return Ok(Err(Refused(
+            "serve --stdio needs pipes as standard input and output",
+        )));
     }
     let backend = Backend::new(Environment::of_process()?);
-    let ended = run(stdio, &backend, host::dialect::local_agent::LocalAgent::new(), &host::dialect::local_agent::RULES)?;
+    let ended = run(
+        stdio,
+        &backend,
+        host::dialect::local_agent::LocalAgent::new(),
+        &host::dialect::local_agent::RULES,
+    )?;
     Ok(Ok(i32::from(ended != Ended::Drained)))
 }
 
@@ -31,10 +42,17 @@ pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<i32> {
     let backend = Backend::new(Environment::of_process()?);
     backend.prepare()?;
     let codec = host::dialect::application_service::ApplicationService::default();
-    match run(stdio, &backend, codec, &host::dialect::application_service::RULES)? {
+    match run(
+        stdio,
+        &backend,
+        codec,
+        &host::dialect::application_service::RULES,
+    )? {
         Ended::Drained => Ok(0),
         Ended::Failed => Ok(1),
-        Ended::Unencodable => anyhow::bail!("an outbound message passed a protocol limit; the service stops"),
+        Ended::Unencodable => {
+            anyhow::bail!("an outbound message passed a protocol limit; the service stops")
+        }
     }
 }
 

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use host::dialect::mty_agent::{EXIT_PROTOCOL, RULES};
+use host::record::Recorder;
 use host::serve::sequential::{serve_lines, serve_once};
 use host::transport::{Input, Output, Stdio};
 use host::{Connection, Engines, Registry, Server};
 use toolchain::Session;
 
-const SERVER: Server = Server { name: "mty", version: crate::VERSION, transports: &["stdio", "http", "unix"] };
+const SERVER: Server = Server {
+    name: "mty",
+    version: crate::VERSION,
+    transports: &["stdio", "http", "unix"],
+};
 
 /// Makes a connection with a fresh session.
 #[must_use]
@@ -17,17 +22,25 @@ pub fn connection(registry: &Arc<Registry>) -> Arc<Connection> {
     Connection::new(Arc::clone(registry), SERVER, &RULES, engines)
 }
 
+/// What the command line decides for every transport.
+pub struct Launch {
+    pub recorder: Option<Arc<Recorder>>,
+    /// Prints a line for a person.
+    pub warn: fn(&str),
+}
+
 /// Serves the standard streams, one request or a line each. Gives the process's exit status.
-pub fn serve_stdio(stdio: Stdio, single_shot: bool) -> anyhow::Result<i32> {
+pub fn serve_stdio(stdio: Stdio, single_shot: bool, launch: &Launch) -> anyhow::Result<i32> {
     let connection = connection(&crate::registry()?);
     let runtime = crate::runtime()?;
+    let recorder = launch.recorder.as_deref();
     let served = runtime.block_on(async {
         let mut input = Input::new(stdio.input)?;
         let mut output = Output::new(stdio.output)?;
         if single_shot {
-            serve_once(&connection, &mut input, &mut output).await
+            serve_once(&connection, &mut input, &mut output, recorder).await
         } else {
-            serve_lines(&connection, &mut input, &mut output).await
+            serve_lines(&connection, &mut input, &mut output, recorder).await
         }
     });
     // A worker that is deep in a file must not hold up the exit.
@@ -35,11 +48,92 @@ pub fn serve_stdio(stdio: Stdio, single_shot: bool) -> anyhow::Result<i32> {
     Ok(served.unwrap_or(EXIT_PROTOCOL))
 }
 
+/// Serves HTTP on `address` until a signal. A failed bind is an `error` line on the standard output.
+#[cfg(feature = "http")]
+pub fn serve_http(stdio: Stdio, address: &str, token: Option<String>, launch: &Launch) -> anyhow::Result<i32> {
+    use host::transport::{http, terminated};
+    let registry = crate::registry()?;
+    let runtime = crate::runtime()?;
+    let served = runtime.block_on(async {
+        let listener = match tokio::net::TcpListener::bind(address).await {
+            Ok(listener) => listener,
+            Err(error) => return refuse(stdio, &format!("cannot listen on {address}: {error}")),
+        };
+        let bound = listener.local_addr()?;
+        if token.is_none() && !bound.ip().is_loopback() {
+            (launch.warn)("mty: warning: listening beyond loopback without --auth-token; anyone who reaches this port can use it");
+        }
+        (launch.warn)(&format!("mty: listening on http://{bound}"));
+        let options = http::Options { token, recorder: launch.recorder.clone(), version: crate::VERSION };
+        let factory = Box::new(move || connection(&registry));
+        http::serve(listener, options, factory, terminated()?).await?;
+        Ok(0)
+    });
+    runtime.shutdown_background();
+    served
+}
+
+/// Serves a Unix socket until a signal; the socket file goes with the server.
+#[cfg(feature = "unix")]
+pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyhow::Result<i32> {
+    use host::transport::{terminated, unix};
+    let registry = crate::registry()?;
+    let runtime = crate::runtime()?;
+    let served = runtime.block_on(async {
+        let terminated = terminated()?;
+        let socket = match unix::Socket::bind(path) {
+            Ok(socket) => socket,
+            Err(error) => return refuse(stdio, &format!("cannot listen on {}: {error}", path.display())),
+        };
+        socket.serve(&move || connection(&registry), launch.recorder.clone(), terminated).await?;
+        Ok(0)
+    });
+    runtime.shutdown_background();
+    served
+}
+
+/// An `error` line for whoever started the server, and the exit status of a transport failure.
+#[cfg(any(feature = "http", feature = "unix"))]
+fn refuse(stdio: Stdio, message: &str) -> anyhow::Result<i32> {
+    let mut line = Vec::new();
+    host::dialect::mty_agent::push_error(&mut line, message);
+    Output::print(stdio.output, &line)?;
+    Ok(EXIT_PROTOCOL)
+}
+
+/// Replays a recording. Gives the exit status: 0 all equal, 1 drift, 2 unreadable.
+pub fn replay(path: &std::path::Path, launch: &Launch) -> anyhow::Result<i32> {
+    let connection = connection(&crate::registry()?);
+    let runtime = crate::runtime()?;
+    let replayed = runtime.block_on(host::record::replay(path, &connection));
+    runtime.shutdown_background();
+    let replayed = match replayed {
+        Ok(replayed) => replayed,
+        Err(error) => {
+            (launch.warn)(&format!("mty: replay of {} failed: {error}", path.display()));
+            return Ok(EXIT_PROTOCOL);
+        }
+    };
+    if replayed.drifts.is_empty() {
+        return Ok(0);
+    }
+    for drift in &replayed.drifts {
+        let show = |text: &Option<String>| text.clone().unwrap_or_else(|| "(end)".to_owned());
+        (launch.warn)(&format!("drift in pair at line {}, response line {}", drift.line, drift.response_line));
+        (launch.warn)(&format!("  recorded: {}", show(&drift.recorded)));
+        (launch.warn)(&format!("  live:     {}", show(&drift.live)));
+    }
+    (launch.warn)(&format!("{} of {} responses drifted", replayed.drifts.len(), replayed.pairs));
+    Ok(1)
+}
+
 /// The text of a diagnostic code, or what to say instead and the exit status to say it with.
 #[cfg(feature = "explain")]
 pub fn explain(code: &str) -> Result<&'static str, (String, i32)> {
-    toolchain::explain(code).map(|found| found.text).map_err(|error| match error {
-        toolchain::ExplainError::Unknown { .. } => (error.to_string(), 1),
-        toolchain::ExplainError::NotACode(_) => (error.to_string(), 2),
-    })
+    toolchain::explain(code)
+        .map(|found| found.text)
+        .map_err(|error| match error {
+            toolchain::ExplainError::Unknown { .. } => (error.to_string(), 1),
+            toolchain::ExplainError::NotACode(_) => (error.to_string(), 2),
+        })
 }

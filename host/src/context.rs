@@ -76,7 +76,12 @@ pub struct Connection {
 
 impl Connection {
     #[must_use]
-    pub fn new(registry: Arc<Registry>, server: Server, rules: &'static Rules, engines: Engines) -> Arc<Self> {
+    pub fn new(
+        registry: Arc<Registry>,
+        server: Server,
+        rules: &'static Rules,
+        engines: Engines,
+    ) -> Arc<Self> {
         Arc::new(Self {
             registry,
             server,
@@ -101,7 +106,10 @@ impl RawCx {
     /// The context for a handler that works with engine `B`; `None` when the root supplied no such engine.
     #[must_use]
     pub fn typed<B: Send + Sync + 'static>(self) -> Option<Cx<B>> {
-        Some(Cx { engine: self.connection.engines.get::<B>()?, raw: self })
+        Some(Cx {
+            engine: self.connection.engines.get::<B>()?,
+            raw: self,
+        })
     }
 }
 

@@ -30,7 +30,10 @@ pub struct Correlation {
 impl Correlation {
     #[must_use]
     pub fn new(rule: Identities) -> Self {
-        Self { rule, held: HashSet::new() }
+        Self {
+            rule,
+            held: HashSet::new(),
+        }
     }
 
     pub fn admit(&mut self, id: &str) -> Result<(), NotAdmitted> {

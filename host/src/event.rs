@@ -74,7 +74,8 @@ impl EventSink {
 
     /// Queues an event if there is room now; says whether it did.
     pub fn offer<E: MayDrop>(&self, event: &E) -> bool {
-        self.encode(event).is_ok_and(|emitted| self.queue.try_send(emitted).is_ok())
+        self.encode(event)
+            .is_ok_and(|emitted| self.queue.try_send(emitted).is_ok())
     }
 
     fn encode<E: WireEvent>(&self, event: &E) -> Result<Emitted, Undelivered> {

@@ -77,7 +77,8 @@ impl FrameBuffer {
             self.end = 0;
             self.scanned = 0;
             // A rare large frame must not pin its buffer for the life of the connection.
-            if self.buf.capacity() > 16 * self.rules.read_batch && self.buf.capacity() > 256 * 1024 {
+            if self.buf.capacity() > 16 * self.rules.read_batch && self.buf.capacity() > 256 * 1024
+            {
                 self.buf = Vec::new();
             }
         }
@@ -110,7 +111,8 @@ impl FrameBuffer {
             if self.closed {
                 return None;
             }
-            let found = memchr::memchr(b'\n', &self.buf[self.scanned..self.end]).map(|i| self.scanned + i);
+            let found =
+                memchr::memchr(b'\n', &self.buf[self.scanned..self.end]).map(|i| self.scanned + i);
             if self.discarding {
                 match found {
                     Some(lf) => {
@@ -237,10 +239,16 @@ mod tests {
 
     #[test]
     fn closing_rule_reports_at_the_first_byte_over() {
-        let rules = FrameRules { oversize: Oversize::Close, ..RULES };
+        let rules = FrameRules {
+            oversize: Oversize::Close,
+            ..RULES
+        };
         assert_eq!(run(rules, b"123456789", 1), vec![Err(Framed::Oversize)]);
         assert_eq!(run(rules, b"12345678", 1), vec![Err(Framed::Incomplete)]);
-        assert_eq!(run(rules, b"123456789\nab\n", 4), vec![Err(Framed::Oversize)]);
+        assert_eq!(
+            run(rules, b"123456789\nab\n", 4),
+            vec![Err(Framed::Oversize)]
+        );
     }
 
     #[test]
@@ -250,8 +258,14 @@ mod tests {
 
     #[test]
     fn unterminated_bytes_follow_the_rule() {
-        let rules = FrameRules { unterminated: Unterminated::Deliver, ..RULES };
-        assert_eq!(run(rules, b"a\nbc", 2), vec![Ok(b"a".to_vec()), Ok(b"bc".to_vec())]);
+        let rules = FrameRules {
+            unterminated: Unterminated::Deliver,
+            ..RULES
+        };
+        assert_eq!(
+            run(rules, b"a\nbc", 2),
+            vec![Ok(b"a".to_vec()), Ok(b"bc".to_vec())]
+        );
     }
 
     proptest! {

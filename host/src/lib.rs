@@ -20,8 +20,8 @@ pub mod writer;
 pub use context::{Connection, Cx, Engines, Gate, RawCx, Server};
 pub use event::{Delivery, EventKind, EventSink, MayDrop, MustArrive, Undelivered, WireEvent};
 pub use operation::{
-    After, Class, Example, Failure, Fault, HandlerFuture, Needs, Operation, Outcome, Refused, Reply,
-    SessionField, start,
+    After, Class, Example, Failure, Fault, HandlerFuture, Needs, Operation, Outcome, Refused,
+    Reply, SessionField, start,
 };
 pub use registry::Registry;
 

@@ -3,14 +3,19 @@
 
 /// The first required name that is not linked.
 pub fn missing<'r, S: AsRef<str>>(required: &'r [S], linked: &[&str]) -> Option<&'r str> {
-    required.iter().map(AsRef::as_ref).find(|name| !linked.contains(name))
+    required
+        .iter()
+        .map(AsRef::as_ref)
+        .find(|name| !linked.contains(name))
 }
 
 /// Whether a name fits the grammar that both magi dialects share: 1 to `max` bytes of `[A-Za-z0-9._-]`.
 #[must_use]
 pub fn is_name(name: &str, max: usize) -> bool {
     (1..=max).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
 }
 
 #[cfg(test)]

@@ -135,7 +135,12 @@ pub struct Reply<T> {
 impl<T> Reply<T> {
     #[must_use]
     pub fn new(value: T) -> Self {
-        Self { value, exit_code: 0, after: After::Continue, then: None }
+        Self {
+            value,
+            exit_code: 0,
+            after: After::Continue,
+            then: None,
+        }
     }
 
     /// Continues with `work` after the answer is queued, so that no event can precede it. The request
@@ -179,12 +184,21 @@ pub struct Outcome {
 impl Outcome {
     #[must_use]
     pub fn failed(fault: Fault) -> Self {
-        Self { exit_code: fault.exit_code, result: Err(fault), after: After::Continue, then: None }
+        Self {
+            exit_code: fault.exit_code,
+            result: Err(fault),
+            after: After::Continue,
+            then: None,
+        }
     }
 }
 
 /// Glue of [`crate::operation!`]: decodes params, starts the handler, encodes its answer.
-pub fn start<B, P, T, F, H, Fut>(cx: RawCx, params: &str, handler: H) -> Result<HandlerFuture, Refused>
+pub fn start<B, P, T, F, H, Fut>(
+    cx: RawCx,
+    params: &str,
+    handler: H,
+) -> Result<HandlerFuture, Refused>
 where
     B: Send + Sync + 'static,
     P: DeserializeOwned,

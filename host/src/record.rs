@@ -1,1 +1,263 @@
-//! Record and replay of mty-agent exchanges.
+//! Record and replay of mty-agent exchanges: one line a pair (spec: mty-agent, "Recorded sessions").
+//! Knows neither ops nor transports, and prints nothing: failures go to a callback.
+
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::context::Connection;
+use crate::dialect::mty_agent::{self as wire, EXIT_PROTOCOL};
+use crate::serve::sequential::{Exchanged, LineSink, SECOND_OBJECT, Trailing, exchange, trimmed};
+
+/// A pair's line in bytes, its LF excluded. Longer ones are neither written nor read.
+pub const LINE_BYTES: usize = 64 * 1024 * 1024;
+/// Characters of a response line that a drift's summary shows.
+const SHOWN_CHARS: usize = 160;
+
+#[derive(Serialize, Deserialize)]
+struct Pair<'p> {
+    request: Cow<'p, str>,
+    response: Cow<'p, str>,
+}
+
+type Report = Box<dyn Fn(&str) + Send + Sync>;
+
+/// Appends pairs to a file, best-effort: no failure reaches the session that is recorded.
+pub struct Recorder {
+    file: Mutex<File>,
+    report: Report,
+}
+
+impl Recorder {
+    /// Opens the file in append mode, readable by its owner only when it is new: requests and answers
+    /// hold people's sources. `report` gets one message for each pair that could not be kept.
+    pub fn open(path: &Path, report: impl Fn(&str) + Send + Sync + 'static) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            // A pipe nobody empties must fail a write, not stop the session.
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+            .open(path)?;
+        Ok(Self { file: Mutex::new(file), report: Box::new(report) })
+    }
+
+    /// Appends one pair. `response` is `None` when it passed [`LINE_BYTES`].
+    fn record(&self, request: &[u8], response: Option<&[u8]>) {
+        let line = response.and_then(|response| {
+            let request = String::from_utf8_lossy(trimmed(request));
+            let mut line = serde_json::to_vec(&Pair { request, response: String::from_utf8_lossy(response) }).ok()?;
+            line.push(b'\n');
+            (line.len() <= LINE_BYTES).then_some(line)
+        });
+        let Some(line) = line else {
+            return (self.report)("recording failed: the exchange is too large to be kept");
+        };
+        // One pair at a time, however many connections are recorded.
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = append(&mut file, &line) {
+            drop(file);
+            (self.report)(&format!("recording failed: {error}"));
+        }
+    }
+}
+
+/// Writes a line in one piece where the system allows it. A piece that stays behind when the disk is full
+/// is taken back, or it would spoil the next pair.
+fn append(file: &mut File, line: &[u8]) -> io::Result<()> {
+    let mut written = 0;
+    while written < line.len() {
+        match file.write(line.get(written..).unwrap_or_default()) {
+            Ok(0) => return Err(undo(file, written, io::ErrorKind::WriteZero.into())),
+            Ok(n) => written += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(undo(file, written, error)),
+        }
+    }
+    Ok(())
+}
+
+fn undo(file: &mut File, written: usize, error: io::Error) -> io::Error {
+    if written > 0
+        && let (Ok(end), Ok(stat)) = (file.stream_position(), file.metadata())
+        && stat.is_file()
+        && stat.len() == end
+    {
+        // Best effort, as all of recording is.
+        let _ = file.set_len(end.saturating_sub(written as u64));
+    }
+    error
+}
+
+/// Passes a response on and keeps a copy of what was written.
+pub struct Recording<'a, S> {
+    sink: &'a mut S,
+    /// `None` once the copy passed [`LINE_BYTES`].
+    copy: Option<Vec<u8>>,
+}
+
+impl<'a, S> Recording<'a, S> {
+    pub fn new(sink: &'a mut S) -> Self {
+        Self { sink, copy: Some(Vec::new()) }
+    }
+
+    /// What was written, unless it was too much.
+    #[must_use]
+    pub fn into_copy(self) -> Option<Vec<u8>> {
+        self.copy
+    }
+}
+
+impl<S: LineSink + Send + Sync> LineSink for Recording<'_, S> {
+    async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.sink.write(lines).await?;
+        if let Some(copy) = &mut self.copy {
+            copy.extend_from_slice(lines);
+            if copy.len() > LINE_BYTES {
+                self.copy = None;
+            }
+        }
+        Ok(())
+    }
+
+    async fn closed(&self) {
+        self.sink.closed().await;
+    }
+}
+
+/// Serves one request and records the pair. A response that could not be written to its end is no pair.
+pub async fn exchange_recorded<S: LineSink + Send + Sync>(
+    connection: &Arc<Connection>,
+    request: &[u8],
+    trailing: Trailing,
+    sink: &mut S,
+    recorder: Option<&Recorder>,
+) -> io::Result<Exchanged> {
+    let Some(recorder) = recorder else {
+        return exchange(connection, request, trailing, sink).await;
+    };
+    let mut recording = Recording::new(sink);
+    let exchanged = exchange(connection, request, trailing, &mut recording).await?;
+    recorder.record(request, recording.into_copy().as_deref());
+    Ok(exchanged)
+}
+
+/// What a replay found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ReplayReport {
+    /// Pairs that were replayed.
+    pub pairs: usize,
+    pub drifted: Vec<Drift>,
+}
+
+/// A response that is not the recorded one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Drift {
+    /// The pair's line in the file, from 1.
+    pub line: usize,
+    /// Where the two responses part, in one line of bounded length.
+    pub summary: String,
+}
+
+/// The recorded file cannot be replayed to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    #[error("cannot read the recorded session: {0}")]
+    Io(#[from] io::Error),
+    #[error("line {line} of the recorded session is not a request/response pair: {reason}")]
+    Line { line: usize, reason: String },
+}
+
+/// Runs every recorded request in order on one fresh connection, so that what one request left behind is
+/// there for the next, and compares the responses byte by byte.
+pub async fn replay(path: &Path, connection: &Arc<Connection>) -> Result<ReplayReport, ReplayError> {
+    let mut lines = BufReader::new(File::open(path)?);
+    let mut report = ReplayReport::default();
+    let mut text = Vec::new();
+    loop {
+        text.clear();
+        let line = report.pairs + 1;
+        // One more for the LF and one to tell a line at the bound from a longer one.
+        (&mut lines).take(LINE_BYTES as u64 + 2).read_until(b'\n', &mut text)?;
+        if text.is_empty() {
+            return Ok(report);
+        }
+        let pair = pair(&text).map_err(|reason| ReplayError::Line { line, reason })?;
+        if let Some(summary) = drift(connection, &pair).await? {
+            report.drifted.push(Drift { line, summary });
+        }
+        report.pairs = line;
+    }
+}
+
+fn pair(text: &[u8]) -> Result<Pair<'_>, String> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    if text.len() > LINE_BYTES {
+        return Err(format!("longer than {LINE_BYTES} bytes"));
+    }
+    // An array would pass for an object otherwise.
+    if trimmed(text).first() != Some(&b'{') {
+        return Err("expected a JSON object".to_owned());
+    }
+    serde_json::from_slice(text).map_err(|error| wire::clip(&error.to_string()).into_owned())
+}
+
+async fn drift(connection: &Arc<Connection>, pair: &Pair<'_>) -> io::Result<Option<String>> {
+    if was_refused(pair) {
+        return Ok(None);
+    }
+    let mut live = Vec::new();
+    exchange(connection, pair.request.as_bytes(), Trailing::Report, &mut live).await?;
+    Ok((live != pair.response.as_bytes()).then(|| first_difference(&pair.response, &live)))
+}
+
+/// Whether the recorded response is the refusal that a request like this one gets without being run, where
+/// a record does not say enough to ask for it again. Two requests are so: a line with a second object,
+/// which a body may hold and a line may not; and bytes that are not UTF-8, which a JSON record keeps as
+/// U+FFFD. A refusal leaves no trace in the session, so to recognize it is to replay it.
+fn was_refused(pair: &Pair<'_>) -> bool {
+    let refusal = |message: &str| {
+        let mut out = Vec::new();
+        wire::push_error(&mut out, message);
+        wire::push_done(&mut out, EXIT_PROTOCOL);
+        out == pair.response.as_bytes()
+    };
+    let spare = wire::decode(pair.request.as_bytes()).is_ok_and(|request| !trimmed(request.rest.as_bytes()).is_empty());
+    (spare && refusal(SECOND_OBJECT))
+        || (pair.response.contains(wire::NOT_UTF8)
+            // Everything before the first replaced byte is as it was sent.
+            && pair.request.match_indices('\u{fffd}').any(|(at, _)| refusal(&wire::not_utf8(at))))
+}
+
+fn first_difference(recorded: &str, live: &[u8]) -> String {
+    let live = String::from_utf8_lossy(live);
+    let mut recorded = recorded.split_inclusive('\n');
+    let mut live = live.split_inclusive('\n');
+    let mut number = 0;
+    loop {
+        number += 1;
+        let (was, is) = (recorded.next(), live.next());
+        if was != is || was.is_none() {
+            return format!("response line {number}: recorded {}, got {}", shown(was), shown(is));
+        }
+    }
+}
+
+fn shown(line: Option<&str>) -> String {
+    match line {
+        None => "nothing".to_owned(),
+        Some(line) => {
+            let mut text = format!("{:?}", line.chars().take(SHOWN_CHARS).collect::<String>());
+            if line.chars().nth(SHOWN_CHARS).is_some() {
+                text.push('…');
+            }
+            text
+        }
+    }
+}

@@ -27,8 +27,9 @@ impl Registry {
         operations.sort_unstable_by_key(|op| (op.dialect, op.method));
         let mut events: Vec<_> = inventory::iter::<EventKind>().collect();
         events.sort_unstable_by_key(|event| (event.dialect, event.name));
-        if let Some(pair) =
-            operations.windows(2).find(|p| (p[0].dialect, p[0].method) == (p[1].dialect, p[1].method))
+        if let Some(pair) = operations
+            .windows(2)
+            .find(|p| (p[0].dialect, p[0].method) == (p[1].dialect, p[1].method))
         {
             return Err(DuplicateRegistration {
                 dialect: pair[0].dialect,
@@ -36,8 +37,15 @@ impl Registry {
                 name: pair[0].method,
             });
         }
-        if let Some(pair) = events.windows(2).find(|p| (p[0].dialect, p[0].name) == (p[1].dialect, p[1].name)) {
-            return Err(DuplicateRegistration { dialect: pair[0].dialect, kind: "event", name: pair[0].name });
+        if let Some(pair) = events
+            .windows(2)
+            .find(|p| (p[0].dialect, p[0].name) == (p[1].dialect, p[1].name))
+        {
+            return Err(DuplicateRegistration {
+                dialect: pair[0].dialect,
+                kind: "event",
+                name: pair[0].name,
+            });
         }
         Ok(Self { operations, events })
     }
@@ -53,26 +61,42 @@ impl Registry {
     /// A dialect's operations in advertised order: by position, then name.
     #[must_use]
     pub fn operations(&self, dialect: &str) -> Vec<&'static Operation> {
-        let mut list: Vec<_> = self.operations.iter().copied().filter(|op| op.dialect == dialect).collect();
+        let mut list: Vec<_> = self
+            .operations
+            .iter()
+            .copied()
+            .filter(|op| op.dialect == dialect)
+            .collect();
         list.sort_by_key(|op| op.position);
         list
     }
 
     #[must_use]
     pub fn methods(&self, dialect: &str) -> Vec<&'static str> {
-        self.operations(dialect).iter().map(|op| op.method).collect()
+        self.operations(dialect)
+            .iter()
+            .map(|op| op.method)
+            .collect()
     }
 
     /// A dialect's events in advertised order.
     #[must_use]
     pub fn events(&self, dialect: &str) -> Vec<&'static EventKind> {
-        let mut list: Vec<_> = self.events.iter().copied().filter(|event| event.dialect == dialect).collect();
+        let mut list: Vec<_> = self
+            .events
+            .iter()
+            .copied()
+            .filter(|event| event.dialect == dialect)
+            .collect();
         list.sort_by_key(|event| event.position);
         list
     }
 
     #[must_use]
     pub fn event_names(&self, dialect: &str) -> Vec<&'static str> {
-        self.events(dialect).iter().map(|event| event.name).collect()
+        self.events(dialect)
+            .iter()
+            .map(|event| event.name)
+            .collect()
     }
 }

@@ -76,7 +76,10 @@ pub fn scan<'a>(text: &'a str, limits: &ScanLimits) -> Result<Scan<'a>, SyntaxFa
 }
 
 /// Scans the first JSON value of `text` and gives the offset just past it.
-pub fn scan_prefix<'a>(text: &'a str, limits: &ScanLimits) -> Result<(Scan<'a>, usize), SyntaxFault> {
+pub fn scan_prefix<'a>(
+    text: &'a str,
+    limits: &ScanLimits,
+) -> Result<(Scan<'a>, usize), SyntaxFault> {
     let mut scanner = Scanner::new(text, limits);
     scanner.value()?;
     Ok((scanner.found, scanner.pos))
@@ -127,7 +130,11 @@ impl<'a, 'l> Scanner<'a, 'l> {
     }
 
     fn fault(&self, expected: &'static str) -> SyntaxFault {
-        SyntaxFault { offset: self.pos, expected, too_deep: self.found.too_deep }
+        SyntaxFault {
+            offset: self.pos,
+            expected,
+            too_deep: self.found.too_deep,
+        }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -177,7 +184,9 @@ impl<'a, 'l> Scanner<'a, 'l> {
                     compact_bytes: self.compact - open.compact,
                 });
             }
-            let Some(container) = self.stack.last() else { return Ok(()) };
+            let Some(container) = self.stack.last() else {
+                return Ok(());
+            };
             let object = container.object;
             self.skip_space();
             match (self.peek(), object) {
@@ -201,13 +210,21 @@ impl<'a, 'l> Scanner<'a, 'l> {
     }
 
     /// Opens a container; says whether a value follows (an empty one closes at once).
-    fn open(&mut self, object: bool, member: &mut Option<OpenMember<'a>>) -> Result<bool, SyntaxFault> {
+    fn open(
+        &mut self,
+        object: bool,
+        member: &mut Option<OpenMember<'a>>,
+    ) -> Result<bool, SyntaxFault> {
         if self.stack.is_empty() {
             self.found.is_object = object;
         }
         self.pos += 1;
         self.compact += 2;
-        self.stack.push(Container { object, items: 0, keys: self.keys.len() });
+        self.stack.push(Container {
+            object,
+            items: 0,
+            keys: self.keys.len(),
+        });
         self.found.too_deep |= self.stack.len() > self.limits.depth;
         self.skip_space();
         if self.peek() == Some(if object { b'}' } else { b']' }) {
@@ -249,13 +266,19 @@ impl<'a, 'l> Scanner<'a, 'l> {
             self.skip_space();
             // The string was just scanned, so decoding it cannot fail.
             let key = decode_string(&self.text[start..key_end]).unwrap_or_default();
-            *member = Some(OpenMember { key, start: self.pos, compact: self.compact });
+            *member = Some(OpenMember {
+                key,
+                start: self.pos,
+                compact: self.compact,
+            });
         }
         Ok(())
     }
 
     fn close_container(&mut self) {
-        let Some(container) = self.stack.pop() else { return };
+        let Some(container) = self.stack.pop() else {
+            return;
+        };
         if !container.object {
             return;
         }
@@ -274,12 +297,18 @@ impl<'a, 'l> Scanner<'a, 'l> {
         let span = |&(start, end): &(usize, usize)| &text[start..end];
         let keys = &mut self.keys[from..];
         if keys.iter().any(|key| span(key).as_bytes().contains(&b'\\')) {
-            let mut decoded: Vec<_> = keys.iter().filter_map(|key| decode_string(span(key))).collect();
+            let mut decoded: Vec<_> = keys
+                .iter()
+                .filter_map(|key| decode_string(span(key)))
+                .collect();
             decoded.sort_unstable();
             return decoded.windows(2).any(|pair| pair[0] == pair[1]);
         }
         if keys.len() <= 8 {
-            return keys.iter().enumerate().any(|(i, a)| keys[..i].iter().any(|b| span(a) == span(b)));
+            return keys
+                .iter()
+                .enumerate()
+                .any(|(i, a)| keys[..i].iter().any(|b| span(a) == span(b)));
         }
         // Sorting keeps a hostile object at n log n; a hash table would need a secret seed.
         keys.sort_unstable_by(|a, b| span(a).cmp(span(b)));
@@ -379,7 +408,8 @@ impl<'a, 'l> Scanner<'a, 'l> {
                 let unit = self.hex4()?;
                 let code = match unit {
                     0xD800..=0xDBFF => {
-                        if self.peek() != Some(b'\\') || self.bytes.get(self.pos + 1) != Some(&b'u') {
+                        if self.peek() != Some(b'\\') || self.bytes.get(self.pos + 1) != Some(&b'u')
+                        {
                             return Err(self.fault("a low surrogate"));
                         }
                         self.pos += 1;
@@ -457,8 +487,12 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    const LIMITS: ScanLimits =
-        ScanLimits { depth: 3, string_bytes: 5, array_items: 3, object_fields: 3 };
+    const LIMITS: ScanLimits = ScanLimits {
+        depth: 3,
+        string_bytes: 5,
+        array_items: 3,
+        object_fields: 3,
+    };
 
     fn ok(text: &str) -> Scan<'_> {
         scan(text, &LIMITS).unwrap()
@@ -468,7 +502,11 @@ mod tests {
     fn members_are_spans_of_the_text() {
         let found = ok(r#" { "a" : [1, 2] , "\u0062":"x" } "#);
         assert!(found.is_object);
-        let members: Vec<_> = found.members.iter().map(|m| (m.key.as_ref(), m.value)).collect();
+        let members: Vec<_> = found
+            .members
+            .iter()
+            .map(|m| (m.key.as_ref(), m.value))
+            .collect();
         assert_eq!(members, vec![("a", "[1, 2]"), ("b", "\"x\"")]);
         assert_eq!(found.members[0].compact_bytes, 5);
     }
@@ -493,11 +531,18 @@ mod tests {
         assert!(nested.duplicate_nested && !nested.duplicate_top);
         assert!(!ok(r#"{"a":{"a":1},"b":{"a":1}}"#).duplicate_nested);
         let many: Vec<_> = (0..40).map(|i| format!("\"k{i}\":0")).collect();
-        assert!(!scan(&format!("{{{}}}", many.join(",")), &ScanLimits::UNBOUNDED).unwrap().duplicate_top);
         assert!(
-            scan(&format!("{{{},\"k7\":1}}", many.join(",")), &ScanLimits::UNBOUNDED)
+            !scan(&format!("{{{}}}", many.join(",")), &ScanLimits::UNBOUNDED)
                 .unwrap()
                 .duplicate_top
+        );
+        assert!(
+            scan(
+                &format!("{{{},\"k7\":1}}", many.join(",")),
+                &ScanLimits::UNBOUNDED
+            )
+            .unwrap()
+            .duplicate_top
         );
     }
 
@@ -505,8 +550,25 @@ mod tests {
     fn faults_say_where_and_what() {
         let fault = scan(r#"{"op" "check"}"#, &LIMITS).unwrap_err();
         assert_eq!((fault.offset, fault.expected), (6, "`:`"));
-        for bad in ["", " ", "{", "[1,]", "{\"a\":1,}", "01", "1.", "1e", "-", "tru", "\"\u{1}\"",
-            r#""\ud800""#, r#""\udc00""#, r#""\x""#, "1 2", "\u{feff}1", "nullx"] {
+        for bad in [
+            "",
+            " ",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "01",
+            "1.",
+            "1e",
+            "-",
+            "tru",
+            "\"\u{1}\"",
+            r#""\ud800""#,
+            r#""\udc00""#,
+            r#""\x""#,
+            "1 2",
+            "\u{feff}1",
+            "nullx",
+        ] {
             assert!(scan(bad, &LIMITS).is_err(), "{bad:?}");
         }
     }

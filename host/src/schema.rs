@@ -19,15 +19,23 @@ pub fn document(registry: &Registry, rules: &Rules) -> Value {
     let operations: Map<String, Value> = registry
         .operations(rules.name)
         .into_iter()
-        .map(|operation| (operation.method.to_owned(), describe_operation(operation, &mut generator)))
+        .map(|operation| {
+            (
+                operation.method.to_owned(),
+                describe_operation(operation, &mut generator),
+            )
+        })
         .collect();
     let events: Map<String, Value> = registry
         .events(rules.name)
         .into_iter()
         .map(|event| (event.name.to_owned(), describe_event(event, &mut generator)))
         .collect();
-    let errors: Map<String, Value> =
-        rules.words.iter().map(|(code, meaning)| ((*code).to_owned(), (*meaning).into())).collect();
+    let errors: Map<String, Value> = rules
+        .words
+        .iter()
+        .map(|(code, meaning)| ((*code).to_owned(), (*meaning).into()))
+        .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("{} v{}", rules.name, rules.version),
@@ -45,7 +53,9 @@ fn describe_operation(operation: &Operation, generator: &mut SchemaGenerator) ->
     let examples: Vec<Value> = operation
         .examples
         .iter()
-        .map(|example| json!({ "params": parsed(example.params), "answer": parsed(example.answer) }))
+        .map(
+            |example| json!({ "params": parsed(example.params), "answer": parsed(example.answer) }),
+        )
         .collect();
     json!({
         "description": prose(operation.doc),
@@ -84,7 +94,13 @@ pub fn reference(registry: &Registry, rules: &Rules) -> String {
         page.push_str("\n## Events\n");
     }
     for event in events {
-        let _ = write!(page, "\n### `{}`\n\n{}\n\nDelivery: {}.\n", event.name, prose(event.doc), delivery(event));
+        let _ = write!(
+            page,
+            "\n### `{}`\n\n{}\n\nDelivery: {}.\n",
+            event.name,
+            prose(event.doc),
+            delivery(event)
+        );
         fields(&mut page, "Data", &(event.data)(&mut generator).to_value());
     }
     let definitions = generator.take_definitions(true);
@@ -107,7 +123,12 @@ pub fn reference(registry: &Registry, rules: &Rules) -> String {
 }
 
 fn operation_section(page: &mut String, operation: &Operation, generator: &mut SchemaGenerator) {
-    let _ = write!(page, "\n### `{}`\n\n{}\n", operation.method, prose(operation.doc));
+    let _ = write!(
+        page,
+        "\n### `{}`\n\n{}\n",
+        operation.method,
+        prose(operation.doc)
+    );
     let _ = write!(
         page,
         "\nScheduling: {}. Needs: {}. Envelope session: {}.\n",
@@ -118,11 +139,19 @@ fn operation_section(page: &mut String, operation: &Operation, generator: &mut S
     fields(page, "Params", &(operation.params)(generator).to_value());
     fields(page, "Answer", &(operation.answer)(generator).to_value());
     if !operation.errors.is_empty() {
-        let words: Vec<_> = operation.errors.iter().map(|word| format!("`{word}`")).collect();
+        let words: Vec<_> = operation
+            .errors
+            .iter()
+            .map(|word| format!("`{word}`"))
+            .collect();
         let _ = write!(page, "\nFailures: {}.\n", words.join(", "));
     }
     for example in operation.examples {
-        let _ = write!(page, "\n```json\n{}\n{}\n```\n", example.params, example.answer);
+        let _ = write!(
+            page,
+            "\n```json\n{}\n{}\n```\n",
+            example.params, example.answer
+        );
     }
 }
 
@@ -137,10 +166,18 @@ fn fields(page: &mut String, title: &str, schema: &Value) {
         return;
     }
     let required = schema.get("required").and_then(Value::as_array);
-    let _ = write!(page, "\n| {} | type | meaning |\n| --- | --- | --- |\n", title.to_lowercase());
+    let _ = write!(
+        page,
+        "\n| {} | type | meaning |\n| --- | --- | --- |\n",
+        title.to_lowercase()
+    );
     for (name, member) in members {
         let optional = !required.is_some_and(|names| names.iter().any(|n| n == name));
-        let meaning = member.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
+        let meaning = member
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .replace('\n', " ");
         let _ = writeln!(
             page,
             "| `{name}`{} | {} | {meaning} |",
@@ -156,10 +193,17 @@ fn type_name(schema: &Value) -> String {
     }
     match schema.get("type") {
         Some(Value::String(kind)) if kind == "array" => {
-            format!("array of {}", schema.get("items").map_or("anything".to_owned(), type_name))
+            format!(
+                "array of {}",
+                schema.get("items").map_or("anything".to_owned(), type_name)
+            )
         }
         Some(Value::String(kind)) => kind.clone(),
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        Some(Value::Array(kinds)) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(" or "),
         _ => "any".to_owned(),
     }
 }
@@ -169,7 +213,11 @@ fn parsed(text: &str) -> Value {
 }
 
 fn prose(lines: &[&str]) -> String {
-    lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+    lines
+        .iter()
+        .map(|line| line.trim())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn needs(operation: &Operation) -> &'static str {

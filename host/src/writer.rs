@@ -37,7 +37,12 @@ pub struct Outbox {
 impl Outbox {
     #[must_use]
     pub fn new(limit: usize, deadline: Option<Duration>) -> Self {
-        Self { queue: VecDeque::new(), written: 0, limit, deadline }
+        Self {
+            queue: VecDeque::new(),
+            written: 0,
+            limit,
+            deadline,
+        }
     }
 
     /// Appends a frame, its LF included.

@@ -82,7 +82,12 @@ pub(crate) fn padded(id: &str, total: usize, end: &[u8]) -> Vec<u8> {
 
 /// The keys of an object, sorted.
 pub(crate) fn keys(value: &Value) -> Vec<&str> {
-    let mut keys: Vec<_> = value.as_object().expect("an object").keys().map(String::as_str).collect();
+    let mut keys: Vec<_> = value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
     keys.sort_unstable();
     keys
 }
@@ -91,17 +96,31 @@ pub(crate) fn keys(value: &Value) -> Vec<&str> {
 pub(crate) fn assert_response_shape(response: &Value) {
     assert_eq!(
         keys(response),
-        ["error", "kind", "method", "payload", "protocol_version", "request_id", "session_id"],
+        [
+            "error",
+            "kind",
+            "method",
+            "payload",
+            "protocol_version",
+            "request_id",
+            "session_id"
+        ],
         "{response}"
     );
     assert_eq!(response["protocol_version"], json!(1), "{response}");
     assert_eq!(response["kind"], "response", "{response}");
     for identity in ["request_id", "session_id", "method"] {
-        assert!(response[identity].is_null() || response[identity].is_string(), "{response}");
+        assert!(
+            response[identity].is_null() || response[identity].is_string(),
+            "{response}"
+        );
     }
     if response["error"].is_null() {
         assert!(response["payload"].is_object(), "{response}");
-        assert!(response["request_id"].is_string(), "a success is correlated: {response}");
+        assert!(
+            response["request_id"].is_string(),
+            "a success is correlated: {response}"
+        );
     } else {
         assert!(response["payload"].is_null(), "{response}");
         assert_eq!(keys(&response["error"]), ["code", "message"], "{response}");
@@ -120,7 +139,10 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn spawn(launch: Launch) -> Self {
-        Self { server: Server::spawn(launch), next_id: 0 }
+        Self {
+            server: Server::spawn(launch),
+            next_id: 0,
+        }
     }
 
     /// A service in a fresh place, not initialized.
@@ -158,7 +180,11 @@ impl Service {
             }
         };
         assert!(line.terminated, "stdout ended inside a line");
-        assert!(line.bytes.len() < RECORD, "an output line of {} bytes", line.bytes.len() + 1);
+        assert!(
+            line.bytes.len() < RECORD,
+            "an output line of {} bytes",
+            line.bytes.len() + 1
+        );
         let response = line.json();
         assert_response_shape(&response);
         response
@@ -202,7 +228,11 @@ impl Service {
     pub(crate) fn assert_alive(&mut self) {
         let id = self.fresh_id();
         let response = self.raw(record(&id, "no.such", &json!({})));
-        assert_eq!(response["request_id"], json!(id), "an answer too many: {response}");
+        assert_eq!(
+            response["request_id"],
+            json!(id),
+            "an answer too many: {response}"
+        );
         assert_eq!(code(&response), "unsupported_operation");
     }
 
@@ -217,5 +247,8 @@ impl Service {
 
 /// The error code of a response that must be an error.
 pub(crate) fn code(response: &Value) -> String {
-    response["error"]["code"].as_str().unwrap_or_else(|| panic!("not an error: {response}")).to_owned()
+    response["error"]["code"]
+        .as_str()
+        .unwrap_or_else(|| panic!("not an error: {response}"))
+        .to_owned()
 }

@@ -25,11 +25,24 @@ fn response_has_exactly_the_documented_keys() {
     service.server.send(record("order", "no.such", &json!({})));
     let line = service.server.recv_line().unwrap();
     let text = String::from_utf8(line.bytes).unwrap();
-    let places: Vec<_> = ["protocol_version", "kind", "request_id", "session_id", "method", "payload", "error"]
-        .map(|key| text.find(&format!("\"{key}\":")).unwrap())
-        .into();
+    let places: Vec<_> = [
+        "protocol_version",
+        "kind",
+        "request_id",
+        "session_id",
+        "method",
+        "payload",
+        "error",
+    ]
+    .map(|key| text.find(&format!("\"{key}\":")).unwrap())
+    .into();
     assert!(places.is_sorted(), "{text}");
-    assert!(text.starts_with(r#"{"protocol_version":1,"kind":"response","request_id":"order","session_id":null,"#), "{text}");
+    assert!(
+        text.starts_with(
+            r#"{"protocol_version":1,"kind":"response","request_id":"order","session_id":null,"#
+        ),
+        "{text}"
+    );
     let success = service.call("initialize", &version_1());
     assert_eq!(success["error"], Value::Null);
     assert_eq!(success.as_object().unwrap().len(), 7);
@@ -47,7 +60,13 @@ fn error_object_has_code_and_message() {
 #[test]
 fn missing_fields_are_invalid_request() {
     let mut service = Service::ready();
-    for field in ["protocol_version", "kind", "request_id", "method", "payload"] {
+    for field in [
+        "protocol_version",
+        "kind",
+        "request_id",
+        "method",
+        "payload",
+    ] {
         let response = service.exchange(&without(field));
         assert_eq!(code(&response), "invalid_request", "without {field}");
         if field != "request_id" {
@@ -60,7 +79,13 @@ fn missing_fields_are_invalid_request() {
 #[test]
 fn unknown_field_is_invalid_request() {
     let mut service = Service::ready();
-    for (field, value) in [("future_hint", json!(true)), ("id", json!("x")), ("jsonrpc", json!("2.0")), ("", json!(null)), ("Kind", json!("request"))] {
+    for (field, value) in [
+        ("future_hint", json!(true)),
+        ("id", json!("x")),
+        ("jsonrpc", json!("2.0")),
+        ("", json!(null)),
+        ("Kind", json!("request")),
+    ] {
         let response = service.exchange(&altered(|v| v[field] = value));
         assert_eq!(code(&response), "invalid_request", "{field}");
         assert_eq!(response["request_id"], "req-a");
@@ -70,9 +95,17 @@ fn unknown_field_is_invalid_request() {
 #[test]
 fn repeated_envelope_field_is_refused() {
     let mut service = Service::ready();
-    for (field, again) in [("method", r#""status""#), ("payload", "{}"), ("request_id", r#""req-b""#), ("protocol_version", "1")] {
+    for (field, again) in [
+        ("method", r#""status""#),
+        ("payload", "{}"),
+        ("request_id", r#""req-b""#),
+        ("protocol_version", "1"),
+    ] {
         let line = serde_json::to_string(&altered(|_| ())).unwrap();
-        for key in [field.to_owned(), format!("\\u{:04x}{}", u32::from(field.as_bytes()[0]), &field[1..])] {
+        for key in [
+            field.to_owned(),
+            format!("\\u{:04x}{}", u32::from(field.as_bytes()[0]), &field[1..]),
+        ] {
             let line = format!("{},\"{key}\":{again}}}\n", line.strip_suffix('}').unwrap());
             let response = service.raw(line);
             assert_eq!(code(&response), "invalid_request", "{key}");
@@ -84,18 +117,45 @@ fn repeated_envelope_field_is_refused() {
 #[test]
 fn wrong_types_are_invalid_request() {
     let mut service = Service::ready();
-    let wrong = [json!(null), json!(true), json!(7), json!(1.5), json!([]), json!({}), json!("\u{7}")];
+    let wrong = [
+        json!(null),
+        json!(true),
+        json!(7),
+        json!(1.5),
+        json!([]),
+        json!({}),
+        json!("\u{7}"),
+    ];
     for field in ["kind", "request_id", "method"] {
         for value in &wrong {
             let response = service.exchange(&altered(|v| v[field] = value.clone()));
             assert_eq!(code(&response), "invalid_request", "{field}: {value}");
         }
     }
-    for value in [json!(null), json!("1"), json!(true), json!(-1), json!(1.5), json!([1]), json!({})] {
+    for value in [
+        json!(null),
+        json!("1"),
+        json!(true),
+        json!(-1),
+        json!(1.5),
+        json!([1]),
+        json!({}),
+    ] {
         let response = service.exchange(&altered(|v| v["protocol_version"] = value.clone()));
-        assert_eq!(code(&response), "invalid_request", "protocol_version: {value}");
+        assert_eq!(
+            code(&response),
+            "invalid_request",
+            "protocol_version: {value}"
+        );
     }
-    for value in [json!(false), json!(7), json!([]), json!({}), json!(""), json!("\n")] {
+    for value in [
+        json!(false),
+        json!(7),
+        json!([]),
+        json!({}),
+        json!(""),
+        json!("\n"),
+    ] {
         let response = service.exchange(&altered(|v| v["session_id"] = value.clone()));
         assert_eq!(code(&response), "invalid_request", "session_id: {value}");
         assert_eq!(response["session_id"], Value::Null);
@@ -120,8 +180,16 @@ fn wrong_kind_is_invalid_request() {
 fn payload_that_is_no_object_is_invalid_payload() {
     let mut service = Service::ready();
     for payload in [json!(null), json!([]), json!("{}"), json!(0), json!(true)] {
-        assert_eq!(service.code("status", &payload), "invalid_payload", "{payload}");
-        assert_eq!(service.code("initialize", &payload), "invalid_payload", "{payload}");
+        assert_eq!(
+            service.code("status", &payload),
+            "invalid_payload",
+            "{payload}"
+        );
+        assert_eq!(
+            service.code("initialize", &payload),
+            "invalid_payload",
+            "{payload}"
+        );
     }
 }
 
@@ -132,7 +200,10 @@ fn unsupported_version_is_answered_with_the_server_s() {
         let response = service.exchange(&altered(|v| v["protocol_version"] = json!(version)));
         assert_eq!(code(&response), "unsupported_version", "{version}");
         assert_eq!(response["protocol_version"], 1);
-        assert_eq!((&response["request_id"], &response["method"]), (&json!("req-a"), &json!("status")));
+        assert_eq!(
+            (&response["request_id"], &response["method"]),
+            (&json!("req-a"), &json!("status"))
+        );
     }
     // Beyond u16 it is no version of any kind: either refusal is right, success is not.
     for version in ["65536", "18446744073709551616", "1e400"] {
@@ -140,7 +211,10 @@ fn unsupported_version_is_answered_with_the_server_s() {
             "{{\"protocol_version\":{version},\"kind\":\"request\",\"request_id\":\"v\",\"method\":\"status\",\"payload\":{{}}}}\n"
         );
         let refusal = code(&service.raw(line));
-        assert!(["invalid_request", "unsupported_version", "invalid_json"].contains(&refusal.as_str()), "{version}: {refusal}");
+        assert!(
+            ["invalid_request", "unsupported_version", "invalid_json"].contains(&refusal.as_str()),
+            "{version}: {refusal}"
+        );
     }
     service.ok("status", &json!({}));
 }
@@ -151,21 +225,34 @@ fn null_session_id_equals_an_omitted_one() {
     let mut init = request("init", "initialize", &version_1());
     init["session_id"] = Value::Null;
     let response = service.exchange(&init);
-    assert_eq!((&response["error"], &response["session_id"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&response["error"], &response["session_id"]),
+        (&Value::Null, &Value::Null)
+    );
     let response = service.exchange(&altered(|v| v["session_id"] = Value::Null));
-    assert_eq!((&response["error"], &response["session_id"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&response["error"], &response["session_id"]),
+        (&Value::Null, &Value::Null)
+    );
 }
 
 #[test]
 fn session_id_where_it_must_be_omitted_is_invalid_request() {
     let mut service = Service::ready();
     for method in ["initialize", "status", "capabilities"] {
-        let payload = if method == "initialize" { version_1() } else { json!({}) };
+        let payload = if method == "initialize" {
+            version_1()
+        } else {
+            json!({})
+        };
         let mut value = request("s", method, &payload);
         value["session_id"] = json!("opaque-session-1");
         let response = service.exchange(&value);
         assert_eq!(code(&response), "invalid_request", "{method}");
-        assert_eq!(response["session_id"], "opaque-session-1", "a safe identity is echoed");
+        assert_eq!(
+            response["session_id"], "opaque-session-1",
+            "a safe identity is echoed"
+        );
     }
 }
 
@@ -179,25 +266,47 @@ fn safe_identities_of_a_refused_request_are_echoed() {
     let response = service.exchange(&refused);
     assert_eq!(code(&response), "invalid_request");
     assert_eq!(
-        [&response["request_id"], &response["session_id"], &response["method"]],
+        [
+            &response["request_id"],
+            &response["session_id"],
+            &response["method"]
+        ],
         [&json!("req-a"), &json!("session-x"), &json!("status")]
     );
     let over = json!({"a": vec![0; 65]});
     let response = service.exchange(&request("limit", "status", &over));
     assert_eq!(code(&response), "limit_exceeded");
-    assert_eq!((&response["request_id"], &response["method"]), (&json!("limit"), &json!("status")));
+    assert_eq!(
+        (&response["request_id"], &response["method"]),
+        (&json!("limit"), &json!("status"))
+    );
 }
 
 #[test]
 fn unsafe_identities_are_not_echoed() {
     let mut service = Service::ready();
-    for bad in [json!(5), json!(null), json!({"a": 1}), json!("a\nb"), json!("\u{1b}[31m"), json!("\u{85}"), json!("i".repeat(129)), json!("")] {
+    for bad in [
+        json!(5),
+        json!(null),
+        json!({"a": 1}),
+        json!("a\nb"),
+        json!("\u{1b}[31m"),
+        json!("\u{85}"),
+        json!("i".repeat(129)),
+        json!(""),
+    ] {
         let response = service.exchange(&altered(|v| v["request_id"] = bad.clone()));
         assert_eq!(code(&response), "invalid_request", "{bad}");
-        assert_eq!((&response["request_id"], &response["method"]), (&Value::Null, &json!("status")));
+        assert_eq!(
+            (&response["request_id"], &response["method"]),
+            (&Value::Null, &json!("status"))
+        );
         let response = service.exchange(&altered(|v| v["method"] = bad.clone()));
         assert_eq!(code(&response), "invalid_request", "{bad}");
-        assert_eq!((&response["request_id"], &response["method"]), (&json!("req-a"), &Value::Null));
+        assert_eq!(
+            (&response["request_id"], &response["method"]),
+            (&json!("req-a"), &Value::Null)
+        );
     }
 }
 
@@ -207,12 +316,20 @@ fn synchronous_ids_are_released_after_their_response() {
     // One after the other, and pipelined: the first answer is written before the next is read.
     for _ in 0..3 {
         let response = service.exchange(&request("same", "status", &json!({})));
-        assert_eq!((&response["request_id"], &response["error"]), (&json!("same"), &Value::Null));
+        assert_eq!(
+            (&response["request_id"], &response["error"]),
+            (&json!("same"), &Value::Null)
+        );
     }
-    service.server.send(record("same", "status", &json!({})).repeat(50));
+    service
+        .server
+        .send(record("same", "status", &json!({})).repeat(50));
     for _ in 0..50 {
         let response = service.recv();
-        assert_eq!((&response["request_id"], &response["error"]), (&json!("same"), &Value::Null));
+        assert_eq!(
+            (&response["request_id"], &response["error"]),
+            (&json!("same"), &Value::Null)
+        );
     }
 }
 
@@ -227,7 +344,11 @@ fn refused_ids_are_released_after_their_response() {
             value["surplus"] = json!(1);
             value
         });
-        assert_eq!(code(&response), "invalid_request", "a fresh id keeps the decoder's error");
+        assert_eq!(
+            code(&response),
+            "invalid_request",
+            "a fresh id keeps the decoder's error"
+        );
     }
     let response = service.exchange(&request("refused", "status", &json!({})));
     assert_eq!(response["error"], Value::Null);
@@ -239,23 +360,39 @@ fn checks_come_in_the_documented_order() {
     let over = json!({"a": vec![0; 65]});
     let steps = [
         // envelope before version, limits, operation
-        (altered(|v| {
-            v["surplus"] = json!(1);
-            v["protocol_version"] = json!(2);
-            v["method"] = json!("no.such");
-            v["payload"] = over.clone();
-        }), "invalid_request"),
+        (
+            altered(|v| {
+                v["surplus"] = json!(1);
+                v["protocol_version"] = json!(2);
+                v["method"] = json!("no.such");
+                v["payload"] = over.clone();
+            }),
+            "invalid_request",
+        ),
         // version before limits and operation
-        (altered(|v| {
-            v["protocol_version"] = json!(2);
-            v["method"] = json!("no.such");
-            v["payload"] = over.clone();
-        }), "unsupported_version"),
+        (
+            altered(|v| {
+                v["protocol_version"] = json!(2);
+                v["method"] = json!("no.such");
+                v["payload"] = over.clone();
+            }),
+            "unsupported_version",
+        ),
         // limits before the operation
         (request("l", "no.such", &over), "limit_exceeded"),
-        (request("p", "no.such", &json!({"a": "x".repeat(16_384), "b": "x".repeat(16_384)})), "payload_too_large"),
+        (
+            request(
+                "p",
+                "no.such",
+                &json!({"a": "x".repeat(16_384), "b": "x".repeat(16_384)}),
+            ),
+            "payload_too_large",
+        ),
         // the operation before the payload's shape and the state
-        (request("o", "no.such", &json!({"x": 1})), "unsupported_operation"),
+        (
+            request("o", "no.such", &json!({"x": 1})),
+            "unsupported_operation",
+        ),
         // the payload's shape before the state
         (request("s", "status", &json!({"x": 1})), "invalid_payload"),
         // the state last
@@ -277,15 +414,26 @@ fn errors_never_echo_input() {
         altered(|v| v["protocol_version"] = quoted.clone()),
         altered(|v| v["payload"] = quoted.clone()),
         altered(|v| v["payload"] = json!({CANARY: CANARY})),
-        altered(|v| v["payload"] = json!({"a": [CANARY; 65].to_vec()})),
+        altered(|v| v["payload"] = json!({"a": vec![CANARY; 65]})),
         altered(|v| v["request_id"] = json!(format!("{CANARY}\n"))),
         altered(|v| v["method"] = json!(CANARY)),
-        request("i", "initialize", &json!({"supported_protocol_versions": [CANARY]})),
-        request("i", "initialize", &json!({"supported_protocol_versions": [1], "requested_capabilities": [CANARY]})),
+        request(
+            "i",
+            "initialize",
+            &json!({"supported_protocol_versions": [CANARY]}),
+        ),
+        request(
+            "i",
+            "initialize",
+            &json!({"supported_protocol_versions": [1], "requested_capabilities": [CANARY]}),
+        ),
     ];
     for value in values {
         let response = service.exchange(&value);
-        assert!(!response["error"].to_string().contains(CANARY), "{response}");
+        assert!(
+            !response["error"].to_string().contains(CANARY),
+            "{response}"
+        );
     }
     let response = service.raw(format!("{{\"{CANARY}\": {CANARY}\n"));
     assert!(!response.to_string().contains(CANARY), "{response}");

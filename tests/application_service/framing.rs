@@ -16,7 +16,10 @@ fn assert_uncorrelated(response: &Value, expected: &str) {
 fn record_of_the_limit_is_served() {
     let mut service = Service::ready();
     let response = service.raw(padded("full", RECORD, b"\n"));
-    assert_eq!((&response["request_id"], &response["error"]), (&json!("full"), &Value::Null));
+    assert_eq!(
+        (&response["request_id"], &response["error"]),
+        (&json!("full"), &Value::Null)
+    );
     service.assert_alive();
 }
 
@@ -28,7 +31,10 @@ fn one_byte_more_is_record_too_large_once_and_the_next_record_is_served() {
     let response = service.raw(bytes);
     assert_uncorrelated(&response, "record_too_large");
     let next = service.recv();
-    assert_eq!((&next["request_id"], &next["error"]), (&json!("next"), &Value::Null));
+    assert_eq!(
+        (&next["request_id"], &next["error"]),
+        (&json!("next"), &Value::Null)
+    );
     service.assert_alive();
 }
 
@@ -54,7 +60,10 @@ fn megabytes_long_record_is_discarded_through_its_newline() {
     assert_uncorrelated(&response, "record_too_large");
     service.assert_alive();
     if let (Some(before), Some(peak)) = (before, service.server.peak_rss_kib()) {
-        assert!(peak < before + 3 * 1024, "discarding grew memory from {before} to {peak} KiB");
+        assert!(
+            peak < before + 3 * 1024,
+            "discarding grew memory from {before} to {peak} KiB"
+        );
     }
 }
 
@@ -79,7 +88,10 @@ fn lf_and_crlf_records_are_served() {
     service.server.send(bytes);
     for id in ["lf", "crlf", "again"] {
         let response = service.recv();
-        assert_eq!((&response["request_id"], &response["error"]), (&json!(id), &Value::Null));
+        assert_eq!(
+            (&response["request_id"], &response["error"]),
+            (&json!(id), &Value::Null)
+        );
     }
 }
 
@@ -123,7 +135,13 @@ fn malformed_records_are_invalid_json_and_the_loop_goes_on() {
 #[test]
 fn invalid_utf8_is_invalid_json() {
     let mut service = Service::start();
-    for bad in [&b"\xff"[..], b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5\x80\x80\x80"] {
+    for bad in [
+        &b"\xff"[..],
+        b"\xc3",
+        b"\xc0\xaf",
+        b"\xed\xa0\x80",
+        b"\xf5\x80\x80\x80",
+    ] {
         let mut line = b"{\"protocol_version\":1,\"kind\":\"request\",\"request_id\":\"".to_vec();
         line.extend_from_slice(bad);
         line.extend_from_slice(b"\",\"method\":\"status\",\"payload\":{}}\n");
@@ -162,7 +180,10 @@ fn slow_writer_is_served_byte_by_byte() {
         service.server.send([byte]);
     }
     let response = service.recv();
-    assert_eq!((&response["request_id"], &response["error"]), (&json!("slow"), &Value::Null));
+    assert_eq!(
+        (&response["request_id"], &response["error"]),
+        (&json!("slow"), &Value::Null)
+    );
 }
 
 #[test]
@@ -178,7 +199,12 @@ fn hostile_records_never_stop_the_loop() {
         b"\0\0\0".to_vec(),
         b"{\"request_id\":{\"a\":[]},\"method\":null}".to_vec(),
         vec![b'['; RECORD - 1],
-        b"[".iter().chain(b"{\"a\":[").cycle().take(RECORD - 1).copied().collect(),
+        b"[".iter()
+            .chain(b"{\"a\":[")
+            .cycle()
+            .take(RECORD - 1)
+            .copied()
+            .collect(),
         [b"\"".as_slice(), &b"\\u0000".repeat(10_000), b"\""].concat(),
     ];
     // Every prefix of a good request, and the request with each byte damaged.
@@ -193,7 +219,11 @@ fn hostile_records_never_stop_the_loop() {
         let mut line = case.clone();
         line.push(b'\n');
         let response = service.raw(line);
-        assert!(response["error"].is_object(), "{}: {response}", String::from_utf8_lossy(case));
+        assert!(
+            response["error"].is_object(),
+            "{}: {response}",
+            String::from_utf8_lossy(case)
+        );
     }
     service.assert_alive();
     assert_eq!(service.finish().code, Some(0));

@@ -9,26 +9,50 @@ use crate::client::{Service, keys, version_1};
 const BUILT: [&str; 3] = ["initialize", "status", "capabilities"];
 
 fn strings(value: &Value) -> Vec<&str> {
-    value.as_array().expect("an array").iter().map(|v| v.as_str().expect("a string")).collect()
+    value
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|v| v.as_str().expect("a string"))
+        .collect()
 }
 
 #[test]
 fn success_has_the_documented_shape() {
     let mut service = Service::start();
     let payload = service.initialize();
-    assert_eq!(keys(&payload), ["capabilities", "limits", "protocol_version", "server_name", "server_version"]);
+    assert_eq!(
+        keys(&payload),
+        [
+            "capabilities",
+            "limits",
+            "protocol_version",
+            "server_name",
+            "server_version"
+        ]
+    );
     assert_eq!(payload["protocol_version"], 1);
     assert!(!payload["server_name"].as_str().unwrap().is_empty());
     assert_eq!(payload["server_version"], env!("CARGO_PKG_VERSION"));
     let capabilities = &payload["capabilities"];
     assert_eq!(
         keys(capabilities),
-        ["activity", "events", "limits", "operations", "protocol_versions", "transports"]
+        [
+            "activity",
+            "events",
+            "limits",
+            "operations",
+            "protocol_versions",
+            "transports"
+        ]
     );
     assert_eq!(capabilities["protocol_versions"], json!([1]));
     assert_eq!(capabilities["transports"], json!(["stdio"]));
     for name in BUILT {
-        assert!(strings(&capabilities["operations"]).contains(&name), "{name}");
+        assert!(
+            strings(&capabilities["operations"]).contains(&name),
+            "{name}"
+        );
     }
 }
 
@@ -68,7 +92,10 @@ fn advertised_sets_obey_the_general_bounds() {
     for set in ["operations", "events", "transports"] {
         let names = strings(&payload["capabilities"][set]);
         assert!(names.len() <= 64);
-        assert!(names.iter().all(|name| (1..=64).contains(&name.len())), "{names:?}");
+        assert!(
+            names.iter().all(|name| (1..=64).contains(&name.len())),
+            "{names:?}"
+        );
         let mut sorted = names.clone();
         sorted.sort_unstable();
         sorted.dedup();
@@ -109,34 +136,57 @@ fn versions_are_required_u16_and_contain_1() {
         (json!([true, 1]), "invalid_payload"),
         (json!([null, 1]), "invalid_payload"),
     ] {
-        assert_eq!(service.code("initialize", &of(versions.clone())), expected, "{versions}");
+        assert_eq!(
+            service.code("initialize", &of(versions.clone())),
+            expected,
+            "{versions}"
+        );
     }
     assert_eq!(service.code("initialize", &json!({})), "invalid_payload");
-    assert_eq!(service.code("initialize", &json!({"requested_capabilities": []})), "invalid_payload");
+    assert_eq!(
+        service.code("initialize", &json!({"requested_capabilities": []})),
+        "invalid_payload"
+    );
     assert_eq!(service.code("status", &json!({})), "not_initialized");
     for versions in [json!([2, 1]), json!([1, 1]), json!([0, 1, 65_535])] {
-        assert_eq!(service.ok("initialize", &of(versions))["protocol_version"], 1);
+        assert_eq!(
+            service.ok("initialize", &of(versions))["protocol_version"],
+            1
+        );
     }
 }
 
 #[test]
 fn malformed_lists_are_invalid_payload() {
     let mut service = Service::start();
-    for bad in [json!(null), json!(1), json!("1"), json!({}), json!(true), json!([[1]])] {
+    for bad in [
+        json!(null),
+        json!(1),
+        json!("1"),
+        json!({}),
+        json!(true),
+        json!([[1]]),
+    ] {
         assert_eq!(
             service.code("initialize", &json!({"supported_protocol_versions": bad})),
             "invalid_payload",
             "versions {bad}"
         );
         assert_eq!(
-            service.code("initialize", &json!({"supported_protocol_versions": [1], "requested_capabilities": bad})),
+            service.code(
+                "initialize",
+                &json!({"supported_protocol_versions": [1], "requested_capabilities": bad})
+            ),
             "invalid_payload",
             "capabilities {bad}"
         );
     }
     for bad in [json!([1]), json!([null]), json!(["status", 2])] {
         assert_eq!(
-            service.code("initialize", &json!({"supported_protocol_versions": [1], "requested_capabilities": bad})),
+            service.code(
+                "initialize",
+                &json!({"supported_protocol_versions": [1], "requested_capabilities": bad})
+            ),
             "invalid_payload"
         );
     }
@@ -146,7 +196,10 @@ fn malformed_lists_are_invalid_payload() {
 fn requested_capabilities_may_be_omitted_but_not_null() {
     let mut service = Service::start();
     assert_eq!(
-        service.code("initialize", &json!({"supported_protocol_versions": [1], "requested_capabilities": null})),
+        service.code(
+            "initialize",
+            &json!({"supported_protocol_versions": [1], "requested_capabilities": null})
+        ),
         "invalid_payload"
     );
     let omitted = service.ok("initialize", &json!({"supported_protocol_versions": [1]}));
@@ -159,7 +212,11 @@ fn unknown_payload_field_is_invalid_payload() {
     for field in ["client_name", "limits", "", "Supported_protocol_versions"] {
         let mut payload = version_1();
         payload[field] = json!(1);
-        assert_eq!(service.code("initialize", &payload), "invalid_payload", "{field}");
+        assert_eq!(
+            service.code("initialize", &payload),
+            "invalid_payload",
+            "{field}"
+        );
     }
     assert_eq!(service.code("status", &json!({})), "not_initialized");
 }
@@ -175,24 +232,39 @@ fn repeated_payload_field_is_invalid_payload() {
 #[test]
 fn empty_version_list_is_limit_exceeded() {
     let mut service = Service::start();
-    assert_eq!(service.code("initialize", &json!({"supported_protocol_versions": []})), "limit_exceeded");
+    assert_eq!(
+        service.code("initialize", &json!({"supported_protocol_versions": []})),
+        "limit_exceeded"
+    );
 }
 
 #[test]
 fn lists_hold_at_most_eight_items() {
     let mut service = Service::start();
     let versions = |n: u16| (1..=n).collect::<Vec<_>>();
-    service.ok("initialize", &json!({"supported_protocol_versions": versions(8)}));
+    service.ok(
+        "initialize",
+        &json!({"supported_protocol_versions": versions(8)}),
+    );
     for over in [9, 64] {
         assert_eq!(
-            service.code("initialize", &json!({"supported_protocol_versions": versions(over)})),
+            service.code(
+                "initialize",
+                &json!({"supported_protocol_versions": versions(over)})
+            ),
             "limit_exceeded"
         );
     }
     let names = |n: usize| vec!["status"; n];
-    service.ok("initialize", &json!({"supported_protocol_versions": [1], "requested_capabilities": names(8)}));
+    service.ok(
+        "initialize",
+        &json!({"supported_protocol_versions": [1], "requested_capabilities": names(8)}),
+    );
     assert_eq!(
-        service.code("initialize", &json!({"supported_protocol_versions": [1], "requested_capabilities": names(9)})),
+        service.code(
+            "initialize",
+            &json!({"supported_protocol_versions": [1], "requested_capabilities": names(9)})
+        ),
         "limit_exceeded"
     );
 }
@@ -202,32 +274,55 @@ fn unknown_capability_is_unsupported_capability() {
     let mut service = Service::start();
     for unknown in ["no.such", "", "Status", "status "] {
         let payload = json!({"supported_protocol_versions": [1], "requested_capabilities": ["status", unknown]});
-        assert_eq!(service.code("initialize", &payload), "unsupported_capability", "{unknown:?}");
+        assert_eq!(
+            service.code("initialize", &payload),
+            "unsupported_capability",
+            "{unknown:?}"
+        );
     }
-    let longest = json!({"supported_protocol_versions": [1], "requested_capabilities": ["c".repeat(64)]});
-    assert_eq!(service.code("initialize", &longest), "unsupported_capability");
+    let longest =
+        json!({"supported_protocol_versions": [1], "requested_capabilities": ["c".repeat(64)]});
+    assert_eq!(
+        service.code("initialize", &longest),
+        "unsupported_capability"
+    );
 }
 
 #[test]
 fn overlong_capability_name_is_limit_exceeded() {
     let mut service = Service::start();
-    let over = json!({"supported_protocol_versions": [1], "requested_capabilities": ["c".repeat(65)]});
+    let over =
+        json!({"supported_protocol_versions": [1], "requested_capabilities": ["c".repeat(65)]});
     assert_eq!(service.code("initialize", &over), "limit_exceeded");
 }
 
 #[test]
 fn event_names_and_flags_are_not_capabilities() {
     let mut service = Service::start();
-    for name in ["turn.activity", "turn.terminal", "auth.login.progress", "subagents", "events", "stdio"] {
+    for name in [
+        "turn.activity",
+        "turn.terminal",
+        "auth.login.progress",
+        "subagents",
+        "events",
+        "stdio",
+    ] {
         let payload = json!({"supported_protocol_versions": [1], "requested_capabilities": [name]});
-        assert_eq!(service.code("initialize", &payload), "unsupported_capability", "{name}");
+        assert_eq!(
+            service.code("initialize", &payload),
+            "unsupported_capability",
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn requested_operations_are_no_allowlist() {
     let mut service = Service::start();
-    service.ok("initialize", &json!({"supported_protocol_versions": [1], "requested_capabilities": ["status"]}));
+    service.ok(
+        "initialize",
+        &json!({"supported_protocol_versions": [1], "requested_capabilities": ["status"]}),
+    );
     service.ok("capabilities", &json!({}));
 }
 
@@ -236,7 +331,10 @@ fn every_advertised_operation_may_be_required() {
     let mut service = Service::start();
     let payload = service.initialize();
     for chunk in strings(&payload["capabilities"]["operations"]).chunks(8) {
-        service.ok("initialize", &json!({"supported_protocol_versions": [1], "requested_capabilities": chunk}));
+        service.ok(
+            "initialize",
+            &json!({"supported_protocol_versions": [1], "requested_capabilities": chunk}),
+        );
     }
 }
 
@@ -244,7 +342,11 @@ fn every_advertised_operation_may_be_required() {
 fn every_other_operation_needs_it() {
     let mut service = Service::start();
     for method in ["status", "capabilities"] {
-        assert_eq!(service.code(method, &json!({})), "not_initialized", "{method}");
+        assert_eq!(
+            service.code(method, &json!({})),
+            "not_initialized",
+            "{method}"
+        );
     }
     service.initialize();
     for method in ["status", "capabilities"] {
@@ -273,7 +375,11 @@ fn failure_before_success_leaves_the_process_uninitialized() {
         json!({}),
     ] {
         service.code("initialize", &payload);
-        assert_eq!(service.code("status", &json!({})), "not_initialized", "after {payload}");
+        assert_eq!(
+            service.code("status", &json!({})),
+            "not_initialized",
+            "after {payload}"
+        );
     }
     service.initialize();
     service.ok("status", &json!({}));

@@ -45,7 +45,12 @@ fn combination_with_other_arguments_exits_2() {
 
 #[test]
 fn unknown_app_exits_2() {
-    for args in [&["--app", "daemon"][..], &["--app", "Service"], &["--app", ""], &["--app"]] {
+    for args in [
+        &["--app", "daemon"][..],
+        &["--app", "Service"],
+        &["--app", ""],
+        &["--app"],
+    ] {
         refused(args);
     }
 }
@@ -66,5 +71,9 @@ fn startup_creates_no_session() {
     let sessions = place.mc_home().join("sessions");
     let count = std::fs::read_dir(&sessions).map_or(0, Iterator::count);
     assert_eq!(count, 0, "a session file without a session");
-    assert_eq!(std::fs::read_dir(place.work()).unwrap().count(), 0, "the workspace was touched");
+    assert_eq!(
+        std::fs::read_dir(place.work()).unwrap().count(),
+        0,
+        "the workspace was touched"
+    );
 }

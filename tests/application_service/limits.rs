@@ -44,8 +44,10 @@ fn nested(depth: usize) -> String {
 #[test]
 fn sixteen_limits_are_advertised_alike_in_three_places() {
     let mut service = Service::start();
-    let expected: Map<String, Value> =
-        LIMITS.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let expected: Map<String, Value> = LIMITS
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), json!(value)))
+        .collect();
     let expected = Value::Object(expected);
     let initialized = service.initialize();
     assert_eq!(initialized["limits"], expected);
@@ -126,7 +128,11 @@ fn strings_are_measured_in_decoded_utf8_bytes() {
 
 #[test]
 fn array_of_64_items_is_within_the_limit() {
-    boundary(&json!({"a": vec![0; 64]}), &json!({"a": vec![0; 65]}), "limit_exceeded");
+    boundary(
+        &json!({"a": vec![0; 64]}),
+        &json!({"a": vec![0; 65]}),
+        "limit_exceeded",
+    );
     boundary(
         &json!({"a": [vec![vec![0; 2]; 64]]}),
         &json!({"a": [vec![vec![0; 2]; 65]]}),
@@ -136,9 +142,18 @@ fn array_of_64_items_is_within_the_limit() {
 
 #[test]
 fn object_of_64_fields_is_within_the_limit() {
-    let object = |fields: usize| -> Value { (0..fields).map(|i| (format!("f{i}"), json!(i))).collect::<Map<_, _>>().into() };
+    let object = |fields: usize| -> Value {
+        (0..fields)
+            .map(|i| (format!("f{i}"), json!(i)))
+            .collect::<Map<_, _>>()
+            .into()
+    };
     boundary(&object(64), &object(65), "limit_exceeded");
-    boundary(&json!({"a": object(64)}), &json!({"a": object(65)}), "limit_exceeded");
+    boundary(
+        &json!({"a": object(64)}),
+        &json!({"a": object(65)}),
+        "limit_exceeded",
+    );
 }
 
 #[test]
@@ -172,9 +187,17 @@ fn ids_of_128_bytes_are_within_the_limit() {
     let mut service = Service::ready();
     for id in ["i".repeat(128), "é".repeat(64), "i".to_owned()] {
         let response = service.exchange(&request(&id, "status", &json!({})));
-        assert_eq!((&response["request_id"], &response["error"]), (&json!(id), &Value::Null));
+        assert_eq!(
+            (&response["request_id"], &response["error"]),
+            (&json!(id), &Value::Null)
+        );
     }
-    for id in ["i".repeat(129), "é".repeat(64) + "i", "i".repeat(20_000), String::new()] {
+    for id in [
+        "i".repeat(129),
+        "é".repeat(64) + "i",
+        "i".repeat(20_000),
+        String::new(),
+    ] {
         let response = service.exchange(&request(&id, "status", &json!({})));
         assert_eq!(code(&response), "invalid_request");
         assert_eq!(response["request_id"], Value::Null);
@@ -184,7 +207,10 @@ fn ids_of_128_bytes_are_within_the_limit() {
     long_session["session_id"] = json!("s".repeat(129));
     let response = service.exchange(&long_session);
     assert_eq!(code(&response), "invalid_request");
-    assert_eq!((&response["request_id"], &response["session_id"]), (&json!("s"), &Value::Null));
+    assert_eq!(
+        (&response["request_id"], &response["session_id"]),
+        (&json!("s"), &Value::Null)
+    );
 }
 
 #[test]
@@ -196,14 +222,18 @@ fn names_of_64_bytes_are_within_the_limit() {
     for name in ["m".repeat(65), "m".repeat(20_000), String::new()] {
         let response = service.exchange(&request("m", &name, &json!({})));
         assert_eq!(code(&response), "invalid_request");
-        assert_eq!((&response["request_id"], &response["method"]), (&json!("m"), &Value::Null));
+        assert_eq!(
+            (&response["request_id"], &response["method"]),
+            (&json!("m"), &Value::Null)
+        );
     }
 }
 
 #[test]
 fn limits_are_checked_before_dispatch() {
     let mut service = Service::start();
-    let over = json!({"supported_protocol_versions": [1], "requested_capabilities": ["x".repeat(16_385)]});
+    let over =
+        json!({"supported_protocol_versions": [1], "requested_capabilities": ["x".repeat(16_385)]});
     assert_eq!(service.code("initialize", &over), "limit_exceeded");
     assert_eq!(service.code("status", &json!({})), "not_initialized");
     // Nothing is cut to fit: the same payload one byte shorter reaches the method's own check.
@@ -217,9 +247,18 @@ fn error_messages_are_short_and_fixed() {
     let pairs = [
         (b"x\n".to_vec(), b"{\"request_id\":\n".to_vec()),
         (vec![b'x'; RECORD + 1], vec![b'y'; RECORD * 2]),
-        (record("a", "none.one", &json!({})), record("b", "none.two", &json!({}))),
-        (record("a", "status", &json!({"x": 1})), record("b", "status", &json!({"yy": "z"}))),
-        (record("a", "status", &json!({"x": [0; 65].to_vec()})), record("b", "status", &json!({"x": "s".repeat(16_385)}))),
+        (
+            record("a", "none.one", &json!({})),
+            record("b", "none.two", &json!({})),
+        ),
+        (
+            record("a", "status", &json!({"x": 1})),
+            record("b", "status", &json!({"yy": "z"})),
+        ),
+        (
+            record("a", "status", &json!({"x": vec![0; 65]})),
+            record("b", "status", &json!({"x": "s".repeat(16_385)})),
+        ),
     ];
     for (mut one, mut other) in pairs {
         for bytes in [&mut one, &mut other] {
@@ -228,6 +267,9 @@ fn error_messages_are_short_and_fixed() {
             }
         }
         let (one, other) = (service.raw(one), service.raw(other));
-        assert_eq!(one["error"], other["error"], "the message depends on the request");
+        assert_eq!(
+            one["error"], other["error"],
+            "the message depends on the request"
+        );
     }
 }

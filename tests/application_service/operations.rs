@@ -27,7 +27,10 @@ fn keyed_provider(variable: &str) -> Value {
 fn status_has_the_documented_shape() {
     let mut service = Service::ready();
     let response = service.call("status", &json!({}));
-    assert_eq!(keys(&response["payload"]), ["provider_auth_ready", "service"]);
+    assert_eq!(
+        keys(&response["payload"]),
+        ["provider_auth_ready", "service"]
+    );
     assert_eq!(response["payload"]["service"], "ready");
     assert!(response["payload"]["provider_auth_ready"].is_boolean());
 }
@@ -55,7 +58,10 @@ fn status_follows_settings_without_restart() {
     let mut service = Service::ready_in(&place);
     assert!(ready(&mut service));
     place.write_settings(&keyed_provider("GATEWAY_TEST_KEY"));
-    assert!(!ready(&mut service), "the selection at startup does not count");
+    assert!(
+        !ready(&mut service),
+        "the selection at startup does not count"
+    );
     place.write_settings(&json!({"provider": "fixture", "model": "fixture-model"}));
     assert!(ready(&mut service));
 }
@@ -87,17 +93,30 @@ fn unreadable_settings_are_internal_error() {
 #[test]
 fn status_discloses_nothing() {
     let place = Place::with_settings(&keyed_provider("GATEWAY_TEST_KEY"));
-    let mut service = Service::spawn(launch().place(&place).env("GATEWAY_TEST_KEY", "secret-k-12345"));
+    let mut service = Service::spawn(
+        launch()
+            .place(&place)
+            .env("GATEWAY_TEST_KEY", "secret-k-12345"),
+    );
     service.initialize();
     let text = service.call("status", &json!({})).to_string();
-    for secret in ["gateway", "secret-k", "GATEWAY_TEST_KEY", "127.0.0.1", "m-1", place.home().to_str().unwrap()] {
+    for secret in [
+        "gateway",
+        "secret-k",
+        "GATEWAY_TEST_KEY",
+        "127.0.0.1",
+        "m-1",
+        place.home().to_str().unwrap(),
+    ] {
         assert!(!text.contains(secret), "{text}");
     }
 }
 
 #[test]
 fn status_writes_nothing() {
-    let place = Place::with_settings(&json!({"provider": "fixture", "model": "fixture-model", "mine": {"kept": 1}}));
+    let place = Place::with_settings(
+        &json!({"provider": "fixture", "model": "fixture-model", "mine": {"kept": 1}}),
+    );
     let settings = place.mc_home().join("settings.json");
     let before = std::fs::read(&settings).unwrap();
     let mut service = Service::ready_in(&place);
@@ -112,8 +131,18 @@ fn status_writes_nothing() {
 fn status_and_capabilities_take_only_an_empty_object() {
     let mut service = Service::ready();
     for method in ["status", "capabilities"] {
-        for payload in [json!({"x": 1}), json!({"": null}), json!([]), json!(null), json!("")] {
-            assert_eq!(service.code(method, &payload), "invalid_payload", "{method} {payload}");
+        for payload in [
+            json!({"x": 1}),
+            json!({"": null}),
+            json!([]),
+            json!(null),
+            json!(""),
+        ] {
+            assert_eq!(
+                service.code(method, &payload),
+                "invalid_payload",
+                "{method} {payload}"
+            );
         }
         service.ok(method, &json!({}));
     }
@@ -126,7 +155,14 @@ fn capabilities_equals_what_initialize_told() {
     let capabilities = service.ok("capabilities", &json!({}));
     assert_eq!(
         keys(&capabilities),
-        ["activity", "events", "limits", "operations", "protocol_versions", "transports"]
+        [
+            "activity",
+            "events",
+            "limits",
+            "operations",
+            "protocol_versions",
+            "transports"
+        ]
     );
     assert_eq!(capabilities, initialized["capabilities"]);
 }
@@ -138,7 +174,11 @@ fn every_advertised_operation_is_known() {
     for name in capabilities["operations"].as_array().unwrap() {
         let name = name.as_str().unwrap();
         // An unknown payload field is refused by the method itself: the name was found.
-        assert_eq!(service.code(name, &json!({"no such field": 1})), "invalid_payload", "{name}");
+        assert_eq!(
+            service.code(name, &json!({"no such field": 1})),
+            "invalid_payload",
+            "{name}"
+        );
     }
 }
 
@@ -149,10 +189,22 @@ fn unknown_method_is_unsupported_operation() {
         if initialized {
             service.ok("initialize", &version_1());
         }
-        for method in ["no.such", "Status", "status.", "session.delete", "approval.respond", "turn.steer", "shutdown", "turn.activity"] {
+        for method in [
+            "no.such",
+            "Status",
+            "status.",
+            "session.delete",
+            "approval.respond",
+            "turn.steer",
+            "shutdown",
+            "turn.activity",
+        ] {
             let response = service.exchange(&request("u", method, &json!({})));
             assert_eq!(code(&response), "unsupported_operation", "{method}");
-            assert_eq!((&response["request_id"], &response["method"]), (&json!("u"), &json!(method)));
+            assert_eq!(
+                (&response["request_id"], &response["method"]),
+                (&json!("u"), &json!(method))
+            );
         }
     }
 }

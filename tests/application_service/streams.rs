@@ -34,7 +34,14 @@ fn answers_come_in_request_order() {
     bytes.push(b'\n');
     bytes.extend(record("r5", "capabilities", &json!({})));
     service.server.send(bytes);
-    for expected in [json!("r0"), json!("r1"), Value::Null, json!("r3"), Value::Null, json!("r5")] {
+    for expected in [
+        json!("r0"),
+        json!("r1"),
+        Value::Null,
+        json!("r3"),
+        Value::Null,
+        json!("r5"),
+    ] {
         assert_eq!(service.recv()["request_id"], expected);
     }
 }
@@ -42,11 +49,16 @@ fn answers_come_in_request_order() {
 #[test]
 fn three_thousand_pipelined_requests_are_all_answered() {
     let mut service = Service::ready();
-    let bytes: Vec<u8> = (0..3_000).flat_map(|i| record(&format!("p{i}"), "status", &json!({}))).collect();
+    let bytes: Vec<u8> = (0..3_000)
+        .flat_map(|i| record(&format!("p{i}"), "status", &json!({})))
+        .collect();
     service.server.send(bytes);
     for i in 0..3_000 {
         let response = service.recv();
-        assert_eq!((&response["request_id"], &response["error"]), (&json!(format!("p{i}")), &Value::Null));
+        assert_eq!(
+            (&response["request_id"], &response["error"]),
+            (&json!(format!("p{i}")), &Value::Null)
+        );
     }
     assert_eq!(service.finish().code, Some(0));
 }
@@ -56,8 +68,9 @@ fn many_requests_keep_memory_flat() {
     let mut service = Service::ready();
     let mut warm = None;
     for round in 0..25 {
-        let bytes: Vec<u8> =
-            (0..400).flat_map(|i| record(&format!("m{round}-{i}"), "status", &json!({}))).collect();
+        let bytes: Vec<u8> = (0..400)
+            .flat_map(|i| record(&format!("m{round}-{i}"), "status", &json!({})))
+            .collect();
         service.server.send(bytes);
         for _ in 0..400 {
             service.recv();
@@ -77,8 +90,9 @@ fn hundred_thousand_requests_keep_memory_flat() {
     let mut service = Service::ready();
     let mut warm = None;
     for round in 0..100 {
-        let bytes: Vec<u8> =
-            (0..1_000).flat_map(|i| record(&format!("m{round}-{i}"), "status", &json!({}))).collect();
+        let bytes: Vec<u8> = (0..1_000)
+            .flat_map(|i| record(&format!("m{round}-{i}"), "status", &json!({})))
+            .collect();
         service.server.send(bytes);
         for _ in 0..1_000 {
             service.recv();
@@ -144,12 +158,18 @@ fn stalled_reader_does_not_grow_memory() {
     let (mut from_child, child_out) = io::pipe().unwrap();
     let launch = launch();
     let mut server = Server::spawn_on(&launch, child_in.into(), child_out.into());
-    to_child.write_all(&record("i", "initialize", &version_1())).unwrap();
-    wait_for("the first answer", || rustix::io::ioctl_fionread(&from_child).unwrap() > 0);
+    to_child
+        .write_all(&record("i", "initialize", &version_1()))
+        .unwrap();
+    wait_for("the first answer", || {
+        rustix::io::ioctl_fionread(&from_child).unwrap() > 0
+    });
     let before = server.rss_kib();
 
     // Offered in the background: a service that keeps reading would swallow all of it.
-    let block: Vec<u8> = (0..500).flat_map(|i| record(&format!("s{i}"), "capabilities", &json!({}))).collect();
+    let block: Vec<u8> = (0..500)
+        .flat_map(|i| record(&format!("s{i}"), "capabilities", &json!({})))
+        .collect();
     let blocks = OFFERED / block.len();
     let taken = Arc::new(AtomicUsize::new(0));
     let writer = std::thread::spawn({
@@ -170,7 +190,10 @@ fn stalled_reader_does_not_grow_memory() {
         last = now;
         quiet > 200 || writer.is_finished()
     });
-    assert!(last < OFFERED / 2, "the service read {last} bytes for a reader that takes none");
+    assert!(
+        last < OFFERED / 2,
+        "the service read {last} bytes for a reader that takes none"
+    );
     if let (Some(before), Some(peak)) = (before, server.peak_rss_kib()) {
         assert!(peak < before + SLACK_KIB, "{before} KiB grew to {peak} KiB");
     }
@@ -192,7 +215,9 @@ fn stalled_reader_does_not_grow_memory() {
 fn closed_stdout_ends_the_process_with_exit_1() {
     let mut service = Service::spawn(launch().stalled());
     drop(service.server.take_stdout());
-    let _ = service.server.try_send(record("i", "initialize", &version_1()));
+    let _ = service
+        .server
+        .try_send(record("i", "initialize", &version_1()));
     let exit = service.server.wait_exit();
     assert_eq!(exit.code, Some(1), "stderr: {}", exit.stderr);
 }
@@ -203,7 +228,9 @@ fn stdout_closed_in_the_middle_ends_the_process_with_exit_1() {
     service.server.send(record("i", "initialize", &version_1()));
     wait_for("the first answer", || service.server.unread() > 0);
     drop(service.server.take_stdout());
-    let flood: Vec<u8> = (0..50).flat_map(|i| record(&format!("c{i}"), "status", &json!({}))).collect();
+    let flood: Vec<u8> = (0..50)
+        .flat_map(|i| record(&format!("c{i}"), "status", &json!({})))
+        .collect();
     let _ = service.server.try_send(flood);
     assert_eq!(service.server.wait_exit().code, Some(1));
 }
@@ -219,7 +246,12 @@ fn standard_descriptors_are_not_needed_for_stderr() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(&record("i", "initialize", &version_1())).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(&record("i", "initialize", &version_1()))
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_response_shape(&serde_json::from_slice(&output.stdout).unwrap());

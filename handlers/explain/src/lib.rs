@@ -36,10 +36,19 @@ host::operation! {
 
 async fn explain(_: Cx<()>, params: Params) -> Result<Reply<Explained>, OpFailure> {
     match toolchain::explain(&params.code) {
-        Ok(found) => Ok(Explained { code: found.code.to_owned(), text: found.text.to_owned() }.into()),
+        Ok(found) => Ok(Explained {
+            code: found.code.to_owned(),
+            text: found.text.to_owned(),
+        }
+        .into()),
         Err(error @ ExplainError::Unknown { code }) => Err(OpFailure::failed(error.to_string())
-            .result(&Explained { code: code.to_string(), text: String::new() })),
-        Err(error) => Err(OpFailure::protocol(error.to_string())
-            .result(&Explained { code: params.code.chars().take(32).collect(), text: String::new() })),
+            .result(&Explained {
+                code: code.to_string(),
+                text: String::new(),
+            })),
+        Err(error) => Err(OpFailure::protocol(error.to_string()).result(&Explained {
+            code: params.code.chars().take(32).collect(),
+            text: String::new(),
+        })),
     }
 }

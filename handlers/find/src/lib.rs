@@ -70,7 +70,11 @@ impl Drop for StopOnDrop {
 
 async fn find(cx: Cx<Session>, params: Params) -> Result<Reply<Found>, OpFailure> {
     let root = cx.engine().resolve(params.root.as_deref().unwrap_or("."));
-    let request = FindRequest { query: params.query, top: params.top, root };
+    let request = FindRequest {
+        query: params.query,
+        top: params.top,
+        root,
+    };
     let stop = StopOnDrop(Arc::new(AtomicBool::new(false)));
     let stopped = Arc::clone(&stop.0);
     // A large tree must not hold up the other connections of this process.
@@ -79,7 +83,9 @@ async fn find(cx: Cx<Session>, params: Params) -> Result<Reply<Found>, OpFailure
         Ok(Ok(hits)) => Ok(Found { hits }.into()),
         Ok(Err(error @ FindError::EmptyQuery)) => Err(OpFailure::protocol(error.to_string())),
         Ok(Err(error)) => Err(OpFailure::failed(message(&error, params.root.as_deref()))),
-        Err(_) => Err(OpFailure::failed("internal error: the search failed unexpectedly")),
+        Err(_) => Err(OpFailure::failed(
+            "internal error: the search failed unexpectedly",
+        )),
     }
 }
 

@@ -82,7 +82,10 @@ host::operation! {
 async fn initialize(cx: Cx<()>, payload: InitializePayload) -> Result<Reply<Initialized>, Word> {
     let versions = payload.supported_protocol_versions;
     let requested = payload.requested_capabilities;
-    if versions.is_empty() || versions.len() > NEGOTIATION_ITEMS || requested.len() > NEGOTIATION_ITEMS {
+    if versions.is_empty()
+        || versions.len() > NEGOTIATION_ITEMS
+        || requested.len() > NEGOTIATION_ITEMS
+    {
         return Err(Word::LimitExceeded);
     }
     if requested.iter().any(|name| name.len() > NAME_BYTES) {
@@ -124,7 +127,11 @@ host::operation! {
 async fn status(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<ServiceStatus>, Word> {
     // A few small reads; a thread for them would cost more than they do.
     match cx.engine().provider_ready() {
-        Ok(ready) => Ok(ServiceStatus { service: "ready", provider_auth_ready: ready }.into()),
+        Ok(ready) => Ok(ServiceStatus {
+            service: "ready",
+            provider_auth_ready: ready,
+        }
+        .into()),
         Err(_) => Err(Word::InternalError),
     }
 }

@@ -67,7 +67,11 @@ host::operation! {
 
 async fn initialize(cx: Cx<Backend>, params: InitializeParams) -> Result<Reply<Initialized>, Word> {
     let required = params.required_capabilities;
-    if required.len() > REQUIRED_CAPABILITIES || !required.iter().all(|name| negotiate::is_name(name, NAME_BYTES)) {
+    if required.len() > REQUIRED_CAPABILITIES
+        || !required
+            .iter()
+            .all(|name| negotiate::is_name(name, NAME_BYTES))
+    {
         return Err(Word::InvalidParams);
     }
     let capabilities = cx.operations();
@@ -77,7 +81,12 @@ async fn initialize(cx: Cx<Backend>, params: InitializeParams) -> Result<Reply<I
     match cx.engine().initialize(cx.cancellation()).await {
         Ok(status) => {
             cx.gate().open();
-            Ok(Initialized { capabilities, limits: cx.rules().limits_object(), status: project(status) }.into())
+            Ok(Initialized {
+                capabilities,
+                limits: cx.rules().limits_object(),
+                status: project(status),
+            }
+            .into())
         }
         Err(InitializeError::AlreadyInitialized) => Err(Word::AlreadyInitialized),
         Err(InitializeError::Startup(error)) => {
@@ -104,7 +113,10 @@ host::operation! {
 
 async fn status(cx: Cx<Backend>, _: NoParams) -> Result<Reply<ServerStatus>, Word> {
     match cx.engine().status() {
-        Status { phase: Phase::Uninitialized, .. } => Err(Word::NotInitialized),
+        Status {
+            phase: Phase::Uninitialized,
+            ..
+        } => Err(Word::NotInitialized),
         status => Ok(project(status).into()),
     }
 }

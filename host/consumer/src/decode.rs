@@ -35,7 +35,11 @@ pub fn check(line: &[u8], bounds: &Bounds) -> Result<(), Violation> {
     }
     let text = std::str::from_utf8(line).map_err(|_| Violation::NotUtf8)?;
     let found = Cell::new(None);
-    let probe = Probe { bounds, depth: 0, found: &found };
+    let probe = Probe {
+        bounds,
+        depth: 0,
+        found: &found,
+    };
     let mut reader = serde_json::Deserializer::from_str(text);
     let read = probe.deserialize(&mut reader).and_then(|()| reader.end());
     match (read, found.get()) {
@@ -91,7 +95,10 @@ impl Probe<'_> {
         if self.depth == self.bounds.depth {
             return Err(self.stop(Violation::TooDeep));
         }
-        Ok(Self { depth: self.depth + 1, ..self })
+        Ok(Self {
+            depth: self.depth + 1,
+            ..self
+        })
     }
 
     fn string<E: de::Error>(&self, text: &str) -> Result<(), E> {
@@ -169,8 +176,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const SMALL: Bounds =
-        Bounds { record_bytes: 4096, depth: 4, array_items: 5, object_fields: 3, string_bytes: 8 };
+    const SMALL: Bounds = Bounds {
+        record_bytes: 4096,
+        depth: 4,
+        array_items: 5,
+        object_fields: 3,
+        string_bytes: 8,
+    };
 
     fn verdict(text: &str) -> Result<(), Violation> {
         object(text.as_bytes(), &SMALL).map(drop)
@@ -179,13 +191,25 @@ mod tests {
     #[test]
     fn bounds_hold_at_their_edge_and_not_beyond() {
         assert_eq!(verdict(r#"{"a":[1,2,3,4,5]}"#), Ok(()));
-        assert_eq!(verdict(r#"{"a":[1,2,3,4,5,6]}"#), Err(Violation::TooManyItems));
+        assert_eq!(
+            verdict(r#"{"a":[1,2,3,4,5,6]}"#),
+            Err(Violation::TooManyItems)
+        );
         assert_eq!(verdict(r#"{"a":1,"b":2,"c":3}"#), Ok(()));
-        assert_eq!(verdict(r#"{"a":1,"b":2,"c":3,"d":4}"#), Err(Violation::TooManyFields));
+        assert_eq!(
+            verdict(r#"{"a":1,"b":2,"c":3,"d":4}"#),
+            Err(Violation::TooManyFields)
+        );
         assert_eq!(verdict(r#"{"a":"12345678"}"#), Ok(()));
-        assert_eq!(verdict(r#"{"a":"123456789"}"#), Err(Violation::StringTooLong));
+        assert_eq!(
+            verdict(r#"{"a":"123456789"}"#),
+            Err(Violation::StringTooLong)
+        );
         assert_eq!(verdict(r#"{"a":"\u00e9\u00e9\u00e9\u00e9"}"#), Ok(()));
-        assert_eq!(verdict(r#"{"a":"\u00e9\u00e9\u00e9\u00e9x"}"#), Err(Violation::StringTooLong));
+        assert_eq!(
+            verdict(r#"{"a":"\u00e9\u00e9\u00e9\u00e9x"}"#),
+            Err(Violation::StringTooLong)
+        );
         assert_eq!(verdict(r#"{"123456789":1}"#), Err(Violation::StringTooLong));
         assert_eq!(verdict(r#"{"a":[[[1]]]}"#), Ok(()));
         assert_eq!(verdict(r#"{"a":[[[[1]]]]}"#), Err(Violation::TooDeep));
@@ -193,32 +217,62 @@ mod tests {
 
     #[test]
     fn size_counts_the_line_feed() {
-        let exact = Bounds { record_bytes: 9, ..SMALL };
+        let exact = Bounds {
+            record_bytes: 9,
+            ..SMALL
+        };
         assert_eq!(check(br#"{"a":12}"#, &exact), Ok(()));
-        assert_eq!(check(br#"{"a":123}"#, &exact), Err(Violation::FrameTooLarge));
+        assert_eq!(
+            check(br#"{"a":123}"#, &exact),
+            Err(Violation::FrameTooLarge)
+        );
     }
 
     #[test]
     fn repeated_keys_are_found_through_escapes_and_at_any_depth() {
-        assert_eq!(verdict(r#"{"id":1,"\u0069d":2}"#), Err(Violation::DuplicateKey));
-        assert_eq!(verdict(r#"{"a":[{"x":1,"x":1}]}"#), Err(Violation::DuplicateKey));
+        assert_eq!(
+            verdict(r#"{"id":1,"\u0069d":2}"#),
+            Err(Violation::DuplicateKey)
+        );
+        assert_eq!(
+            verdict(r#"{"a":[{"x":1,"x":1}]}"#),
+            Err(Violation::DuplicateKey)
+        );
         assert_eq!(verdict(r#"{"a":{"x":1},"b":{"x":1}}"#), Ok(()));
     }
 
     #[test]
     fn what_is_not_one_json_object_is_refused() {
-        for text in ["", " ", "null", "[]", "1", "{", "{} {}", "{\"a\":}", "{\"a\":1e999}", "\u{feff}{}"] {
+        for text in [
+            "",
+            " ",
+            "null",
+            "[]",
+            "1",
+            "{",
+            "{} {}",
+            "{\"a\":}",
+            "{\"a\":1e999}",
+            "\u{feff}{}",
+        ] {
             assert_eq!(verdict(text), Err(Violation::NotJsonObject), "{text:?}");
         }
         assert_eq!(object(b"{\"a\":\"\xff\"}", &SMALL), Err(Violation::NotUtf8));
-        assert_eq!(verdict("{\"a\":\"\\ud800\"}"), Err(Violation::NotJsonObject));
+        assert_eq!(
+            verdict("{\"a\":\"\\ud800\"}"),
+            Err(Violation::NotJsonObject)
+        );
     }
 
     #[test]
     fn a_bottomless_line_costs_no_stack() {
         let mut line = br#"{"a":"#.to_vec();
         line.resize(60_000, b'[');
-        let wide = Bounds { record_bytes: 65_536, depth: 32, ..SMALL };
+        let wide = Bounds {
+            record_bytes: 65_536,
+            depth: 32,
+            ..SMALL
+        };
         assert_eq!(check(&line, &wide), Err(Violation::TooDeep));
     }
 
@@ -229,7 +283,9 @@ mod tests {
             Value::Array(items) => {
                 worst.depth = worst.depth.max(depth + 1);
                 worst.array_items = worst.array_items.max(items.len());
-                items.iter().for_each(|item| measure(item, depth + 1, worst));
+                items
+                    .iter()
+                    .for_each(|item| measure(item, depth + 1, worst));
             }
             Value::Object(fields) => {
                 worst.depth = worst.depth.max(depth + 1);

@@ -49,7 +49,10 @@ mod tests {
 
     #[test]
     fn escape_sequences_become_visible() {
-        assert_eq!(plain("\u{1b}[2J\u{1b}]0;t\u{7}ok"), "\\u{1b}[2J\\u{1b}]0;t\\u{7}ok");
+        assert_eq!(
+            plain("\u{1b}[2J\u{1b}]0;t\u{7}ok"),
+            "\\u{1b}[2J\\u{1b}]0;t\\u{7}ok"
+        );
         assert_eq!(plain("\u{9b}31m"), "\\u{9b}31m");
         assert_eq!(plain("a\r\nb\tc"), "a\nb\tc");
         assert_eq!(plain("x\u{202e}y"), "x\\u{202e}y");

@@ -16,7 +16,10 @@ pub trait Word: Copy + 'static {
     /// The meaning of a word, if it has one.
     #[must_use]
     fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
+        Self::ALL
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, meaning)| *meaning)
     }
 }
 
@@ -32,6 +35,7 @@ macro_rules! words {
         impl $name {
             /// The word as it stands on the wire.
             #[must_use]
+            #[allow(unreachable_pub)]
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -55,7 +59,10 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// [`Violation::WrongType`] under `name` when it is anything else.
     pub fn of(value: &'a Value, name: &'static str) -> Result<Self, Violation> {
-        value.as_object().map(Self).ok_or(Violation::WrongType(name))
+        value
+            .as_object()
+            .map(Self)
+            .ok_or(Violation::WrongType(name))
     }
 
     #[must_use]
@@ -85,7 +92,11 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&Self, &'static str) -> Result<T, Violation>,
     ) -> Result<Option<T>, Violation> {
-        if self.required(name)?.is_null() { Ok(None) } else { read(self, name).map(Some) }
+        if self.required(name)?.is_null() {
+            Ok(None)
+        } else {
+            read(self, name).map(Some)
+        }
     }
 
     /// A field through `read`, or `None` where it is absent. `null` is not absence.
@@ -97,13 +108,19 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&Self, &'static str) -> Result<T, Violation>,
     ) -> Result<Option<T>, Violation> {
-        if self.has(name) { read(self, name).map(Some) } else { Ok(None) }
+        if self.has(name) {
+            read(self, name).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// # Errors
     /// [`Violation::Missing`], [`Violation::WrongType`].
     pub fn text(&self, name: &'static str) -> Result<&'a str, Violation> {
-        self.required(name)?.as_str().ok_or(Violation::WrongType(name))
+        self.required(name)?
+            .as_str()
+            .ok_or(Violation::WrongType(name))
     }
 
     /// Text of at most `max` UTF-8 bytes.
@@ -112,22 +129,36 @@ impl<'a> Fields<'a> {
     /// As [`Fields::text`]; [`Violation::OutOfBounds`].
     pub fn bounded(&self, name: &'static str, max: usize) -> Result<String, Violation> {
         let text = self.text(name)?;
-        if text.len() > max { Err(Violation::OutOfBounds(name)) } else { Ok(text.to_owned()) }
+        if text.len() > max {
+            Err(Violation::OutOfBounds(name))
+        } else {
+            Ok(text.to_owned())
+        }
     }
 
     /// Text for which `grammar` holds.
     ///
     /// # Errors
     /// As [`Fields::text`]; [`Violation::OutOfBounds`].
-    pub fn matching(&self, name: &'static str, grammar: impl FnOnce(&str) -> bool) -> Result<String, Violation> {
+    pub fn matching(
+        &self,
+        name: &'static str,
+        grammar: impl FnOnce(&str) -> bool,
+    ) -> Result<String, Violation> {
         let text = self.text(name)?;
-        if grammar(text) { Ok(text.to_owned()) } else { Err(Violation::OutOfBounds(name)) }
+        if grammar(text) {
+            Ok(text.to_owned())
+        } else {
+            Err(Violation::OutOfBounds(name))
+        }
     }
 
     /// # Errors
     /// [`Violation::Missing`], [`Violation::WrongType`]: `0` and `1` are not booleans.
     pub fn flag(&self, name: &'static str) -> Result<bool, Violation> {
-        self.required(name)?.as_bool().ok_or(Violation::WrongType(name))
+        self.required(name)?
+            .as_bool()
+            .ok_or(Violation::WrongType(name))
     }
 
     /// A flag whose only allowed value is `value`.
@@ -135,7 +166,11 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// As [`Fields::flag`]; [`Violation::OutOfBounds`].
     pub fn constant(&self, name: &'static str, value: bool) -> Result<(), Violation> {
-        if self.flag(name)? == value { Ok(()) } else { Err(Violation::OutOfBounds(name)) }
+        if self.flag(name)? == value {
+            Ok(())
+        } else {
+            Err(Violation::OutOfBounds(name))
+        }
     }
 
     /// A nonnegative integer up to [`MAX_COUNT`].
@@ -149,7 +184,11 @@ impl<'a> Fields<'a> {
         } else {
             Violation::WrongType(name)
         })?;
-        if count > MAX_COUNT { Err(Violation::OutOfBounds(name)) } else { Ok(count) }
+        if count > MAX_COUNT {
+            Err(Violation::OutOfBounds(name))
+        } else {
+            Ok(count)
+        }
     }
 
     /// # Errors
@@ -163,7 +202,11 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// As [`Fields::text`]; [`Violation::UnknownWord`].
     pub fn literal(&self, name: &'static str, word: &str) -> Result<(), Violation> {
-        if self.text(name)? == word { Ok(()) } else { Err(Violation::UnknownWord(name)) }
+        if self.text(name)? == word {
+            Ok(())
+        } else {
+            Err(Violation::UnknownWord(name))
+        }
     }
 
     /// # Errors
@@ -175,8 +218,15 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// [`Violation::Missing`], [`Violation::WrongType`]; [`Violation::OutOfBounds`] beyond `max` items.
     pub fn array(&self, name: &'static str, max: usize) -> Result<&'a [Value], Violation> {
-        let items = self.required(name)?.as_array().ok_or(Violation::WrongType(name))?;
-        if items.len() > max { Err(Violation::OutOfBounds(name)) } else { Ok(items) }
+        let items = self
+            .required(name)?
+            .as_array()
+            .ok_or(Violation::WrongType(name))?;
+        if items.len() > max {
+            Err(Violation::OutOfBounds(name))
+        } else {
+            Ok(items)
+        }
     }
 
     /// An array of different texts for each of which `grammar` holds.
@@ -208,7 +258,7 @@ mod tests {
     use serde_json::json;
 
     words! {
-        enum Colour { Red = "red", Blue = "blue" }
+        pub(super) enum Colour { Red = "red", Blue = "blue" }
     }
 
     #[test]
@@ -217,9 +267,15 @@ mod tests {
         let fields = Fields::of(&value, "it").unwrap();
         assert_eq!(fields.nullable("null", Fields::text), Ok(None));
         assert_eq!(fields.nullable("text", Fields::text), Ok(Some("x")));
-        assert_eq!(fields.nullable("gone", Fields::text), Err(Violation::Missing("gone")));
+        assert_eq!(
+            fields.nullable("gone", Fields::text),
+            Err(Violation::Missing("gone"))
+        );
         assert_eq!(fields.optional("gone", Fields::text), Ok(None));
-        assert_eq!(fields.optional("null", Fields::text), Err(Violation::WrongType("null")));
+        assert_eq!(
+            fields.optional("null", Fields::text),
+            Err(Violation::WrongType("null"))
+        );
     }
 
     #[test]
@@ -244,7 +300,10 @@ mod tests {
         assert_eq!(fields.word::<Colour>("a").unwrap().word(), "red");
         assert_eq!(fields.word::<Colour>("b"), Err(Violation::UnknownWord("b")));
         assert_eq!(fields.word::<Colour>("c"), Err(Violation::WrongType("c")));
-        assert_eq!(fields.names("list", 2, |_| true), Err(Violation::OutOfBounds("list")));
+        assert_eq!(
+            fields.names("list", 2, |_| true),
+            Err(Violation::OutOfBounds("list"))
+        );
         assert_eq!(Colour::from_word("blue"), Some(Colour::Blue));
     }
 }

@@ -83,7 +83,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
     /// [`Violation::FrameTooLarge`], [`Violation::IncompleteFrame`], or the stream's own error.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         loop {
-            if let Some(end) = self.input[self.scanned..].iter().position(|byte| *byte == b'\n') {
+            if let Some(end) = self.input[self.scanned..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
                 let end = self.scanned + end;
                 if end + 1 > self.line_bytes {
                     return Err(Violation::FrameTooLarge.into());
@@ -101,7 +104,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
             if self.scanned >= self.line_bytes {
                 return Err(Violation::FrameTooLarge.into());
             }
-            let Self { reader, writer, input, output, written, .. } = self;
+            let Self {
+                reader,
+                writer,
+                input,
+                output,
+                written,
+                ..
+            } = self;
             input.reserve(8192);
             let read = loop {
                 if output.is_empty() {
@@ -117,7 +127,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
                 }
             };
             if read == 0 {
-                return if self.input.is_empty() { Ok(None) } else { Err(Violation::IncompleteFrame.into()) };
+                return if self.input.is_empty() {
+                    Ok(None)
+                } else {
+                    Err(Violation::IncompleteFrame.into())
+                };
             }
         }
     }
@@ -129,7 +143,9 @@ async fn flush<W: AsyncWrite + Unpin>(
     written: &mut usize,
 ) -> Result<(), Error> {
     while *written < output.len() {
-        let Some(writer) = writer else { return Err(Error::Closed) };
+        let Some(writer) = writer else {
+            return Err(Error::Closed);
+        };
         match writer.write(&output[*written..]).await {
             Ok(0) => return Err(Error::Closed),
             Ok(count) => *written += count,
@@ -154,7 +170,11 @@ mod tests {
     use tokio::io::duplex;
 
     fn block<F: Future>(future: F) -> F::Output {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+            .block_on(future)
     }
 
     #[test]
@@ -162,9 +182,15 @@ mod tests {
         block(async {
             let mut lines = Lines::new(&b"1234567\n12345678\n"[..], tokio::io::sink(), 8);
             assert_eq!(lines.next().await.unwrap().unwrap(), b"1234567");
-            assert!(matches!(lines.next().await, Err(Error::Violation(Violation::FrameTooLarge))));
+            assert!(matches!(
+                lines.next().await,
+                Err(Error::Violation(Violation::FrameTooLarge))
+            ));
             let mut endless = Lines::new(tokio::io::repeat(b'x'), tokio::io::sink(), 65_536);
-            assert!(matches!(endless.next().await, Err(Error::Violation(Violation::FrameTooLarge))));
+            assert!(matches!(
+                endless.next().await,
+                Err(Error::Violation(Violation::FrameTooLarge))
+            ));
             assert!(endless.input.len() < 65_536 + 32_768);
         });
     }
@@ -174,7 +200,10 @@ mod tests {
         block(async {
             let mut lines = Lines::new(&b"{}\n{}"[..], tokio::io::sink(), 64);
             assert_eq!(lines.next().await.unwrap().unwrap(), b"{}");
-            assert!(matches!(lines.next().await, Err(Error::Violation(Violation::IncompleteFrame))));
+            assert!(matches!(
+                lines.next().await,
+                Err(Error::Violation(Violation::IncompleteFrame))
+            ));
         });
     }
 
@@ -189,7 +218,10 @@ mod tests {
             let server = async move {
                 let (mut reader, mut writer) = tokio::io::split(far);
                 // The server answers before it has read the request: a client that only wrote would hang.
-                writer.write_all(&[vec![b'a'; 1000], vec![b'\n']].concat()).await.unwrap();
+                writer
+                    .write_all(&[vec![b'a'; 1000], vec![b'\n']].concat())
+                    .await
+                    .unwrap();
                 let mut got = vec![0; 1001];
                 reader.read_exact(&mut got).await.unwrap();
                 got

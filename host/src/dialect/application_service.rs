@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    Admission, Decoded, Dialect, Identity, Limit, OutputRules, Refusal, Rules, Standard, Unencodable,
-    push_nullable, push_string, vocabulary,
+    Admission, Decoded, Dialect, Identity, Limit, OutputRules, Refusal, Rules, Standard,
+    Unencodable, push_nullable, push_string, vocabulary,
 };
 use crate::correlate::Identities;
 use crate::frame::{FrameRules, Oversize, Unterminated};
@@ -69,29 +69,87 @@ pub static RULES: Rules = Rules {
         unterminated: Unterminated::Refuse,
         read_batch: 16 * 1024,
     },
-    scan: ScanLimits { depth: 32, string_bytes: 16_384, array_items: 64, object_fields: 64 },
+    scan: ScanLimits {
+        depth: 32,
+        string_bytes: 16_384,
+        array_items: 64,
+        object_fields: 64,
+    },
     limits: &[
-        Limit { name: "max_record_bytes", value: RECORD_BYTES as u64 },
-        Limit { name: "max_payload_bytes", value: PAYLOAD_BYTES as u64 },
-        Limit { name: "max_error_message_bytes", value: 512 },
-        Limit { name: "max_id_bytes", value: ID_BYTES as u64 },
-        Limit { name: "max_name_bytes", value: NAME_BYTES as u64 },
-        Limit { name: "max_string_bytes", value: 16_384 },
-        Limit { name: "max_json_depth", value: 32 },
-        Limit { name: "max_array_items", value: 64 },
-        Limit { name: "max_object_fields", value: 64 },
-        Limit { name: "max_negotiation_items", value: NEGOTIATION_ITEMS as u64 },
-        Limit { name: "max_session_attachments", value: 16 },
-        Limit { name: "max_session_page_items", value: 32 },
-        Limit { name: "max_session_replay_page_bytes", value: 16_384 },
-        Limit { name: "max_session_replay_window_bytes", value: 2_097_152 },
-        Limit { name: "max_session_list_scan_entries", value: 20_000 },
-        Limit { name: "max_catalog_page_items", value: 32 },
+        Limit {
+            name: "max_record_bytes",
+            value: RECORD_BYTES as u64,
+        },
+        Limit {
+            name: "max_payload_bytes",
+            value: PAYLOAD_BYTES as u64,
+        },
+        Limit {
+            name: "max_error_message_bytes",
+            value: 512,
+        },
+        Limit {
+            name: "max_id_bytes",
+            value: ID_BYTES as u64,
+        },
+        Limit {
+            name: "max_name_bytes",
+            value: NAME_BYTES as u64,
+        },
+        Limit {
+            name: "max_string_bytes",
+            value: 16_384,
+        },
+        Limit {
+            name: "max_json_depth",
+            value: 32,
+        },
+        Limit {
+            name: "max_array_items",
+            value: 64,
+        },
+        Limit {
+            name: "max_object_fields",
+            value: 64,
+        },
+        Limit {
+            name: "max_negotiation_items",
+            value: NEGOTIATION_ITEMS as u64,
+        },
+        Limit {
+            name: "max_session_attachments",
+            value: 16,
+        },
+        Limit {
+            name: "max_session_page_items",
+            value: 32,
+        },
+        Limit {
+            name: "max_session_replay_page_bytes",
+            value: 16_384,
+        },
+        Limit {
+            name: "max_session_replay_window_bytes",
+            value: 2_097_152,
+        },
+        Limit {
+            name: "max_session_list_scan_entries",
+            value: 20_000,
+        },
+        Limit {
+            name: "max_catalog_page_items",
+            value: 32,
+        },
     ],
     words: Word::ALL,
     identities: Identities::InFlight,
     admission: Admission::AfterFlush,
-    output: OutputRules { queue_frames: 64, frame_bytes: RECORD_BYTES, deadline: None, strict: true },
+    output: OutputRules {
+        queue_frames: 64,
+        frame_bytes: RECORD_BYTES,
+        deadline: None,
+        strict: true,
+    },
     // The spec sets no deadline for a drain at EOF; without one, a client that neither reads nor
     // leaves would keep the process for ever.
     closing: Duration::from_secs(10),
@@ -116,7 +174,11 @@ pub struct ApplicationService {
 }
 
 fn uncorrelated(word: Word) -> Refusal {
-    Refusal { identity: Identity::default(), code: word.code(), closes: false }
+    Refusal {
+        identity: Identity::default(),
+        code: word.code(),
+        closes: false,
+    }
 }
 
 /// A correlation value that may be sent back: bounded, without control characters.
@@ -133,14 +195,32 @@ fn safe_method(found: &Scan<'_>) -> Option<String> {
 
 /// The first fault of a parseable record, in the order in which they take precedence.
 fn fault_of(found: &Scan<'_>, identity: &Identity) -> Option<Word> {
-    const KNOWN: [&str; 6] = ["protocol_version", "kind", "request_id", "session_id", "method", "payload"];
+    const KNOWN: [&str; 6] = [
+        "protocol_version",
+        "kind",
+        "request_id",
+        "session_id",
+        "method",
+        "payload",
+    ];
     let envelope_is_whole = !found.duplicate_top
-        && found.members.iter().all(|m| KNOWN.contains(&m.key.as_ref()))
-        && found.unique("kind").and_then(|m| decode_string(m.value)).as_deref() == Some("request")
+        && found
+            .members
+            .iter()
+            .all(|m| KNOWN.contains(&m.key.as_ref()))
+        && found
+            .unique("kind")
+            .and_then(|m| decode_string(m.value))
+            .as_deref()
+            == Some("request")
         && identity.id.is_some()
         && identity.method.is_some()
-        && found.unique("session_id").is_none_or(|m| m.value == "null" || identity.session_id.is_some());
-    let version = found.unique("protocol_version").and_then(|m| m.value.parse::<u64>().ok());
+        && found
+            .unique("session_id")
+            .is_none_or(|m| m.value == "null" || identity.session_id.is_some());
+    let version = found
+        .unique("protocol_version")
+        .and_then(|m| m.value.parse::<u64>().ok());
     let payload = found.unique("payload");
     let (true, Some(version), Some(payload)) = (envelope_is_whole, version, payload) else {
         return Some(Word::InvalidRequest);
@@ -177,7 +257,10 @@ impl Dialect for ApplicationService {
     }
 
     fn decode<'f>(&mut self, frame: &'f [u8]) -> Decoded<'f> {
-        let Some(found) = std::str::from_utf8(frame).ok().and_then(|text| scan(text, &RULES.scan).ok()) else {
+        let Some(found) = std::str::from_utf8(frame)
+            .ok()
+            .and_then(|text| scan(text, &RULES.scan).ok())
+        else {
             return Decoded::Refused(uncorrelated(Word::InvalidJson));
         };
         if !found.is_object {
@@ -190,9 +273,11 @@ impl Dialect for ApplicationService {
         };
         let fault = fault_of(&found, &identity).map(Word::code);
         match fault {
-            Some(code) if identity.id.is_none() => {
-                Decoded::Refused(Refusal { identity, code, closes: false })
-            }
+            Some(code) if identity.id.is_none() => Decoded::Refused(Refusal {
+                identity,
+                code,
+                closes: false,
+            }),
             _ => Decoded::Request {
                 params: found.unique("payload").map_or("", |m| m.value),
                 identity,
@@ -209,7 +294,11 @@ impl Dialect for ApplicationService {
         uncorrelated(Word::InvalidJson)
     }
 
-    fn answer(&mut self, identity: &Identity, result: Result<&str, &Fault>) -> Result<Vec<u8>, Unencodable> {
+    fn answer(
+        &mut self,
+        identity: &Identity,
+        result: Result<&str, &Fault>,
+    ) -> Result<Vec<u8>, Unencodable> {
         let mut out = Vec::with_capacity(256 + result.map_or(128, str::len));
         out.extend_from_slice(br#"{"protocol_version":1,"kind":"response","request_id":"#);
         push_nullable(&mut out, identity.id.as_deref());
@@ -275,7 +364,12 @@ mod tests {
     #[test]
     fn envelopes_are_strict() {
         assert_eq!(code(&record(r#""protocol_version":1,"payload":{}"#)), "ok");
-        assert_eq!(code(&record(r#""protocol_version":1,"payload":{},"session_id":null"#)), "ok");
+        assert_eq!(
+            code(&record(
+                r#""protocol_version":1,"payload":{},"session_id":null"#
+            )),
+            "ok"
+        );
         for bad in [
             r#""protocol_version":1,"payload":{},"x":1"#,
             r#""protocol_version":1,"payload":{},"session_id":5"#,
@@ -287,16 +381,26 @@ mod tests {
         ] {
             assert_eq!(code(&record(bad)), "invalid_request", "{bad}");
         }
-        assert_eq!(code(&record(r#""protocol_version":2,"payload":{}"#)), "unsupported_version");
-        assert_eq!(code(&record(r#""protocol_version":1,"payload":[]"#)), "invalid_payload");
-        assert_eq!(code(&record(r#""protocol_version":1,"payload":{"a":1,"a":1}"#)), "invalid_payload");
+        assert_eq!(
+            code(&record(r#""protocol_version":2,"payload":{}"#)),
+            "unsupported_version"
+        );
+        assert_eq!(
+            code(&record(r#""protocol_version":1,"payload":[]"#)),
+            "invalid_payload"
+        );
+        assert_eq!(
+            code(&record(r#""protocol_version":1,"payload":{"a":1,"a":1}"#)),
+            "invalid_payload"
+        );
         assert_eq!(code(""), "invalid_json");
         assert_eq!(code("[]"), "invalid_request");
     }
 
     #[test]
     fn sizes_are_exact() {
-        let payload = |text: &str| record(&format!(r#""protocol_version":1,"payload":{{"a":{text}}}"#));
+        let payload =
+            |text: &str| record(&format!(r#""protocol_version":1,"payload":{{"a":{text}}}"#));
         let string = |n: usize| payload(&format!("\"{}\"", "x".repeat(n)));
         assert_eq!(code(&string(16_384)), "ok");
         assert_eq!(code(&string(16_385)), "limit_exceeded");
@@ -309,7 +413,10 @@ mod tests {
         // {"a":["…","…","x…"]} is 16 bytes of frame around its text.
         let compact = |n: usize| {
             let long = "x".repeat(16_000);
-            payload(&format!("[ \"{long}\", \"{long}\", \"{}\" ]", "x".repeat(n - 32_000 - 16)))
+            payload(&format!(
+                "[ \"{long}\", \"{long}\", \"{}\" ]",
+                "x".repeat(n - 32_000 - 16)
+            ))
         };
         assert_eq!(code(&compact(32_768)), "ok");
         assert_eq!(code(&compact(32_769)), "payload_too_large");

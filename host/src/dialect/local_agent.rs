@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    Admission, Decoded, Dialect, Identity, Limit, OutputRules, Refusal, Rules, Standard, Unencodable,
-    push_nullable, vocabulary,
+    Admission, Decoded, Dialect, Identity, Limit, OutputRules, Refusal, Rules, Standard,
+    Unencodable, push_nullable, vocabulary,
 };
 use crate::correlate::Identities;
 use crate::frame::{FrameRules, Oversize, Unterminated};
@@ -68,22 +68,58 @@ pub static RULES: Rules = Rules {
         unterminated: Unterminated::Refuse,
         read_batch: 4096,
     },
-    scan: ScanLimits { depth: 32, ..ScanLimits::UNBOUNDED },
+    scan: ScanLimits {
+        depth: 32,
+        ..ScanLimits::UNBOUNDED
+    },
     limits: &[
-        Limit { name: "frame_bytes", value: 65_536 },
-        Limit { name: "json_depth", value: 32 },
-        Limit { name: "id_bytes", value: NAME_BYTES as u64 },
-        Limit { name: "prompt_bytes", value: 16_384 },
-        Limit { name: "history_page_bytes", value: 32_768 },
-        Limit { name: "history_page_entries", value: 100 },
-        Limit { name: "content_chunk_bytes", value: 16_384 },
-        Limit { name: "pending_responses", value: 32 },
-        Limit { name: "requests_per_child", value: 4096 },
-        Limit { name: "output_deadline_ms", value: 2000 },
+        Limit {
+            name: "frame_bytes",
+            value: 65_536,
+        },
+        Limit {
+            name: "json_depth",
+            value: 32,
+        },
+        Limit {
+            name: "id_bytes",
+            value: NAME_BYTES as u64,
+        },
+        Limit {
+            name: "prompt_bytes",
+            value: 16_384,
+        },
+        Limit {
+            name: "history_page_bytes",
+            value: 32_768,
+        },
+        Limit {
+            name: "history_page_entries",
+            value: 100,
+        },
+        Limit {
+            name: "content_chunk_bytes",
+            value: 16_384,
+        },
+        Limit {
+            name: "pending_responses",
+            value: 32,
+        },
+        Limit {
+            name: "requests_per_child",
+            value: 4096,
+        },
+        Limit {
+            name: "output_deadline_ms",
+            value: 2000,
+        },
     ],
     words: Word::ALL,
     identities: Identities::Lifetime { max: 4096 },
-    admission: Admission::Paced { room: 16, pause: Duration::from_millis(100) },
+    admission: Admission::Paced {
+        room: 16,
+        pause: Duration::from_millis(100),
+    },
     output: OutputRules {
         queue_frames: 32,
         frame_bytes: 65_536,
@@ -114,7 +150,10 @@ pub struct LocalAgent {
 impl LocalAgent {
     #[must_use]
     pub fn new() -> Self {
-        Self { instance_id: uuid::Uuid::new_v4().to_string(), seq: 0 }
+        Self {
+            instance_id: uuid::Uuid::new_v4().to_string(),
+            seq: 0,
+        }
     }
 
     fn begin(&mut self, kind: &str, body_bytes: usize) -> Vec<u8> {
@@ -148,7 +187,11 @@ impl Default for LocalAgent {
 
 /// A refusal that belongs to the frame rather than to a request: its identity is null.
 fn frame_fault(word: Word) -> Refusal {
-    Refusal { identity: Identity::default(), code: word.code(), closes: false }
+    Refusal {
+        identity: Identity::default(),
+        code: word.code(),
+        closes: false,
+    }
 }
 
 /// The id, when it is given exactly once and fits the grammar.
@@ -172,7 +215,8 @@ fn envelope<'f>(found: &Scan<'f>) -> Option<Envelope<'f>> {
     if found.duplicate_top || found.members.len() != FIELDS.len() {
         return None;
     }
-    let [protocol, version, id, method, params] = FIELDS.map(|name| found.unique(name).map(|m| m.value));
+    let [protocol, version, id, method, params] =
+        FIELDS.map(|name| found.unique(name).map(|m| m.value));
     // An id of another type than string is a wrong structure; its grammar is checked later.
     decode_string(id?)?;
     Some(Envelope {
@@ -197,19 +241,31 @@ impl Dialect for LocalAgent {
             return Decoded::Refused(frame_fault(Word::InvalidRequest));
         };
         let found = match scan(text, &RULES.scan) {
-            Ok(found) if found.too_deep => return Decoded::Refused(frame_fault(Word::InvalidFrame)),
-            Err(fault) if fault.too_deep => return Decoded::Refused(frame_fault(Word::InvalidFrame)),
+            Ok(found) if found.too_deep => {
+                return Decoded::Refused(frame_fault(Word::InvalidFrame));
+            }
+            Err(fault) if fault.too_deep => {
+                return Decoded::Refused(frame_fault(Word::InvalidFrame));
+            }
             Ok(found) if found.is_object => found,
             _ => return Decoded::Refused(frame_fault(Word::InvalidRequest)),
         };
         let refused = |word: Word, closes| {
-            let identity = Identity { id: recover_id(&found), ..Identity::default() };
-            Decoded::Refused(Refusal { identity, code: word.code(), closes })
+            let identity = Identity {
+                id: recover_id(&found),
+                ..Identity::default()
+            };
+            Decoded::Refused(Refusal {
+                identity,
+                code: word.code(),
+                closes,
+            })
         };
         let Some(envelope) = envelope(&found) else {
             return refused(Word::InvalidRequest, false);
         };
-        if decode_string(envelope.protocol).as_deref() != Some(PROTOCOL) || envelope.version != i128::from(VERSION)
+        if decode_string(envelope.protocol).as_deref() != Some(PROTOCOL)
+            || envelope.version != i128::from(VERSION)
         {
             return refused(Word::ProtocolMismatch, true);
         }
@@ -218,21 +274,32 @@ impl Dialect for LocalAgent {
         }
         let bad_params = !envelope.params.starts_with('{') || found.duplicate_nested;
         Decoded::Request {
-            identity: Identity { id: envelope.id, session_id: None, method: Some(envelope.method) },
+            identity: Identity {
+                id: envelope.id,
+                session_id: None,
+                method: Some(envelope.method),
+            },
             params: envelope.params,
             fault: bad_params.then_some(Word::InvalidParams.code()),
         }
     }
 
     fn oversize(&self) -> Refusal {
-        Refusal { closes: true, ..frame_fault(Word::FrameTooLarge) }
+        Refusal {
+            closes: true,
+            ..frame_fault(Word::FrameTooLarge)
+        }
     }
 
     fn incomplete(&self) -> Refusal {
         frame_fault(Word::IncompleteFrame)
     }
 
-    fn answer(&mut self, identity: &Identity, result: Result<&str, &Fault>) -> Result<Vec<u8>, Unencodable> {
+    fn answer(
+        &mut self,
+        identity: &Identity,
+        result: Result<&str, &Fault>,
+    ) -> Result<Vec<u8>, Unencodable> {
         let body = match result {
             Ok(text) => text,
             Err(fault) => fault.code,
@@ -251,7 +318,12 @@ impl Dialect for LocalAgent {
         self.end(out)
     }
 
-    fn event(&mut self, _origin: &Identity, name: &str, data: &str) -> Result<Vec<u8>, Unencodable> {
+    fn event(
+        &mut self,
+        _origin: &Identity,
+        name: &str,
+        data: &str,
+    ) -> Result<Vec<u8>, Unencodable> {
         let mut out = self.begin("event", name.len() + data.len());
         out.extend_from_slice(br#","event":""#);
         out.extend_from_slice(name.as_bytes());
@@ -270,9 +342,13 @@ mod tests {
     fn code(frame: &str) -> (&'static str, Option<String>, bool) {
         match LocalAgent::new().decode(frame.as_bytes()) {
             Decoded::Refused(r) => (r.code, r.identity.id.map(|s| s.to_string()), r.closes),
-            Decoded::Request { identity, fault, .. } => {
-                (fault.unwrap_or("ok"), identity.id.map(|s| s.to_string()), false)
-            }
+            Decoded::Request {
+                identity, fault, ..
+            } => (
+                fault.unwrap_or("ok"),
+                identity.id.map(|s| s.to_string()),
+                false,
+            ),
         }
     }
 
@@ -283,22 +359,60 @@ mod tests {
     #[test]
     fn structure_comes_before_protocol_before_grammar() {
         let ok = |s: &str| Some(s.to_owned());
-        assert_eq!(code(&request(r#""id":"r1","method":"m","params":{}"#)), ("ok", ok("r1"), false));
-        assert_eq!(code(&request(r#""id":"r1","method":"m","params":{},"x":1"#)), ("invalid_request", ok("r1"), false));
-        assert_eq!(code(&request(r#""id":"r1","\u0069d":"r2","method":"m","params":{}"#)).1, None);
-        assert_eq!(code(&request(r#""id":"r 1","method":"m","params":{}"#)), ("invalid_request", None, false));
-        assert_eq!(code(&request(r#""id":7,"method":"m","params":{}"#)), ("invalid_request", None, false));
-        assert_eq!(code(&request(r#""id":"r1","method":"a b","params":{}"#)), ("invalid_request", ok("r1"), false));
-        assert_eq!(code(&request(r#""id":"r1","method":"m","params":[]"#)), ("invalid_params", ok("r1"), false));
+        assert_eq!(
+            code(&request(r#""id":"r1","method":"m","params":{}"#)),
+            ("ok", ok("r1"), false)
+        );
+        assert_eq!(
+            code(&request(r#""id":"r1","method":"m","params":{},"x":1"#)),
+            ("invalid_request", ok("r1"), false)
+        );
+        assert_eq!(
+            code(&request(
+                r#""id":"r1","\u0069d":"r2","method":"m","params":{}"#
+            ))
+            .1,
+            None
+        );
+        assert_eq!(
+            code(&request(r#""id":"r 1","method":"m","params":{}"#)),
+            ("invalid_request", None, false)
+        );
+        assert_eq!(
+            code(&request(r#""id":7,"method":"m","params":{}"#)),
+            ("invalid_request", None, false)
+        );
+        assert_eq!(
+            code(&request(r#""id":"r1","method":"a b","params":{}"#)),
+            ("invalid_request", ok("r1"), false)
+        );
+        assert_eq!(
+            code(&request(r#""id":"r1","method":"m","params":[]"#)),
+            ("invalid_params", ok("r1"), false)
+        );
         assert_eq!(
             code(&request(r#""id":"r1","method":"m","params":{"a":1,"a":2}"#)),
             ("invalid_params", ok("r1"), false)
         );
         let other = r#"{"protocol":"magi-code.local-agent","version":2,"id":"r1","method":"m","params":{}}"#;
         assert_eq!(code(other), ("protocol_mismatch", ok("r1"), true));
-        assert_eq!(code(&other.replace('2', "1.0")), ("invalid_request", ok("r1"), false));
-        assert_eq!(code(&other.replace('2', "\"1\"")), ("invalid_request", ok("r1"), false));
-        assert_eq!(code(&other.replace("\"version\":2", "\"version\":1").replace("local", "l")).0, "protocol_mismatch");
+        assert_eq!(
+            code(&other.replace('2', "1.0")),
+            ("invalid_request", ok("r1"), false)
+        );
+        assert_eq!(
+            code(&other.replace('2', "\"1\"")),
+            ("invalid_request", ok("r1"), false)
+        );
+        assert_eq!(
+            code(
+                &other
+                    .replace("\"version\":2", "\"version\":1")
+                    .replace("local", "l")
+            )
+            .0,
+            "protocol_mismatch"
+        );
     }
 
     #[test]
@@ -307,7 +421,11 @@ mod tests {
         assert_eq!(code("[]"), ("invalid_request", None, false));
         assert_eq!(code("{} {}"), ("invalid_request", None, false));
         let nest = |n: usize| {
-            request(&format!(r#""id":"r","method":"m","params":{{"a":{}{}}}"#, "[".repeat(n), "]".repeat(n)))
+            request(&format!(
+                r#""id":"r","method":"m","params":{{"a":{}{}}}"#,
+                "[".repeat(n),
+                "]".repeat(n)
+            ))
         };
         assert_eq!(code(&nest(30)).0, "ok");
         assert_eq!(code(&nest(31)), ("invalid_frame", None, false));
@@ -317,7 +435,11 @@ mod tests {
     fn an_oversize_frame_does_not_use_up_a_number() {
         let mut codec = LocalAgent::new();
         let identity = Identity::default();
-        assert!(codec.answer(&identity, Ok(&format!("\"{}\"", "x".repeat(65_536)))).is_err());
+        assert!(
+            codec
+                .answer(&identity, Ok(&format!("\"{}\"", "x".repeat(65_536))))
+                .is_err()
+        );
         let text = String::from_utf8(codec.answer(&identity, Ok("{}")).unwrap()).unwrap();
         assert!(text.contains(r#""seq":1,"id":null,"result":{}}"#));
     }

@@ -88,20 +88,35 @@ pub struct Rules {
 impl Rules {
     #[must_use]
     pub fn limit(&self, name: &str) -> Option<u64> {
-        self.limits.iter().find(|limit| limit.name == name).map(|limit| limit.value)
+        self.limits
+            .iter()
+            .find(|limit| limit.name == name)
+            .map(|limit| limit.value)
     }
 
     /// The limits as a JSON object, in published order.
     #[must_use]
     pub fn limits_object(&self) -> serde_json::Map<String, serde_json::Value> {
-        self.limits.iter().map(|limit| (limit.name.to_owned(), limit.value.into())).collect()
+        self.limits
+            .iter()
+            .map(|limit| (limit.name.to_owned(), limit.value.into()))
+            .collect()
     }
 
     /// A failure with one of the dialect's words and its fixed message.
     #[must_use]
     pub fn fault(&self, code: &'static str) -> Fault {
-        let message = self.words.iter().find(|(word, _)| *word == code).map_or("", |(_, meaning)| meaning);
-        Fault { code, message: message.into(), exit_code: 1, body: None }
+        let message = self
+            .words
+            .iter()
+            .find(|(word, _)| *word == code)
+            .map_or("", |(_, meaning)| meaning);
+        Fault {
+            code,
+            message: message.into(),
+            exit_code: 1,
+            body: None,
+        }
     }
 }
 
@@ -135,6 +150,14 @@ pub enum Decoded<'f> {
     Refused(Refusal),
 }
 
+impl Decoded<'_> {
+    /// Whether it is a request without a fault.
+    #[must_use]
+    pub fn is_request(&self) -> bool {
+        matches!(self, Self::Request { fault: None, .. })
+    }
+}
+
 /// A message that breaks an output bound of its own dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an outbound message passed a protocol bound")]
@@ -150,7 +173,11 @@ pub trait Dialect: Send {
     /// The answer to input that ended inside a frame.
     fn incomplete(&self) -> Refusal;
     /// Encodes an answer, its LF included.
-    fn answer(&mut self, identity: &Identity, result: Result<&str, &Fault>) -> Result<Vec<u8>, Unencodable>;
+    fn answer(
+        &mut self,
+        identity: &Identity,
+        result: Result<&str, &Fault>,
+    ) -> Result<Vec<u8>, Unencodable>;
     /// Encodes an event, its LF included.
     fn event(&mut self, origin: &Identity, name: &str, data: &str) -> Result<Vec<u8>, Unencodable>;
 }

@@ -42,19 +42,42 @@ pub static RULES: Rules = Rules {
         unterminated: Unterminated::Deliver,
         read_batch: 16 * 1024,
     },
-    scan: ScanLimits { depth: JSON_DEPTH, ..ScanLimits::UNBOUNDED },
+    scan: ScanLimits {
+        depth: JSON_DEPTH,
+        ..ScanLimits::UNBOUNDED
+    },
     limits: &[
-        Limit { name: "request_bytes", value: REQUEST_BYTES as u64 },
-        Limit { name: "json_depth", value: JSON_DEPTH as u64 },
-        Limit { name: "message_chars", value: MESSAGE_CHARS as u64 },
-        Limit { name: "connections", value: 64 },
-        Limit { name: "header_read_timeout_ms", value: 10_000 },
+        Limit {
+            name: "request_bytes",
+            value: REQUEST_BYTES as u64,
+        },
+        Limit {
+            name: "json_depth",
+            value: JSON_DEPTH as u64,
+        },
+        Limit {
+            name: "message_chars",
+            value: MESSAGE_CHARS as u64,
+        },
+        Limit {
+            name: "connections",
+            value: 64,
+        },
+        Limit {
+            name: "header_read_timeout_ms",
+            value: 10_000,
+        },
     ],
     words: Word::ALL,
     // Requests have no identity; one is served after another.
     identities: Identities::InFlight,
     admission: Admission::AfterFlush,
-    output: OutputRules { queue_frames: 1, frame_bytes: usize::MAX, deadline: None, strict: false },
+    output: OutputRules {
+        queue_frames: 1,
+        frame_bytes: usize::MAX,
+        deadline: None,
+        strict: false,
+    },
     closing: Duration::from_millis(2000),
     cleanup: Duration::from_millis(2000),
     standard: Standard {
@@ -93,7 +116,12 @@ impl OpFailure {
     }
 
     fn with_code(message: String, exit_code: i32) -> Self {
-        Self(Fault { code: "", message: Cow::Owned(message), exit_code, body: None })
+        Self(Fault {
+            code: "",
+            message: Cow::Owned(message),
+            exit_code,
+            body: None,
+        })
     }
 }
 
@@ -114,8 +142,12 @@ pub struct Request<'f> {
 
 /// Decodes the first JSON value of `text` as a request. Errs with the message of an `error` line.
 pub fn decode(text: &[u8]) -> Result<Request<'_>, String> {
-    let text = std::str::from_utf8(text)
-        .map_err(|e| format!("malformed JSON: invalid UTF-8 at byte {}", e.valid_up_to() + 1))?;
+    let text = std::str::from_utf8(text).map_err(|e| {
+        format!(
+            "malformed JSON: invalid UTF-8 at byte {}",
+            e.valid_up_to() + 1
+        )
+    })?;
     let start = text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len();
     let (found, end) = scan_prefix(text, &RULES.scan).map_err(|fault| malformed(text, fault))?;
     if found.too_deep {
@@ -127,20 +159,38 @@ pub fn decode(text: &[u8]) -> Result<Request<'_>, String> {
     if found.duplicate_top || found.duplicate_nested {
         return Err("malformed request: a key is given twice".to_owned());
     }
-    let op = found.unique("op").ok_or("malformed request: missing key `op`")?;
+    let op = found
+        .unique("op")
+        .ok_or("malformed request: missing key `op`")?;
     let op = decode_string(op.value).ok_or("malformed request: `op` must be a string")?;
-    Ok(Request { op: op.into_owned(), object: &text[start..end], rest: &text[end..] })
+    Ok(Request {
+        op: op.into_owned(),
+        object: &text[start..end],
+        rest: &text[end..],
+    })
 }
 
 /// Where the JSON went wrong; the column counts characters from 1 in its line.
 fn malformed(text: &str, fault: SyntaxFault) -> String {
     let before = text.get(..fault.offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count()
+        + 1;
     if line == 1 {
-        format!("malformed JSON: expected {} at column {column}", fault.expected)
+        format!(
+            "malformed JSON: expected {} at column {column}",
+            fault.expected
+        )
     } else {
-        format!("malformed JSON: expected {} at line {line} column {column}", fault.expected)
+        format!(
+            "malformed JSON: expected {} at line {line} column {column}",
+            fault.expected
+        )
     }
 }
 
@@ -149,7 +199,13 @@ fn malformed(text: &str, fault: SyntaxFault) -> String {
 pub fn clip(message: &str) -> Cow<'_, str> {
     match message.char_indices().nth(MESSAGE_CHARS) {
         None => Cow::Borrowed(message),
-        Some(_) => Cow::Owned(message.chars().take(MESSAGE_CHARS - 1).chain(['…']).collect()),
+        Some(_) => Cow::Owned(
+            message
+                .chars()
+                .take(MESSAGE_CHARS - 1)
+                .chain(['…'])
+                .collect(),
+        ),
     }
 }
 
@@ -164,7 +220,11 @@ pub fn push_error(out: &mut Vec<u8>, message: &str) {
 pub fn push_result(out: &mut Vec<u8>, op: &str, ok: bool, body: &str) {
     out.extend_from_slice(br#"{"kind":"result","op":"#);
     push_string(out, op);
-    out.extend_from_slice(if ok { br#","ok":true"# } else { br#","ok":false"# });
+    out.extend_from_slice(if ok {
+        br#","ok":true"#
+    } else {
+        br#","ok":false"#
+    });
     push_members(out, body);
 }
 
@@ -176,7 +236,10 @@ pub fn push_line(out: &mut Vec<u8>, kind: &str, data: &str) {
 }
 
 fn push_members(out: &mut Vec<u8>, object: &str) {
-    let members = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    let members = object
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .unwrap_or_default();
     if !members.is_empty() {
         out.push(b',');
         out.extend_from_slice(members.as_bytes());
@@ -200,12 +263,30 @@ mod tests {
     #[test]
     fn requests_are_objects_with_an_op() {
         let request = decode(b" {\"op\":\"find\",\"x\":1} tail").unwrap();
-        assert_eq!((request.op.as_str(), request.object, request.rest), ("find", "{\"op\":\"find\",\"x\":1}", " tail"));
-        assert_eq!(decode(br#"{"op" "check"}"#).unwrap_err(), "malformed JSON: expected `:` at column 7");
-        assert_eq!(decode(b"{\n\"op\" 1}").unwrap_err(), "malformed JSON: expected `:` at line 2 column 6");
-        assert_eq!(decode(b"[]").unwrap_err(), "malformed request: expected a JSON object");
-        assert_eq!(decode(b"{}").unwrap_err(), "malformed request: missing key `op`");
-        assert_eq!(decode(br#"{"op":5}"#).unwrap_err(), "malformed request: `op` must be a string");
+        assert_eq!(
+            (request.op.as_str(), request.object, request.rest),
+            ("find", "{\"op\":\"find\",\"x\":1}", " tail")
+        );
+        assert_eq!(
+            decode(br#"{"op" "check"}"#).unwrap_err(),
+            "malformed JSON: expected `:` at column 7"
+        );
+        assert_eq!(
+            decode(b"{\n\"op\" 1}").unwrap_err(),
+            "malformed JSON: expected `:` at line 2 column 6"
+        );
+        assert_eq!(
+            decode(b"[]").unwrap_err(),
+            "malformed request: expected a JSON object"
+        );
+        assert_eq!(
+            decode(b"{}").unwrap_err(),
+            "malformed request: missing key `op`"
+        );
+        assert_eq!(
+            decode(br#"{"op":5}"#).unwrap_err(),
+            "malformed request: `op` must be a string"
+        );
     }
 
     #[test]
@@ -218,8 +299,14 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[0], r#"{"kind":"result","op":"halt","ok":true}"#);
-        assert_eq!(lines[1], r#"{"kind":"result","op":"find","ok":true,"hits":[]}"#);
-        assert_eq!(lines[2].chars().filter(|c| *c == 'é').count(), MESSAGE_CHARS - 1);
+        assert_eq!(
+            lines[1],
+            r#"{"kind":"result","op":"find","ok":true,"hits":[]}"#
+        );
+        assert_eq!(
+            lines[2].chars().filter(|c| *c == 'é').count(),
+            MESSAGE_CHARS - 1
+        );
         assert_eq!(lines[3], r#"{"kind":"done","exit_code":2}"#);
     }
 

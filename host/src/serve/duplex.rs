@@ -16,7 +16,9 @@ use crate::correlate::{Correlation, NotAdmitted};
 use crate::dialect::{Admission, Decoded, Dialect, Identity, Refusal, Rules};
 use crate::event::Emitted;
 use crate::frame::{FrameBuffer, Framed};
-use crate::operation::{After, Class, HandlerFuture, Needs, Operation, Outcome, Refused, SessionField};
+use crate::operation::{
+    After, Class, HandlerFuture, Needs, Operation, Outcome, Refused, SessionField,
+};
 use crate::transport::{Input, Output};
 use crate::writer::{Outbox, Overflow};
 
@@ -44,7 +46,9 @@ pub async fn serve<D: Dialect>(
     let mut events = mpsc::channel(1);
     let mut state = Duplex::new(dialect, connection, events.0);
     let terminated = super::terminated()?;
-    let ended = state.run(&mut input, &output, &mut frames, &mut events.1, terminated).await;
+    let ended = state
+        .run(&mut input, &output, &mut frames, &mut events.1, terminated)
+        .await;
     state.connection.cancel.cancel();
     let _ = timeout(rules.cleanup, cleanup).await;
     Ok(ended.unwrap_or_else(|failure| failure))
@@ -135,7 +139,9 @@ impl<D: Dialect> Duplex<D> {
                 return Ok(Ended::Drained);
             }
             let reading = self.closing.is_none() && waiting.is_none();
-            let pacing = (self.closing.is_none() && waiting.is_some()).then_some(self.next_admission).flatten();
+            let pacing = (self.closing.is_none() && waiting.is_some())
+                .then_some(self.next_admission)
+                .flatten();
             tokio::select! {
                 // Lazily: taking space moves what waits, and must not happen unless this branch is on.
                 read = async { input.read(frames.space()).await }, if reading => match read {
@@ -239,7 +245,11 @@ impl<D: Dialect> Duplex<D> {
         };
         match self.dialect.decode(frames.bytes(range)) {
             Decoded::Refused(refusal) => self.refuse(&refusal),
-            Decoded::Request { identity, params, fault } => self.request(identity, params, fault).await,
+            Decoded::Request {
+                identity,
+                params,
+                fault,
+            } => self.request(identity, params, fault).await,
         }
     }
 
@@ -251,9 +261,17 @@ impl<D: Dialect> Duplex<D> {
         Ok(())
     }
 
-    fn fail(&mut self, identity: &Identity, code: &'static str, release: Option<Arc<str>>) -> Result<(), Stop> {
+    fn fail(
+        &mut self,
+        identity: &Identity,
+        code: &'static str,
+        release: Option<Arc<str>>,
+    ) -> Result<(), Stop> {
         let fault = self.rules.fault(code);
-        let bytes = self.dialect.answer(identity, Err(&fault)).map_err(|_| Stop(Ended::Unencodable))?;
+        let bytes = self
+            .dialect
+            .answer(identity, Err(&fault))
+            .map_err(|_| Stop(Ended::Unencodable))?;
         Ok(self.outbox.push(bytes, release)?)
     }
 
@@ -264,12 +282,19 @@ impl<D: Dialect> Duplex<D> {
         fault: Option<&'static str>,
     ) -> Result<(), Stop> {
         let standard = &self.rules.standard;
-        match self.correlation.admit(identity.id.as_deref().unwrap_or_default()) {
+        match self
+            .correlation
+            .admit(identity.id.as_deref().unwrap_or_default())
+        {
             Ok(()) => {}
             Err(NotAdmitted::Duplicate) => return self.fail(&identity, standard.duplicate, None),
             Err(NotAdmitted::Exhausted) => {
                 let code = standard.exhausted;
-                return self.refuse(&Refusal { identity, code, closes: true });
+                return self.refuse(&Refusal {
+                    identity,
+                    code,
+                    closes: true,
+                });
             }
         }
         let started = match fault {
@@ -284,10 +309,20 @@ impl<D: Dialect> Duplex<D> {
         // Most handlers answer without waiting; those need no task.
         let first = std::future::poll_fn(|cx| Poll::Ready(work.poll_unpin(cx))).await;
         match first {
-            Poll::Ready(outcome) => self.finish(Finished { identity, exclusive: false, outcome }),
+            Poll::Ready(outcome) => self.finish(Finished {
+                identity,
+                exclusive: false,
+                outcome,
+            }),
             Poll::Pending => {
                 self.exclusive_busy |= exclusive;
-                self.running.spawn(async move { Finished { identity, exclusive, outcome: work.await } });
+                self.running.spawn(async move {
+                    Finished {
+                        identity,
+                        exclusive,
+                        outcome: work.await,
+                    }
+                });
                 Ok(())
             }
         }
@@ -301,8 +336,11 @@ impl<D: Dialect> Duplex<D> {
     ) -> Result<(&'static Operation, HandlerFuture), &'static str> {
         let standard = &self.rules.standard;
         let method = identity.method.as_deref().unwrap_or_default();
-        let operation =
-            self.connection.registry.find(self.rules.name, method).ok_or(standard.unsupported)?;
+        let operation = self
+            .connection
+            .registry
+            .find(self.rules.name, method)
+            .ok_or(standard.unsupported)?;
         let session_fits = match operation.session {
             SessionField::Omitted => identity.session_id.is_none(),
             SessionField::Required => identity.session_id.is_some(),
@@ -331,15 +369,21 @@ impl<D: Dialect> Duplex<D> {
             return Err(standard.busy);
         }
         let internal = self.rules.fault(standard.internal);
-        let guarded = AssertUnwindSafe(work).catch_unwind().map(|outcome| match outcome {
-            Ok(outcome) => outcome,
-            Err(_) => Outcome::failed(internal),
-        });
+        let guarded = AssertUnwindSafe(work)
+            .catch_unwind()
+            .map(|outcome| match outcome {
+                Ok(outcome) => outcome,
+                Err(_) => Outcome::failed(internal),
+            });
         Ok((operation, Box::pin(guarded)))
     }
 
     fn finish(&mut self, finished: Finished) -> Result<(), Stop> {
-        let Finished { identity, exclusive, outcome } = finished;
+        let Finished {
+            identity,
+            exclusive,
+            outcome,
+        } = finished;
         if exclusive {
             self.exclusive_busy = false;
         }
@@ -360,7 +404,8 @@ impl<D: Dialect> Duplex<D> {
         if let Some(work) = outcome.then {
             let id = identity.id;
             // A panicking follow-up must not leave its identity reserved for ever.
-            self.follow_ups.spawn(AssertUnwindSafe(work).catch_unwind().map(move |_| id));
+            self.follow_ups
+                .spawn(AssertUnwindSafe(work).catch_unwind().map(move |_| id));
         }
         if outcome.after == After::Close {
             self.close();
@@ -369,9 +414,15 @@ impl<D: Dialect> Duplex<D> {
     }
 
     fn event(&mut self, event: Emitted) -> Result<(), Stop> {
-        let origin = Identity { id: event.request_id, session_id: event.session_id, method: None };
-        let bytes =
-            self.dialect.event(&origin, event.name, &event.data).map_err(|_| Stop(Ended::Unencodable))?;
+        let origin = Identity {
+            id: event.request_id,
+            session_id: event.session_id,
+            method: None,
+        };
+        let bytes = self
+            .dialect
+            .event(&origin, event.name, &event.data)
+            .map_err(|_| Stop(Ended::Unencodable))?;
         Ok(self.outbox.push(bytes, None)?)
     }
 }

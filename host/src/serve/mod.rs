@@ -9,7 +9,7 @@ pub mod sequential;
 use std::future::Future;
 
 /// Resolves at the first SIGTERM or SIGINT. Errs only when handlers cannot be installed.
-pub(crate) fn terminated() -> std::io::Result<impl Future<Output = ()>> {
+pub fn terminated() -> std::io::Result<impl Future<Output = ()> + use<>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;

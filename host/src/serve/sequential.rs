@@ -12,10 +12,12 @@ use crate::context::{Connection, RawCx};
 use crate::dialect::mty_agent::{self as wire, EXIT_PROTOCOL};
 use crate::frame::{FrameBuffer, Framed};
 use crate::operation::{After, Outcome, Refused};
+use crate::record::{Recorder, exchange_recorded};
+use crate::record::Recorder;
 use crate::transport::{Input, Output};
 
 /// Response bytes on their way out. Each call holds whole lines.
-pub trait LineSink {
+pub trait LineSink: Send + Sync {
     fn write(&mut self, lines: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
     /// Resolves when nobody listens any more.
     fn closed(&self) -> impl Future<Output = ()> + Send;
@@ -42,6 +44,9 @@ impl LineSink for Vec<u8> {
     }
 }
 
+/// Why a line with more than one object is refused; none of it runs.
+pub(crate) const SECOND_OBJECT: &str = "malformed JSON: expected end of line after the object";
+
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchanged {
@@ -50,30 +55,16 @@ pub struct Exchanged {
     pub halts: bool,
 }
 
-/// What may follow a request in the same bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trailing {
-    /// Only whitespace: a line holds one request.
-    Refuse,
-    /// Further objects are reported and ignored: a body holds one request.
-    Report,
-}
-
-/// Serves one request. Errs when the sink fails; the op is cancelled then.
+/// Serves one request: the first object of `request`. What follows it is reported and ignored, on every
+/// transport alike, so that a recorded pair replays whatever carried it. Errs when the sink fails; the op
+/// is cancelled then.
 pub async fn exchange<S: LineSink>(
     connection: &Arc<Connection>,
     request: &[u8],
-    trailing: Trailing,
     sink: &mut S,
 ) -> io::Result<Exchanged> {
     let mut out = Vec::new();
-    let (exit_code, halts) = match wire::decode(request).and_then(|request| {
-        let spare = !request.rest.trim_ascii().is_empty();
-        match trailing {
-            Trailing::Refuse if spare => Err("malformed JSON: expected end of line after the object".to_owned()),
-            _ => Ok(request),
-        }
-    }) {
+    let (exit_code, halts) = match wire::decode(request) {
         Ok(request) => {
             let outcome = perform(connection, &request, sink, &mut out).await?;
             report_rest(request.rest, &mut out);
@@ -91,7 +82,10 @@ pub async fn exchange<S: LineSink>(
 
 /// The answer to a request over its byte bound, which was never decoded.
 pub fn push_oversize(out: &mut Vec<u8>) {
-    wire::push_error(out, &format!("request too large: more than {} bytes", wire::REQUEST_BYTES));
+    wire::push_error(
+        out,
+        &format!("request too large: more than {} bytes", wire::REQUEST_BYTES),
+    );
     wire::push_done(out, EXIT_PROTOCOL);
 }
 
@@ -193,7 +187,12 @@ fn report_rest(mut rest: &str, out: &mut Vec<u8>) {
                 wire::push_error(out, "extra object ignored: one request is served");
                 rest = rest.get(end..).unwrap_or_default();
             }
-            Err(_) => return wire::push_error(out, "extra input ignored: malformed JSON after the request"),
+            Err(_) => {
+                return wire::push_error(
+                    out,
+                    "extra input ignored: malformed JSON after the request",
+                );
+            }
         }
     }
 }
@@ -208,11 +207,45 @@ pub fn worse(so_far: i32, exit_code: i32) -> i32 {
     }
 }
 
+/// Serves one request and records the pair. The record holds exactly the bytes that were written.
+pub async fn exchange_recorded<S: LineSink>(
+    connection: &Arc<Connection>,
+    request: &[u8],
+    sink: &mut S,
+    recorder: Option<&Recorder>,
+) -> io::Result<Exchanged> {
+    let Some(recorder) = recorder else {
+        return exchange(connection, request, sink).await;
+    };
+    let mut tee = Tee { sink, copy: Vec::new() };
+    let exchanged = exchange(connection, request, &mut tee).await?;
+    recorder.record(request, &tee.copy);
+    Ok(exchanged)
+}
+
+/// Passes lines on and keeps a copy.
+struct Tee<'s, S> {
+    sink: &'s mut S,
+    copy: Vec<u8>,
+}
+
+impl<S: LineSink> LineSink for Tee<'_, S> {
+    async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.copy.extend_from_slice(lines);
+        self.sink.write(lines).await
+    }
+
+    async fn closed(&self) {
+        self.sink.closed().await;
+    }
+}
+
 /// Serves lines until `halt`, the end of input, or a dead output. Gives the exit code of the whole.
 pub async fn serve_lines<S: LineSink>(
     connection: &Arc<Connection>,
     input: &mut Input,
     sink: &mut S,
+    recorder: Option<&Recorder>,
 ) -> io::Result<i32> {
     let mut frames = FrameBuffer::new(wire::RULES.frame);
     let mut code = 0;
@@ -248,7 +281,7 @@ pub async fn serve_lines<S: LineSink>(
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let exchanged = exchange(connection, line, Trailing::Refuse, sink).await?;
+        let exchanged = exchange_recorded(connection, line, sink, recorder).await?;
         code = worse(code, exchanged.exit_code);
         if exchanged.halts {
             return Ok(code);
@@ -261,6 +294,7 @@ pub async fn serve_once<S: LineSink>(
     connection: &Arc<Connection>,
     input: &mut Input,
     sink: &mut S,
+    recorder: Option<&Recorder>,
 ) -> io::Result<i32> {
     let mut body = Vec::new();
     let mut chunk = vec![0; 16 * 1024];
@@ -277,5 +311,5 @@ pub async fn serve_once<S: LineSink>(
         }
         body.extend_from_slice(&chunk[..n]);
     }
-    Ok(exchange(connection, &body, Trailing::Report, sink).await?.exit_code)
+    Ok(exchange_recorded(connection, &body, sink, recorder).await?.exit_code)
 }

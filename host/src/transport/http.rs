@@ -1,0 +1,289 @@
+//! mty-agent over HTTP/1.1: one request a connection, answers streamed as they are made
+//! (spec: mty-agent, "HTTP"). Who may ask is decided before anything is read.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use subtle::ConstantTimeEq;
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+
+use super::{Factory, MAX_CONNECTIONS};
+use crate::context::Connection;
+use crate::dialect::mty_agent::{PROTOCOL_VERSION, REQUEST_BYTES, push_error};
+use crate::record::Recorder;
+use crate::serve::sequential::{LineSink, exchange_recorded};
+
+/// From a connection's start to the end of its header.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two pieces of a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// From shutdown to the end of running exchanges.
+const GRACE: Duration = Duration::from_secs(2);
+const HEADER_BYTES: usize = 64 * 1024;
+
+/// What the command line decides.
+pub struct Options {
+    /// Required of every request when set.
+    pub token: Option<String>,
+    pub recorder: Option<Arc<Recorder>>,
+    /// Told by `GET /v1/agent/version`.
+    pub version: &'static str,
+}
+
+struct Server {
+    options: Options,
+    factory: Box<Factory>,
+    bound: SocketAddr,
+}
+
+/// Serves until `shutdown` resolves.
+pub async fn serve(
+    listener: TcpListener,
+    options: Options,
+    factory: Box<Factory>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let server = Arc::new(Server { options, factory, bound: listener.local_addr()? });
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut connections = JoinSet::new();
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let accepted = async {
+            let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
+            let (stream, _) = listener.accept().await?;
+            Ok::<_, io::Error>((place, stream))
+        };
+        tokio::select! {
+            () = &mut shutdown => break,
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            accepted = accepted => {
+                let Ok((place, stream)) = accepted else {
+                    // Out of descriptors, most likely: let a connection end first.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                let server = Arc::clone(&server);
+                connections.spawn(async move {
+                    let _place = place;
+                    let service = service_fn(move |request| answer(Arc::clone(&server), request));
+                    let _ = hyper::server::conn::http1::Builder::new()
+                        .timer(TokioTimer::new())
+                        .header_read_timeout(HEADER_TIMEOUT)
+                        .keep_alive(false)
+                        .max_buf_size(HEADER_BYTES)
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await;
+                });
+            }
+        }
+    }
+    let _ = tokio::time::timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
+    Ok(())
+}
+
+async fn answer(server: Arc<Server>, request: Request<Incoming>) -> Result<Response<Lines>, Infallible> {
+    let refused = server.admit(&request);
+    let mut response = match (refused, request.uri().path(), request.method()) {
+        (Some(refused), _, _) => refused,
+        (None, "/v1/agent/version", &Method::GET) => {
+            // Both are fixed texts of this build, so nothing needs escaping.
+            let version = server.options.version;
+            let body = format!(r#"{{"mty_version":"{version}","agent_protocol":"{PROTOCOL_VERSION}"}}"#);
+            whole(StatusCode::OK, "application/json", body.into_bytes())
+        }
+        (None, path @ ("/v1/agent" | "/v1/agent/batch"), &Method::POST) => {
+            let batch = path.ends_with("batch");
+            match collect(request.into_body()).await {
+                Ok(body) => stream(&server, body, batch),
+                Err(refused) => refused,
+            }
+        }
+        (None, "/v1/agent/version", _) => not_allowed("GET"),
+        (None, "/v1/agent" | "/v1/agent/batch", _) => not_allowed("POST"),
+        (None, _, _) => error(StatusCode::NOT_FOUND, "no such path"),
+    };
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    Ok(response)
+}
+
+impl Server {
+    /// Refuses who may not ask: without the token, or, where none is set, from a web page.
+    fn admit(&self, request: &Request<Incoming>) -> Option<Response<Lines>> {
+        if let Some(token) = &self.options.token {
+            if bearer(request.headers().get(AUTHORIZATION)).is_some_and(|given| same(given, token)) {
+                return None;
+            }
+            let mut response = error(StatusCode::UNAUTHORIZED, "unauthorized");
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            return Some(response);
+        }
+        let hosts: Vec<_> = request.headers().get_all(HOST).iter().collect();
+        let host_is_ours = match hosts.as_slice() {
+            [host] => host.to_str().is_ok_and(|host| self.is_ours(host)),
+            // HTTP/1.0 has none; a browser always sends one.
+            [] => request.version() == hyper::Version::HTTP_10,
+            _ => false,
+        };
+        if request.headers().contains_key(ORIGIN) || !host_is_ours {
+            return Some(error(StatusCode::FORBIDDEN, "forbidden: cross-origin or foreign host"));
+        }
+        None
+    }
+
+    fn is_ours(&self, host: &str) -> bool {
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !port.contains(']') => (name, Some(port)),
+            _ => (host, None),
+        };
+        if port.is_some_and(|port| port.parse() != Ok(self.bound.port())) {
+            return false;
+        }
+        if name.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let bare = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
+        bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip == self.bound.ip())
+    }
+}
+
+/// The token of an `Authorization` header; the scheme's case does not count.
+fn bearer(header: Option<&HeaderValue>) -> Option<&[u8]> {
+    let value = header?.as_bytes();
+    let (scheme, rest) = value.split_at_checked(6)?;
+    let token = rest.strip_prefix(b" ")?;
+    scheme.eq_ignore_ascii_case(b"bearer").then(|| token.trim_ascii())
+}
+
+fn same(given: &[u8], token: &str) -> bool {
+    given.ct_eq(token.as_bytes()).into()
+}
+
+async fn collect(mut body: Incoming) -> Result<Vec<u8>, Response<Lines>> {
+    let too_large = || error(StatusCode::PAYLOAD_TOO_LARGE, &format!("request too large: more than {REQUEST_BYTES} bytes"));
+    if body.size_hint().lower() > REQUEST_BYTES as u64 {
+        return Err(too_large());
+    }
+    let mut all = Vec::new();
+    loop {
+        let frame = tokio::time::timeout(BODY_TIMEOUT, body.frame())
+            .await
+            .map_err(|_| error(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))?;
+        let Some(frame) = frame else { return Ok(all) };
+        let frame = frame.map_err(|_| error(StatusCode::BAD_REQUEST, "the body could not be read"))?;
+        let data = frame.into_data().unwrap_or_default();
+        if all.len() + data.len() > REQUEST_BYTES {
+            return Err(too_large());
+        }
+        all.extend_from_slice(&data);
+    }
+}
+
+/// Runs the requests beside their own answer, so that lines leave as they are made.
+fn stream(server: &Arc<Server>, body: Vec<u8>, batch: bool) -> Response<Lines> {
+    let (sender, lines) = mpsc::channel(8);
+    let connection = (server.factory)();
+    let recorder = server.options.recorder.clone();
+    tokio::spawn(async move {
+        let mut sink = Channel(sender);
+        let _ = perform(&connection, &body, batch, &mut sink, recorder.as_deref()).await;
+        connection.cancel.cancel();
+    });
+    let mut response = Response::new(Lines::Streamed(lines));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    response
+}
+
+async fn perform(
+    connection: &Arc<Connection>,
+    body: &[u8],
+    batch: bool,
+    sink: &mut Channel,
+    recorder: Option<&Recorder>,
+) -> io::Result<()> {
+    if !batch {
+        return exchange_recorded(connection, body, sink, recorder).await.map(drop);
+    }
+    for line in body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
+        if exchange_recorded(connection, line, sink, recorder).await?.halts {
+            break;
+        }
+    }
+    Ok(())
+}
+
+struct Channel(mpsc::Sender<Bytes>);
+
+impl LineSink for Channel {
+    async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        let sent = self.0.send(Bytes::copy_from_slice(lines)).await;
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    async fn closed(&self) {
+        self.0.closed().await;
+    }
+}
+
+/// A response body: one piece, or lines as they come.
+enum Lines {
+    Whole(Option<Bytes>),
+    Streamed(mpsc::Receiver<Bytes>),
+}
+
+impl Body for Lines {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut *self {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Streamed(lines) => lines.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Streamed(_) => SizeHint::default(),
+        }
+    }
+}
+
+fn whole(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Response<Lines> {
+    let mut response = Response::new(Lines::Whole(Some(body.into())));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+fn error(status: StatusCode, message: &str) -> Response<Lines> {
+    let mut body = Vec::new();
+    push_error(&mut body, message);
+    // One object, not a line of a stream.
+    body.pop();
+    whole(status, "application/json", body)
+}
+
+fn not_allowed(method: &'static str) -> Response<Lines> {
+    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(method));
+    response
+}

@@ -7,3 +7,13 @@ pub mod stdio;
 pub mod unix;
 
 pub use stdio::{Endpoint, Input, Output, Stdio};
+
+/// Connections that a listening transport serves at once; further ones wait to be accepted.
+#[cfg(any(feature = "http", feature = "unix"))]
+pub const MAX_CONNECTIONS: usize = 64;
+
+/// Makes the context of a new connection, with a session of its own.
+#[cfg(any(feature = "http", feature = "unix"))]
+pub type Factory = dyn Fn() -> std::sync::Arc<crate::context::Connection> + Send + Sync;
+
+pub use crate::serve::terminated;

@@ -33,7 +33,11 @@ impl Stdio {
         // Above 2, close-on-exec: children never inherit them.
         let input = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
         let output = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
-        let null = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, rustix::fs::Mode::empty())?;
+        let null = rustix::fs::open(
+            "/dev/null",
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )?;
         rustix::stdio::dup2_stdin(&null)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
         Ok(Self { input, output })
@@ -80,7 +84,10 @@ fn pollable(fd: OwnedFd, interest: Interest) -> io::Result<Result<AsyncFd<OwnedF
 /// Where requests come from.
 pub enum Input {
     Polled(AsyncFd<OwnedFd>),
-    Thread { chunks: mpsc::Receiver<io::Result<Vec<u8>>>, rest: Vec<u8> },
+    Thread {
+        chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
+        rest: Vec<u8>,
+    },
 }
 
 impl Input {
@@ -90,8 +97,13 @@ impl Input {
             Ok(polled) => Ok(Self::Polled(polled)),
             Err(fd) => {
                 let (sender, chunks) = mpsc::channel(1);
-                std::thread::Builder::new().name("stdin".into()).spawn(move || read_all(File::from(fd), &sender))?;
-                Ok(Self::Thread { chunks, rest: Vec::new() })
+                std::thread::Builder::new()
+                    .name("stdin".into())
+                    .spawn(move || read_all(File::from(fd), &sender))?;
+                Ok(Self::Thread {
+                    chunks,
+                    rest: Vec::new(),
+                })
             }
         }
     }
@@ -183,8 +195,14 @@ impl Output {
             loop {
                 let mut guard = fd.writable().await?;
                 // Readiness is only a hint: ask the descriptor, and clear a stale one.
-                let mut probe = [rustix::event::PollFd::new(fd.get_ref(), rustix::event::PollFlags::OUT)];
-                let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+                let mut probe = [rustix::event::PollFd::new(
+                    fd.get_ref(),
+                    rustix::event::PollFlags::OUT,
+                )];
+                let now = rustix::event::Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                };
                 if rustix::event::poll(&mut probe, Some(&now))? > 0 {
                     return Ok(());
                 }
@@ -198,9 +216,17 @@ impl Output {
     pub async fn closed(&self) {
         if let Self::Polled(fd) = self {
             loop {
-                let Ok(mut guard) = fd.ready(Interest::ERROR).await else { return };
-                let mut probe = [rustix::event::PollFd::new(fd.get_ref(), rustix::event::PollFlags::empty())];
-                let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+                let Ok(mut guard) = fd.ready(Interest::ERROR).await else {
+                    return;
+                };
+                let mut probe = [rustix::event::PollFd::new(
+                    fd.get_ref(),
+                    rustix::event::PollFlags::empty(),
+                )];
+                let now = rustix::event::Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                };
                 let gone = rustix::event::PollFlags::ERR | rustix::event::PollFlags::HUP;
                 match rustix::event::poll(&mut probe, Some(&now)) {
                     Ok(n) if n > 0 && probe[0].revents().intersects(gone) => return,

@@ -45,7 +45,11 @@ impl Backend {
     /// Touches nothing.
     #[must_use]
     pub fn new(environment: Environment) -> Arc<Self> {
-        Arc::new(Self { environment, state: Mutex::default(), cancel: CancellationToken::new() })
+        Arc::new(Self {
+            environment,
+            state: Mutex::default(),
+            cancel: CancellationToken::new(),
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -53,7 +57,10 @@ impl Backend {
     }
 
     /// Admits one startup for the life of the process; returns after readiness or failure.
-    pub async fn initialize(self: &Arc<Self>, cancel: CancellationToken) -> Result<Status, InitializeError> {
+    pub async fn initialize(
+        self: &Arc<Self>,
+        cancel: CancellationToken,
+    ) -> Result<Status, InitializeError> {
         {
             let mut state = self.state();
             if state.status.phase != Phase::Uninitialized {

@@ -28,21 +28,33 @@ impl Environment {
             mc_home: std::env::var_os("MC_HOME").map(PathBuf::from),
             user_home: std::env::home_dir(),
             vars: std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
                 .collect(),
         })
     }
 
     fn var(&self, name: &str) -> Option<&str> {
-        self.vars.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.vars
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     fn overrides(&self) -> Overrides<'_> {
-        Overrides { provider: self.var("MC_PROVIDER"), model: self.var("MC_MODEL") }
+        Overrides {
+            provider: self.var("MC_PROVIDER"),
+            model: self.var("MC_MODEL"),
+        }
     }
 
     pub(crate) fn redactor(&self) -> Redactor {
-        Redactor::new(self.vars.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+        Redactor::new(
+            self.vars
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str())),
+        )
     }
 }
 
@@ -87,12 +99,21 @@ pub(crate) struct Reached {
     pub(crate) context_id: Option<String>,
 }
 
-pub(crate) fn admit(environment: &Environment, reached: &mut Reached) -> Result<Admitted, StartupError> {
+pub(crate) fn admit(
+    environment: &Environment,
+    reached: &mut Reached,
+) -> Result<Admitted, StartupError> {
     let redactor = environment.redactor();
-    let cwd = environment.cwd.canonicalize().map_err(|_| StartupError::Failed)?;
-    let location =
-        Home::locate(environment.mc_home.as_deref(), environment.user_home.as_deref(), &environment.cwd)
-            .map_err(|_| StartupError::Failed)?;
+    let cwd = environment
+        .cwd
+        .canonicalize()
+        .map_err(|_| StartupError::Failed)?;
+    let location = Home::locate(
+        environment.mc_home.as_deref(),
+        environment.user_home.as_deref(),
+        &environment.cwd,
+    )
+    .map_err(|_| StartupError::Failed)?;
     let home = Home::prepare(&location).map_err(|_| StartupError::Failed)?;
     // Captured once, after the runtime directories exist.
     let context_id = context_id(&cwd, &home.roots());
@@ -100,9 +121,19 @@ pub(crate) fn admit(environment: &Environment, reached: &mut Reached) -> Result<
     let settings = Settings::load(home.root(), &cwd, environment.overrides())
         .map_err(|_| StartupError::ConfigurationInvalid)?;
     reached.provider = public_name(&redactor, &settings.provider);
-    reached.model = settings.model.as_deref().and_then(|model| public_name(&redactor, model));
+    reached.model = settings
+        .model
+        .as_deref()
+        .and_then(|model| public_name(&redactor, model));
     let provider = select(&settings)?;
-    Ok(Admitted { home, settings, provider, cwd, context_id, redactor })
+    Ok(Admitted {
+        home,
+        settings,
+        provider,
+        cwd,
+        context_id,
+        redactor,
+    })
 }
 
 /// The selected provider, as far as this build has it.
@@ -110,7 +141,10 @@ fn select(settings: &Settings) -> Result<Arc<dyn Provider>, StartupError> {
     if settings.provider != FIXTURE_ID {
         return Err(StartupError::ProviderUnavailable);
     }
-    let script = settings.providers.get(FIXTURE_ID).and_then(|fixture| fixture.script.as_deref());
+    let script = settings
+        .providers
+        .get(FIXTURE_ID)
+        .and_then(|fixture| fixture.script.as_deref());
     Ok(Arc::new(match script {
         None => Fixture::demonstration(),
         Some(path) => Fixture::from_script(path).map_err(|_| StartupError::ConfigurationInvalid)?,
@@ -126,9 +160,12 @@ fn public_name(redactor: &Redactor, name: &str) -> Option<String> {
 /// Whether the selection as it is configured now could authenticate. Reads settings and environment
 /// again; refreshes nothing and asks nobody.
 pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupError> {
-    let location =
-        Home::locate(environment.mc_home.as_deref(), environment.user_home.as_deref(), &environment.cwd)
-            .map_err(|_| StartupError::Failed)?;
+    let location = Home::locate(
+        environment.mc_home.as_deref(),
+        environment.user_home.as_deref(),
+        &environment.cwd,
+    )
+    .map_err(|_| StartupError::Failed)?;
     let settings = Settings::load(&location, &environment.cwd, environment.overrides())
         .map_err(|_| StartupError::ConfigurationInvalid)?;
     Ok(select(&settings).is_ok())
@@ -136,8 +173,12 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
 
 /// Creates the home's directories; see [`Home::prepare`].
 pub(crate) fn prepare(environment: &Environment) -> Result<(), StartupError> {
-    Home::locate(environment.mc_home.as_deref(), environment.user_home.as_deref(), &environment.cwd)
-        .and_then(|location| Home::prepare(&location))
-        .map(drop)
-        .map_err(|_| StartupError::Failed)
+    Home::locate(
+        environment.mc_home.as_deref(),
+        environment.user_home.as_deref(),
+        &environment.cwd,
+    )
+    .and_then(|location| Home::prepare(&location))
+    .map(drop)
+    .map_err(|_| StartupError::Failed)
 }

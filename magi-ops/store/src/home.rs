@@ -98,9 +98,11 @@ impl Home {
         }
         // Written beside and renamed, so that an editor never sees half a schema; the name is
         // the process's own, since several may start at once.
-        let fresh = self
-            .root
-            .join(format!(".{}.{}", settings::SCHEMA_FILE_NAME, std::process::id()));
+        let fresh = self.root.join(format!(
+            ".{}.{}",
+            settings::SCHEMA_FILE_NAME,
+            std::process::id()
+        ));
         let written = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -143,7 +145,10 @@ mod tests {
         };
         assert_eq!(at(Some("/m"), Some("/u")).unwrap(), Path::new("/m"));
         assert_eq!(at(Some("m"), Some("/u")).unwrap(), Path::new("/w/m"));
-        assert_eq!(at(Some(""), Some("/u")).unwrap(), Path::new("/u/.magi-code"));
+        assert_eq!(
+            at(Some(""), Some("/u")).unwrap(),
+            Path::new("/u/.magi-code")
+        );
         assert!(matches!(at(None, None), Err(HomeError::Unknown)));
     }
 

@@ -1,2 +1,27 @@
-//! placeholder
-//! placeholder
+//! The client side of the application-service protocol, version 1.
+//! What a record may say ([`decode`], [`answer`], [`event`]), what a server must be ([`limits`],
+//! [`preflight`]), and who may say it now ([`tracker`]). Pure but for [`client`].
+
+pub mod activity;
+pub mod answer;
+pub mod client;
+pub mod decode;
+pub mod event;
+pub mod limits;
+pub mod preflight;
+pub mod request;
+pub mod tracker;
+pub mod words;
+
+pub use activity::Activity;
+pub use answer::Answer;
+pub use client::Client;
+pub use decode::{Envelope, ServiceError};
+pub use event::{Event, Progress, Settlement};
+pub use limits::Limits;
+pub use preflight::{Profile, Requirements};
+pub use request::Request;
+pub use tracker::{Incoming, Tracker};
+
+/// The only version spoken here.
+pub const VERSION: u64 = 1;

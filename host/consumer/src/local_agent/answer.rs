@@ -87,7 +87,11 @@ impl Status {
         }
         let ready = readiness == Readiness::Ready;
         let name = |f: &Fields<'_>, name| f.bounded(name, 256);
-        let digest = |f: &Fields<'_>, name| f.matching(name, |text| (1..=128).contains(&text.len()) && text.is_ascii());
+        let digest = |f: &Fields<'_>, name| {
+            f.matching(name, |text| {
+                (1..=128).contains(&text.len()) && text.is_ascii()
+            })
+        };
         let session = |f: &Fields<'_>, name| f.matching(name, is_session_id);
         let run = |f: &Fields<'_>, name| f.matching(name, is_uuid);
         // Only a ready child owes the two identities; before that there is nothing they could name.
@@ -98,8 +102,16 @@ impl Status {
             provider: fields.nullable("provider", name)?,
             model: fields.nullable("model", name)?,
             context_id: fields.nullable("context_id", digest)?,
-            session_id: if owed("session_id") { fields.nullable("session_id", session)? } else { None },
-            run_id: if owed("run_id") { fields.nullable("run_id", run)? } else { None },
+            session_id: if owed("session_id") {
+                fields.nullable("session_id", session)?
+            } else {
+                None
+            },
+            run_id: if owed("run_id") {
+                fields.nullable("run_id", run)?
+            } else {
+                None
+            },
         };
         if ready && status.context_id.is_none() {
             return Err(Violation::WrongType("context_id"));
@@ -167,7 +179,9 @@ pub enum Answer {
     SessionOpened(Attached),
     HistoryPage(Page),
     /// The turn is admitted; nothing more is known yet.
-    TurnAdmitted { run_id: String },
+    TurnAdmitted {
+        run_id: String,
+    },
     CancellationRequested,
     ApprovalRecorded,
 }
@@ -180,9 +194,9 @@ impl Answer {
     pub fn read(request: &Request, result: &Value, limits: &Limits) -> Result<Self, Violation> {
         let fields = Fields::of(result, "result")?;
         Ok(match request {
-            Request::Initialize { required_capabilities } => {
-                Self::Initialized(Box::new(initialized(fields, required_capabilities)?))
-            }
+            Request::Initialize {
+                required_capabilities,
+            } => Self::Initialized(Box::new(initialized(fields, required_capabilities)?)),
             Request::Status => Self::Status(Box::new(Status::read(fields)?)),
             Request::Shutdown => {
                 fields.literal("state", "stopping")?;
@@ -201,7 +215,11 @@ impl Answer {
                 same("session_id", session_id, &session.session_id)?;
                 Self::SessionOpened(session)
             }
-            Request::HistoryPage { session_id, revision, .. } => {
+            Request::HistoryPage {
+                session_id,
+                revision,
+                ..
+            } => {
                 if compact_len(result) > limits.history_page_bytes {
                     return Err(Violation::PayloadTooLarge);
                 }
@@ -212,7 +230,9 @@ impl Answer {
             }
             Request::TurnStart { .. } => {
                 fields.constant("accepted", true)?;
-                Self::TurnAdmitted { run_id: fields.matching("run_id", is_uuid)? }
+                Self::TurnAdmitted {
+                    run_id: fields.matching("run_id", is_uuid)?,
+                }
             }
             Request::TurnCancel { .. } => {
                 fields.constant("cancellation_requested", true)?;
@@ -227,7 +247,11 @@ impl Answer {
 }
 
 fn same(name: &'static str, asked: &str, got: &str) -> Result<(), Violation> {
-    if asked == got { Ok(()) } else { Err(Violation::IdentityMismatch(name)) }
+    if asked == got {
+        Ok(())
+    } else {
+        Err(Violation::IdentityMismatch(name))
+    }
 }
 
 fn initialized(fields: Fields<'_>, required: &[&'static str]) -> Result<Initialized, Violation> {
@@ -243,7 +267,11 @@ fn initialized(fields: Fields<'_>, required: &[&'static str]) -> Result<Initiali
     if status.readiness != Readiness::Ready {
         return Err(Violation::Contradiction("status"));
     }
-    Ok(Initialized { capabilities, limits, status })
+    Ok(Initialized {
+        capabilities,
+        limits,
+        status,
+    })
 }
 
 fn attached(fields: Fields<'_>) -> Result<Attached, Violation> {

@@ -139,13 +139,20 @@ impl Transcript {
     #[must_use]
     pub fn segment(&self, message_id: &str) -> Option<&Segment> {
         // The newest segments are the ones asked for, and there are at most 512.
-        self.segments.iter().rev().find(|segment| segment.message_id == message_id)
+        self.segments
+            .iter()
+            .rev()
+            .find(|segment| segment.message_id == message_id)
     }
 
     /// The answer: every segment's best text, in order, separated by line feeds.
     #[must_use]
     pub fn text(&self) -> String {
-        self.segments.iter().map(Segment::text).collect::<Vec<_>>().join("\n")
+        self.segments
+            .iter()
+            .map(Segment::text)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// Every segment has its authoritative copy.
@@ -157,7 +164,10 @@ impl Transcript {
     /// Activities that have started and not ended.
     #[must_use]
     pub fn running(&self) -> usize {
-        self.activities.values().filter(|(_, state)| *state == ActivityState::Started).count()
+        self.activities
+            .values()
+            .filter(|(_, state)| *state == ActivityState::Started)
+            .count()
     }
 
     /// The approvals that still want an answer.
@@ -168,7 +178,8 @@ impl Transcript {
 
     /// Forgets an approval that was answered or has expired.
     pub fn answered(&mut self, approval_id: &str) {
-        self.approvals.retain(|approval| approval.approval_id != approval_id);
+        self.approvals
+            .retain(|approval| approval.approval_id != approval_id);
     }
 
     #[must_use]
@@ -192,26 +203,48 @@ impl Transcript {
         }
         let free = matches!(
             event.kind,
-            EventKind::InputPersisted { .. } | EventKind::Diagnostic { .. } | EventKind::RunFinished { .. }
+            EventKind::InputPersisted { .. }
+                | EventKind::Diagnostic { .. }
+                | EventKind::RunFinished { .. }
         );
         // `input.persisted` precedes provider activity (spec: "Turns, approvals and events").
         if !free && self.persisted.is_none() {
             return Err(Violation::OutOfOrder);
         }
         match &event.kind {
-            EventKind::InputPersisted { message_id, revision } => {
+            EventKind::InputPersisted {
+                message_id,
+                revision,
+            } => {
                 if self.persisted.is_some() {
                     return Err(Violation::OutOfOrder);
                 }
                 self.persisted = Some((message_id.clone(), revision.clone()));
                 Ok(())
             }
-            EventKind::MessageDelta { message_id, part, text } => self.delta(message_id, *part, text),
-            EventKind::MessageReconcile { message_id, part, text, last_part, partial } => {
-                self.reconcile(message_id, *part, text, last_part.then_some(*partial))
-            }
-            EventKind::Activity { activity_id, kind, state, .. } => self.activity(activity_id, *kind, *state),
-            EventKind::ApprovalRequested { approval_id, summary, expires_in_ms } => {
+            EventKind::MessageDelta {
+                message_id,
+                part,
+                text,
+            } => self.delta(message_id, *part, text),
+            EventKind::MessageReconcile {
+                message_id,
+                part,
+                text,
+                last_part,
+                partial,
+            } => self.reconcile(message_id, *part, text, last_part.then_some(*partial)),
+            EventKind::Activity {
+                activity_id,
+                kind,
+                state,
+                ..
+            } => self.activity(activity_id, *kind, *state),
+            EventKind::ApprovalRequested {
+                approval_id,
+                summary,
+                expires_in_ms,
+            } => {
                 if self.approvals_seen.len() == ACTIVITIES {
                     return Err(Violation::ContentLimit);
                 }
@@ -226,7 +259,12 @@ impl Transcript {
                 Ok(())
             }
             EventKind::Diagnostic { .. } => Ok(()),
-            EventKind::RunFinished { outcome, persistence, revision, error_code } => self.finish(Ended {
+            EventKind::RunFinished {
+                outcome,
+                persistence,
+                revision,
+                error_code,
+            } => self.finish(Ended {
                 outcome: *outcome,
                 persistence: *persistence,
                 revision: revision.clone(),
@@ -236,11 +274,18 @@ impl Transcript {
     }
 
     fn segment_mut(&mut self, message_id: &str) -> Result<&mut Segment, Violation> {
-        let at = match self.segments.iter().rposition(|segment| segment.message_id == message_id) {
+        let at = match self
+            .segments
+            .iter()
+            .rposition(|segment| segment.message_id == message_id)
+        {
             Some(at) => at,
             None if self.segments.len() == SEGMENTS => return Err(Violation::ContentLimit),
             None => {
-                self.segments.push(Segment { message_id: message_id.to_owned(), ..Segment::default() });
+                self.segments.push(Segment {
+                    message_id: message_id.to_owned(),
+                    ..Segment::default()
+                });
                 self.segments.len() - 1
             }
         };
@@ -265,7 +310,13 @@ impl Transcript {
     }
 
     /// `end` is the `partial` flag of the last part.
-    fn reconcile(&mut self, message_id: &str, part: u64, text: &str, end: Option<bool>) -> Result<(), Violation> {
+    fn reconcile(
+        &mut self,
+        message_id: &str,
+        part: u64,
+        text: &str,
+        end: Option<bool>,
+    ) -> Result<(), Violation> {
         let before = self.authoritative;
         let segment = self.segment_mut(message_id)?;
         let (next, mut whole) = segment.incoming.take().unwrap_or_default();
@@ -283,10 +334,19 @@ impl Transcript {
             }
         }
         self.authoritative = total;
-        if total > CONTENT_BYTES { Err(Violation::ContentLimit) } else { Ok(()) }
+        if total > CONTENT_BYTES {
+            Err(Violation::ContentLimit)
+        } else {
+            Ok(())
+        }
     }
 
-    fn activity(&mut self, id: &str, kind: ActivityKind, state: ActivityState) -> Result<(), Violation> {
+    fn activity(
+        &mut self,
+        id: &str,
+        kind: ActivityKind,
+        state: ActivityState,
+    ) -> Result<(), Violation> {
         if let Some((known, last)) = self.activities.get_mut(id) {
             if *known != kind || *last != ActivityState::Started {
                 return Err(Violation::Activity);
@@ -310,7 +370,12 @@ impl Transcript {
             if self.persisted.is_none() {
                 return Err(Violation::Contradiction("outcome"));
             }
-            if !self.is_settled() || self.segments.iter().any(|segment| segment.incoming.is_some()) {
+            if !self.is_settled()
+                || self
+                    .segments
+                    .iter()
+                    .any(|segment| segment.incoming.is_some())
+            {
                 return Err(Violation::Unreconciled);
             }
         }
@@ -391,7 +456,11 @@ impl History {
         self.ended = page.next_cursor.is_none();
         self.complete = page.complete;
         self.cursor = page.next_cursor;
-        if self.ended && self.open.is_some() { Err(Violation::ReconcileGap) } else { Ok(()) }
+        if self.ended && self.open.is_some() {
+            Err(Violation::ReconcileGap)
+        } else {
+            Ok(())
+        }
     }
 
     fn entry(&mut self, entry: Entry) -> Result<(), Violation> {
@@ -402,7 +471,10 @@ impl History {
         }
         let message = match self.open.take() {
             Some((mut message, next)) => {
-                if message.message_id != entry.message_id || message.kind != entry.kind || next != entry.part {
+                if message.message_id != entry.message_id
+                    || message.kind != entry.kind
+                    || next != entry.part
+                {
                     return Err(Violation::ReconcileGap);
                 }
                 message.text.push_str(&entry.text);
@@ -416,7 +488,12 @@ impl History {
                 if !self.seen.insert(entry.message_id.clone()) {
                     return Err(Violation::OutOfOrder);
                 }
-                Message { message_id: entry.message_id, kind: entry.kind, text: entry.text, partial: entry.partial }
+                Message {
+                    message_id: entry.message_id,
+                    kind: entry.kind,
+                    text: entry.text,
+                    partial: entry.partial,
+                }
             }
         };
         if entry.last_part {

@@ -10,32 +10,62 @@ fn run() -> Transcript {
 }
 
 fn event(kind: EventKind) -> Event {
-    Event { session_id: "s".into(), run_id: "r".into(), kind }
+    Event {
+        session_id: "s".into(),
+        run_id: "r".into(),
+        kind,
+    }
 }
 
 fn persisted() -> Event {
-    event(EventKind::InputPersisted { message_id: "in".into(), revision: "v1".into() })
+    event(EventKind::InputPersisted {
+        message_id: "in".into(),
+        revision: "v1".into(),
+    })
 }
 
 fn delta(id: &str, part: u64, text: &str) -> Event {
-    event(EventKind::MessageDelta { message_id: id.into(), part, text: text.into() })
+    event(EventKind::MessageDelta {
+        message_id: id.into(),
+        part,
+        text: text.into(),
+    })
 }
 
 fn reconcile(id: &str, part: u64, text: &str, last_part: bool) -> Event {
-    event(EventKind::MessageReconcile { message_id: id.into(), part, text: text.into(), last_part, partial: false })
+    event(EventKind::MessageReconcile {
+        message_id: id.into(),
+        part,
+        text: text.into(),
+        last_part,
+        partial: false,
+    })
 }
 
 fn activity(id: &str, kind: ActivityKind, state: ActivityState) -> Event {
-    event(EventKind::Activity { activity_id: id.into(), kind, state, name: "read".into(), summary: String::new() })
+    event(EventKind::Activity {
+        activity_id: id.into(),
+        kind,
+        state,
+        name: "read".into(),
+        summary: String::new(),
+    })
 }
 
 fn finished(outcome: Outcome, persistence: Persistence) -> Event {
-    event(EventKind::RunFinished { outcome, persistence, revision: Some("v2".into()), error_code: None })
+    event(EventKind::RunFinished {
+        outcome,
+        persistence,
+        revision: Some("v2".into()),
+        error_code: None,
+    })
 }
 
 fn all(events: &[Event]) -> Result<Transcript, Violation> {
     let mut transcript = run();
-    events.iter().try_for_each(|event| transcript.apply(event))?;
+    events
+        .iter()
+        .try_for_each(|event| transcript.apply(event))?;
     Ok(transcript)
 }
 
@@ -49,11 +79,19 @@ fn reconciliation_replaces_and_never_appends() {
     ])
     .unwrap();
     let segment = transcript.segment("m").unwrap();
-    assert_eq!((segment.text(), segment.prefix(), segment.is_settled()), ("Helwor", "Hel", false));
+    assert_eq!(
+        (segment.text(), segment.prefix(), segment.is_settled()),
+        ("Helwor", "Hel", false)
+    );
     let mut transcript = transcript;
-    transcript.apply(&reconcile("m", 1, "world.", true)).unwrap();
+    transcript
+        .apply(&reconcile("m", 1, "world.", true))
+        .unwrap();
     let segment = transcript.segment("m").unwrap();
-    assert_eq!((segment.text(), segment.prefix(), segment.is_settled()), ("Hello, world.", "Hello, world.", true));
+    assert_eq!(
+        (segment.text(), segment.prefix(), segment.is_settled()),
+        ("Hello, world.", "Hello, world.", true)
+    );
     // A late delta changes nothing any more.
     transcript.apply(&delta("m", 3, "ld")).unwrap();
     assert_eq!(transcript.text(), "Hello, world.");
@@ -67,10 +105,20 @@ fn the_first_delta_missing_is_a_gap_too() {
 
 #[test]
 fn parts_out_of_order_are_violations() {
-    assert_eq!(all(&[persisted(), delta("m", 0, "a"), delta("m", 0, "a")]), Err(Violation::Sequence));
-    assert_eq!(all(&[persisted(), reconcile("m", 1, "b", true)]), Err(Violation::ReconcileGap));
     assert_eq!(
-        all(&[persisted(), reconcile("m", 0, "a", false), reconcile("m", 2, "c", true)]),
+        all(&[persisted(), delta("m", 0, "a"), delta("m", 0, "a")]),
+        Err(Violation::Sequence)
+    );
+    assert_eq!(
+        all(&[persisted(), reconcile("m", 1, "b", true)]),
+        Err(Violation::ReconcileGap)
+    );
+    assert_eq!(
+        all(&[
+            persisted(),
+            reconcile("m", 0, "a", false),
+            reconcile("m", 2, "c", true)
+        ]),
         Err(Violation::ReconcileGap)
     );
 }
@@ -78,8 +126,14 @@ fn parts_out_of_order_are_violations() {
 #[test]
 fn the_input_is_persisted_once_and_first() {
     assert_eq!(all(&[delta("m", 0, "a")]), Err(Violation::OutOfOrder));
-    assert_eq!(all(&[reconcile("m", 0, "a", true)]), Err(Violation::OutOfOrder));
-    assert_eq!(all(&[activity("a", ActivityKind::Tool, ActivityState::Started)]), Err(Violation::OutOfOrder));
+    assert_eq!(
+        all(&[reconcile("m", 0, "a", true)]),
+        Err(Violation::OutOfOrder)
+    );
+    assert_eq!(
+        all(&[activity("a", ActivityKind::Tool, ActivityState::Started)]),
+        Err(Violation::OutOfOrder)
+    );
     assert_eq!(all(&[persisted(), persisted()]), Err(Violation::OutOfOrder));
     assert!(all(&[persisted()]).unwrap().is_persisted());
 }
@@ -91,10 +145,20 @@ fn events_keep_to_their_run_and_end_with_it() {
     assert_eq!(all(&[other]), Err(Violation::UnknownRun));
     let mut other = persisted();
     other.session_id = "x".into();
-    assert_eq!(all(&[other]), Err(Violation::IdentityMismatch("session_id")));
+    assert_eq!(
+        all(&[other]),
+        Err(Violation::IdentityMismatch("session_id"))
+    );
     let end = finished(Outcome::Completed, Persistence::Durable);
-    for late in [delta("m", 0, "x"), end.clone(), activity("a", ActivityKind::Tool, ActivityState::Started)] {
-        assert_eq!(all(&[persisted(), end.clone(), late]), Err(Violation::AfterTerminal));
+    for late in [
+        delta("m", 0, "x"),
+        end.clone(),
+        activity("a", ActivityKind::Tool, ActivityState::Started),
+    ] {
+        assert_eq!(
+            all(&[persisted(), end.clone(), late]),
+            Err(Violation::AfterTerminal)
+        );
     }
 }
 
@@ -105,12 +169,21 @@ fn a_terminal_must_fit_what_came_before() {
         all(&[persisted(), end(Outcome::Failed, Persistence::NotStarted)]),
         Err(Violation::Contradiction("persistence"))
     );
-    assert_eq!(all(&[end(Outcome::Failed, Persistence::Durable)]), Err(Violation::Contradiction("persistence")));
-    assert_eq!(all(&[end(Outcome::Completed, Persistence::NotStarted)]), Err(Violation::Contradiction("outcome")));
+    assert_eq!(
+        all(&[end(Outcome::Failed, Persistence::Durable)]),
+        Err(Violation::Contradiction("persistence"))
+    );
+    assert_eq!(
+        all(&[end(Outcome::Completed, Persistence::NotStarted)]),
+        Err(Violation::Contradiction("outcome"))
+    );
     assert!(all(&[end(Outcome::Cancelled, Persistence::NotStarted)]).is_ok());
     let cut = [persisted(), delta("m", 0, "a")];
     let with = |last: Event| all(&[cut[0].clone(), cut[1].clone(), last]);
-    assert_eq!(with(end(Outcome::Completed, Persistence::Durable)), Err(Violation::Unreconciled));
+    assert_eq!(
+        with(end(Outcome::Completed, Persistence::Durable)),
+        Err(Violation::Unreconciled)
+    );
     let failed = with(end(Outcome::Failed, Persistence::Degraded)).unwrap();
     assert!(!failed.is_settled());
 }
@@ -119,11 +192,22 @@ fn a_terminal_must_fit_what_came_before() {
 fn activities_and_approvals_are_accounted_for() {
     use ActivityKind::{Subagent, Tool};
     use ActivityState::{Completed, Failed, Started};
-    let mut transcript = all(&[persisted(), activity("a", Tool, Started), activity("b", Tool, Started)]).unwrap();
+    let mut transcript = all(&[
+        persisted(),
+        activity("a", Tool, Started),
+        activity("b", Tool, Started),
+    ])
+    .unwrap();
     transcript.apply(&activity("a", Tool, Completed)).unwrap();
     assert_eq!(transcript.running(), 1);
-    assert_eq!(transcript.clone().apply(&activity("a", Tool, Failed)), Err(Violation::Activity));
-    assert_eq!(transcript.clone().apply(&activity("b", Subagent, Failed)), Err(Violation::Activity));
+    assert_eq!(
+        transcript.clone().apply(&activity("a", Tool, Failed)),
+        Err(Violation::Activity)
+    );
+    assert_eq!(
+        transcript.clone().apply(&activity("b", Subagent, Failed)),
+        Err(Violation::Activity)
+    );
     let ask = event(EventKind::ApprovalRequested {
         approval_id: "q".into(),
         summary: "run ls".into(),
@@ -140,20 +224,37 @@ fn activities_and_approvals_are_accounted_for() {
 fn content_is_bounded() {
     let mut transcript = all(&[persisted()]).unwrap();
     for n in 0..SEGMENTS {
-        transcript.apply(&reconcile(&format!("m{n}"), 0, "", true)).unwrap();
+        transcript
+            .apply(&reconcile(&format!("m{n}"), 0, "", true))
+            .unwrap();
     }
-    assert_eq!(transcript.apply(&delta("more", 0, "")), Err(Violation::ContentLimit));
+    assert_eq!(
+        transcript.apply(&delta("more", 0, "")),
+        Err(Violation::ContentLimit)
+    );
 
     let mut transcript = all(&[persisted()]).unwrap();
     let chunk = "x".repeat(4096);
     for part in 0..(CONTENT_BYTES / 4096) as u64 {
-        transcript.apply(&reconcile("m", part, &chunk, false)).unwrap();
+        transcript
+            .apply(&reconcile("m", part, &chunk, false))
+            .unwrap();
     }
-    assert_eq!(transcript.apply(&reconcile("m", 2048, "x", true)), Err(Violation::ContentLimit));
+    assert_eq!(
+        transcript.apply(&reconcile("m", 2048, "x", true)),
+        Err(Violation::ContentLimit)
+    );
 }
 
 fn entry(id: &str, part: u64, text: &str, last_part: bool) -> Entry {
-    Entry { message_id: id.into(), kind: EntryKind::User, text: text.into(), partial: false, part, last_part }
+    Entry {
+        message_id: id.into(),
+        kind: EntryKind::User,
+        text: text.into(),
+        partial: false,
+        part,
+        last_part,
+    }
 }
 
 fn page(entries: Vec<Entry>, next: Option<&str>, complete: bool) -> Page {
@@ -169,11 +270,25 @@ fn page(entries: Vec<Entry>, next: Option<&str>, complete: bool) -> Page {
 #[test]
 fn a_history_is_read_across_pages() {
     let mut history = History::new("s".into(), "v".into());
-    history.accept(page(vec![entry("a", 0, "x", true), entry("b", 0, "y", false)], Some("c1"), false)).unwrap();
-    assert!(matches!(history.request(), Some(Request::HistoryPage { cursor: Some(c), .. }) if c == "c1"));
-    history.accept(page(vec![entry("b", 1, "z", true)], None, true)).unwrap();
+    history
+        .accept(page(
+            vec![entry("a", 0, "x", true), entry("b", 0, "y", false)],
+            Some("c1"),
+            false,
+        ))
+        .unwrap();
+    assert!(
+        matches!(history.request(), Some(Request::HistoryPage { cursor: Some(c), .. }) if c == "c1")
+    );
+    history
+        .accept(page(vec![entry("b", 1, "z", true)], None, true))
+        .unwrap();
     assert!(history.request().is_none() && history.is_complete());
-    let texts: Vec<_> = history.messages().iter().map(|message| message.text.as_str()).collect();
+    let texts: Vec<_> = history
+        .messages()
+        .iter()
+        .map(|message| message.text.as_str())
+        .collect();
     assert_eq!((texts, history.pages()), (vec!["x", "yz"], 2));
 }
 
@@ -183,19 +298,38 @@ fn a_history_with_holes_is_refused() {
         let mut history = History::new("s".into(), "v".into());
         pages.into_iter().try_for_each(|page| history.accept(page))
     };
-    assert_eq!(read(vec![page(vec![entry("a", 1, "", true)], None, true)]), Err(Violation::ReconcileGap));
-    assert_eq!(read(vec![page(vec![entry("a", 0, "", false)], None, true)]), Err(Violation::ReconcileGap));
+    assert_eq!(
+        read(vec![page(vec![entry("a", 1, "", true)], None, true)]),
+        Err(Violation::ReconcileGap)
+    );
+    assert_eq!(
+        read(vec![page(vec![entry("a", 0, "", false)], None, true)]),
+        Err(Violation::ReconcileGap)
+    );
     let mixed = vec![entry("a", 0, "", false), entry("b", 0, "", true)];
-    assert_eq!(read(vec![page(mixed, None, true)]), Err(Violation::ReconcileGap));
+    assert_eq!(
+        read(vec![page(mixed, None, true)]),
+        Err(Violation::ReconcileGap)
+    );
     let twice = vec![entry("a", 0, "", true), entry("a", 0, "", true)];
-    assert_eq!(read(vec![page(twice, None, true)]), Err(Violation::OutOfOrder));
+    assert_eq!(
+        read(vec![page(twice, None, true)]),
+        Err(Violation::OutOfOrder)
+    );
     let circle = || page(vec![], Some("c"), false);
-    assert_eq!(read(vec![circle(), circle()]), Err(Violation::Contradiction("next_cursor")));
+    assert_eq!(
+        read(vec![circle(), circle()]),
+        Err(Violation::Contradiction("next_cursor"))
+    );
 }
 
 /// A text, how it was cut for streaming, which deltas were lost, and how it was cut for reconciliation.
 fn stream() -> impl Strategy<Value = (Vec<String>, Vec<bool>, usize)> {
-    (proptest::collection::vec("\\PC{0,6}", 1..12), proptest::collection::vec(any::<bool>(), 12), 1usize..9)
+    (
+        proptest::collection::vec("\\PC{0,6}", 1..12),
+        proptest::collection::vec(any::<bool>(), 12),
+        1usize..9,
+    )
 }
 
 proptest! {

@@ -91,7 +91,11 @@ impl Child {
         if let Some(pipe) = process.stderr.take() {
             tokio::spawn(keep_newest(pipe, Arc::clone(&stderr)));
         }
-        Ok(Self { client: Client::new(output, input), process, stderr })
+        Ok(Self {
+            client: Client::new(output, input),
+            process,
+            stderr,
+        })
     }
 
     /// The process's id, while it runs.
@@ -114,7 +118,9 @@ impl Child {
     /// The first violation in what it still said, or the operating system's error.
     pub async fn finish(&mut self, within: Duration) -> Result<Option<ExitStatus>, Error> {
         self.client.close_input();
-        let Self { client, process, .. } = self;
+        let Self {
+            client, process, ..
+        } = self;
         let ended = timeout(within, async {
             let said = loop {
                 match client.next().await {
@@ -162,7 +168,10 @@ mod tests {
     use crate::Violation;
 
     fn shell(script: &str) -> Launch {
-        Launch { args: vec!["-c".into(), script.into()], ..Launch::new("/bin/sh") }
+        Launch {
+            args: vec!["-c".into(), script.into()],
+            ..Launch::new("/bin/sh")
+        }
     }
 
     #[tokio::test]
@@ -172,7 +181,11 @@ mod tests {
              echo last >&2; cat >/dev/null; exit 3",
         ))
         .unwrap();
-        let status = child.finish(Duration::from_secs(20)).await.unwrap().unwrap();
+        let status = child
+            .finish(Duration::from_secs(20))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(status.code(), Some(3));
         // The pipe has its end of stream now; the keeper needs only to be scheduled.
         timeout(Duration::from_secs(20), async {
@@ -187,9 +200,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_child_that_will_not_end_is_killed() {
-        let mut child = Child::spawn(shell("trap '' TERM; exec 0<&-; while :; do sleep 1; done")).unwrap();
+        let mut child =
+            Child::spawn(shell("trap '' TERM; exec 0<&-; while :; do sleep 1; done")).unwrap();
         assert!(child.pid().is_some());
-        assert!(child.finish(Duration::from_millis(200)).await.unwrap().is_none());
+        assert!(
+            child
+                .finish(Duration::from_millis(200))
+                .await
+                .unwrap()
+                .is_none()
+        );
         assert!(child.pid().is_none());
     }
 
@@ -203,6 +223,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_program_is_an_error_not_a_hang() {
-        assert!(matches!(Child::spawn(Launch::new("/nonexistent/magi-code")), Err(Error::Io(_))));
+        assert!(matches!(
+            Child::spawn(Launch::new("/nonexistent/magi-code")),
+            Err(Error::Io(_))
+        ));
     }
 }

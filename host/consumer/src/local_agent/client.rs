@@ -15,8 +15,14 @@ use crate::stream::{Lines, Tap};
 use crate::{Error, NotSent, Violation};
 
 /// What a client needs to hold a turn and read it back.
-pub const REQUIRED_FOR_TURNS: &[&str] =
-    &["initialize", "status", "shutdown", "session.create", "turn.start", "history.page"];
+pub const REQUIRED_FOR_TURNS: &[&str] = &[
+    "initialize",
+    "status",
+    "shutdown",
+    "session.create",
+    "turn.start",
+    "history.page",
+];
 
 /// Requests this client lets wait at once, whatever the server would take.
 const IN_FLIGHT: usize = 16;
@@ -30,7 +36,11 @@ pub enum Incoming {
     /// The result of the request with this identity.
     Answered { id: String, answer: Answer },
     /// A refusal. Without identity where the child could not tell what it refused.
-    Refused { id: Option<String>, method: Option<Method>, code: ErrorCode },
+    Refused {
+        id: Option<String>,
+        method: Option<Method>,
+        code: ErrorCode,
+    },
     /// Something happened in the run; [`Client::transcript`] has taken it already.
     Event(Event),
 }
@@ -80,7 +90,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
     /// Whether the child offers `capability`. False before negotiation.
     #[must_use]
     pub fn offers(&self, capability: &str) -> bool {
-        self.capabilities.as_ref().is_some_and(|offered| offered.iter().any(|name| name == capability))
+        self.capabilities
+            .as_ref()
+            .is_some_and(|offered| offered.iter().any(|name| name == capability))
     }
 
     /// The run in progress, or the last one.
@@ -110,7 +122,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
             return Err(violation.into());
         }
         let method = request.method();
-        let early = matches!(method, Method::Initialize | Method::Status | Method::Shutdown);
+        let early = matches!(
+            method,
+            Method::Initialize | Method::Status | Method::Shutdown
+        );
         if !early {
             if self.capabilities.is_none() {
                 return Err(NotSent::NotNegotiated.into());
@@ -170,13 +185,23 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
             match self.receive().await? {
                 None => return Err(Error::Closed),
                 Some(Incoming::Answered { id, answer }) if id == wanted => return Ok(answer),
-                Some(Incoming::Refused { id: Some(id), code, .. }) if id == wanted => {
+                Some(Incoming::Refused {
+                    id: Some(id), code, ..
+                }) if id == wanted => {
                     return Err(Error::Refused(code.word()));
                 }
                 // A child that could not even read who asked will not answer that request any more.
-                Some(Incoming::Refused { id: None, code, .. }) => return Err(Error::Refused(code.word())),
+                Some(Incoming::Refused { id: None, code, .. }) => {
+                    return Err(Error::Refused(code.word()));
+                }
                 Some(other) => {
-                    let drops = matches!(&other, Incoming::Event(Event { kind: EventKind::MessageDelta { .. }, .. }));
+                    let drops = matches!(
+                        &other,
+                        Incoming::Event(Event {
+                            kind: EventKind::MessageDelta { .. },
+                            ..
+                        })
+                    );
                     if self.backlog.len() < BACKLOG || !drops {
                         self.backlog.push_back(other);
                     }
@@ -190,7 +215,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
     /// # Errors
     /// As [`Client::call`].
     pub async fn negotiate(&mut self, required: &[&'static str]) -> Result<Initialized, Error> {
-        match self.call(Request::Initialize { required_capabilities: required.to_vec() }).await? {
+        match self
+            .call(Request::Initialize {
+                required_capabilities: required.to_vec(),
+            })
+            .await?
+        {
             Answer::Initialized(initialized) => Ok(*initialized),
             _ => Err(self.fail(Violation::UnknownRequest)),
         }
@@ -231,16 +261,27 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         self.seq = frame.seq;
         match frame.body {
             Body::Event(event) => {
-                self.transcript.as_mut().ok_or(Violation::UnknownRun)?.apply(&event)?;
+                self.transcript
+                    .as_mut()
+                    .ok_or(Violation::UnknownRun)?
+                    .apply(&event)?;
                 Ok(Incoming::Event(event))
             }
-            Body::Refused { id: None, code } => Ok(Incoming::Refused { id: None, method: None, code }),
+            Body::Refused { id: None, code } => Ok(Incoming::Refused {
+                id: None,
+                method: None,
+                code,
+            }),
             Body::Refused { id: Some(id), code } => {
                 let request = self.pending.remove(&id).ok_or(Violation::UnknownRequest)?;
                 if code == ErrorCode::StaleApproval {
                     self.forget_approval(&request);
                 }
-                Ok(Incoming::Refused { id: Some(id), method: Some(request.method()), code })
+                Ok(Incoming::Refused {
+                    id: Some(id),
+                    method: Some(request.method()),
+                    code,
+                })
             }
             Body::Result { id, result } => {
                 let request = self.pending.remove(&id).ok_or(Violation::UnknownRequest)?;
@@ -271,14 +312,18 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
                 }
                 self.transcript = Some(Transcript::new(session_id.clone(), run_id.clone()));
             }
-            (Request::ApprovalAnswer { .. }, Answer::ApprovalRecorded) => self.forget_approval(request),
+            (Request::ApprovalAnswer { .. }, Answer::ApprovalRecorded) => {
+                self.forget_approval(request)
+            }
             _ => {}
         }
         Ok(())
     }
 
     fn forget_approval(&mut self, request: &Request) {
-        if let (Request::ApprovalAnswer { approval_id, .. }, Some(transcript)) = (request, &mut self.transcript) {
+        if let (Request::ApprovalAnswer { approval_id, .. }, Some(transcript)) =
+            (request, &mut self.transcript)
+        {
             transcript.answered(approval_id);
         }
     }

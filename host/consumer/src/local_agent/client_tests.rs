@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
+use tokio::io::{
+    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split,
+};
 
 use super::*;
 use crate::local_agent::words::Outcome;
@@ -25,7 +27,14 @@ fn pair() -> (Pair, Peer) {
     let (near, far) = duplex(1 << 20);
     let (output, input) = split(near);
     let (requests, frames) = split(far);
-    (Client::new(output, input), Peer { requests: BufReader::new(requests).lines(), frames, seq: 0 })
+    (
+        Client::new(output, input),
+        Peer {
+            requests: BufReader::new(requests).lines(),
+            frames,
+            seq: 0,
+        },
+    )
 }
 
 impl Peer {
@@ -45,21 +54,27 @@ impl Peer {
                 body[name] = value;
             }
         }
-        self.frames.write_all(format!("{body}\n").as_bytes()).await.unwrap();
+        self.frames
+            .write_all(format!("{body}\n").as_bytes())
+            .await
+            .unwrap();
     }
 
     async fn answer(&mut self, id: &str, result: Value) {
-        self.frame(json!({ "type": "response", "id": id, "result": result })).await;
+        self.frame(json!({ "type": "response", "id": id, "result": result }))
+            .await;
     }
 
     async fn refuse(&mut self, id: Value, code: &str) {
-        self.frame(json!({ "type": "response", "id": id, "error": { "code": code } })).await;
+        self.frame(json!({ "type": "response", "id": id, "error": { "code": code } }))
+            .await;
     }
 
     async fn event(&mut self, name: &str, mut data: Value) {
         data["session_id"] = json!("s1");
         data["run_id"] = json!(RUN);
-        self.frame(json!({ "type": "event", "event": name, "data": data })).await;
+        self.frame(json!({ "type": "event", "event": name, "data": data }))
+            .await;
     }
 }
 
@@ -83,15 +98,24 @@ fn initialized() -> Value {
 async fn negotiated() -> (Pair, Peer) {
     let (mut client, mut peer) = pair();
     peer.answer("r1", initialized()).await;
+    // The answer was there before the request, so the request may still be queued.
     client.negotiate(REQUIRED_FOR_TURNS).await.unwrap();
+    client.flush().await.unwrap();
     peer.request().await;
     (client, peer)
 }
 
 async fn running() -> (Pair, Peer) {
     let (mut client, mut peer) = negotiated().await;
-    peer.answer("r2", json!({"run_id": RUN, "accepted": true})).await;
-    client.call(Request::TurnStart { session_id: "s1".into(), prompt: "hi".into() }).await.unwrap();
+    peer.answer("r2", json!({"run_id": RUN, "accepted": true}))
+        .await;
+    client
+        .call(Request::TurnStart {
+            session_id: "s1".into(),
+            prompt: "hi".into(),
+        })
+        .await
+        .unwrap();
     (client, peer)
 }
 
@@ -101,7 +125,9 @@ async fn fails(client: &mut Pair) -> Violation {
             Ok(Some(_)) => {}
             Ok(None) => panic!("the stream ended without a violation"),
             Err(Error::Violation(violation)) => {
-                assert!(matches!(client.send(Request::Status), Err(Error::Violation(again)) if again == violation));
+                assert!(
+                    matches!(client.send(Request::Status), Err(Error::Violation(again)) if again == violation)
+                );
                 return violation;
             }
             Err(error) => panic!("{error}"),
@@ -121,21 +147,43 @@ async fn the_specs_trace_from_first_frame_to_last() {
         );
         peer.answer("r1", initialized()).await;
         assert_eq!(peer.request().await["params"], json!({}));
-        peer.answer("r2", json!({"session_id":"s1","durable":false,"revision":"v0","notices":[]})).await;
-        assert_eq!(peer.request().await["params"], json!({"session_id":"s1","prompt":"hi"}));
-        peer.answer("r3", json!({"run_id":RUN,"accepted":true})).await;
-        peer.event("input.persisted", json!({"message_id":"in","durable":true,"revision":"v1"})).await;
-        peer.event("message.delta", json!({"message_id":"m","part":0,"text":"Hel"})).await;
-        peer.event("message.delta", json!({"message_id":"m","part":2,"text":"!"})).await;
-        let whole = json!({"message_id":"m","part":0,"text":"Hello!","last_part":true,"partial":false});
+        peer.answer(
+            "r2",
+            json!({"session_id":"s1","durable":false,"revision":"v0","notices":[]}),
+        )
+        .await;
+        assert_eq!(
+            peer.request().await["params"],
+            json!({"session_id":"s1","prompt":"hi"})
+        );
+        peer.answer("r3", json!({"run_id":RUN,"accepted":true}))
+            .await;
+        peer.event(
+            "input.persisted",
+            json!({"message_id":"in","durable":true,"revision":"v1"}),
+        )
+        .await;
+        peer.event(
+            "message.delta",
+            json!({"message_id":"m","part":0,"text":"Hel"}),
+        )
+        .await;
+        peer.event(
+            "message.delta",
+            json!({"message_id":"m","part":2,"text":"!"}),
+        )
+        .await;
+        let whole =
+            json!({"message_id":"m","part":0,"text":"Hello!","last_part":true,"partial":false});
         peer.event("message.reconcile", whole).await;
         let end = json!({"outcome":"completed","persistence":"durable","revision":"v2","error_code":null});
         peer.event("run.finished", end).await;
         let page = peer.request().await;
-        assert_eq!(page["params"], json!({"session_id":"s1","revision":"v2","cursor":null}));
-        let entry = |id: &str, kind: &str, text: &str| {
-            json!({"message_id":id,"kind":kind,"text":text,"partial":false,"part":0,"last_part":true})
-        };
+        assert_eq!(
+            page["params"],
+            json!({"session_id":"s1","revision":"v2","cursor":null})
+        );
+        let entry = |id: &str, kind: &str, text: &str| json!({"message_id":id,"kind":kind,"text":text,"partial":false,"part":0,"last_part":true});
         let entries = json!([entry("a", "user", "hi"), entry("b", "assistant", "Hello!")]);
         peer.answer("r4", json!({"session_id":"s1","revision":"v2","entries":entries,"next_cursor":null,"complete":true}))
             .await;
@@ -146,8 +194,14 @@ async fn the_specs_trace_from_first_frame_to_last() {
     let user = async {
         let first = client.negotiate(REQUIRED_FOR_TURNS).await.unwrap();
         assert_eq!(first.status.provider.as_deref(), Some("fixture"));
-        let Answer::SessionCreated(session) = client.call(Request::SessionCreate).await.unwrap() else { panic!() };
-        let start = Request::TurnStart { session_id: session.session_id.clone(), prompt: "hi".into() };
+        let Answer::SessionCreated(session) = client.call(Request::SessionCreate).await.unwrap()
+        else {
+            panic!()
+        };
+        let start = Request::TurnStart {
+            session_id: session.session_id.clone(),
+            prompt: "hi".into(),
+        };
         client.call(start).await.unwrap();
         while client.transcript().unwrap().ended().is_none() {
             client.next().await.unwrap().unwrap();
@@ -158,11 +212,16 @@ async fn the_specs_trace_from_first_frame_to_last() {
         assert_eq!(ended.outcome, Outcome::Completed);
         let mut history = History::new(session.session_id, ended.revision.clone().unwrap());
         while let Some(request) = history.request() {
-            let Answer::HistoryPage(page) = client.call(request).await.unwrap() else { panic!() };
+            let Answer::HistoryPage(page) = client.call(request).await.unwrap() else {
+                panic!()
+            };
             history.accept(page).unwrap();
         }
         assert!(history.is_complete() && history.messages().len() == 2);
-        assert_eq!(client.call(Request::Shutdown).await.unwrap(), Answer::Stopping);
+        assert_eq!(
+            client.call(Request::Shutdown).await.unwrap(),
+            Answer::Stopping
+        );
         assert!(client.next().await.unwrap().is_none());
     };
     tokio::join!(server, user);
@@ -173,10 +232,18 @@ async fn answers_are_matched_by_identity_not_by_order() {
     let (mut client, mut peer) = negotiated().await;
     let first = client.send(Request::Status).unwrap();
     let second = client.send(Request::SessionCreate).unwrap();
-    peer.answer(&second, json!({"session_id":"s1","durable":false,"revision":"v0","notices":[]})).await;
+    peer.answer(
+        &second,
+        json!({"session_id":"s1","durable":false,"revision":"v0","notices":[]}),
+    )
+    .await;
     peer.answer(&first, status()).await;
-    assert!(matches!(client.next().await.unwrap(), Some(Incoming::Answered { id, .. }) if id == second));
-    assert!(matches!(client.next().await.unwrap(), Some(Incoming::Answered { id, .. }) if id == first));
+    assert!(
+        matches!(client.next().await.unwrap(), Some(Incoming::Answered { id, .. }) if id == second)
+    );
+    assert!(
+        matches!(client.next().await.unwrap(), Some(Incoming::Answered { id, .. }) if id == first)
+    );
     assert_eq!(client.in_flight(), 0);
     // An identity is spent with its answer.
     peer.answer(&first, status()).await;
@@ -186,13 +253,32 @@ async fn answers_are_matched_by_identity_not_by_order() {
 #[tokio::test]
 async fn a_call_keeps_what_else_arrives() {
     let (mut client, mut peer) = running().await;
-    peer.event("input.persisted", json!({"message_id":"in","durable":true,"revision":"v1"})).await;
-    peer.event("message.delta", json!({"message_id":"m","part":0,"text":"x"})).await;
-    peer.answer("r3", json!({"cancellation_requested":true})).await;
-    let cancel = Request::TurnCancel { session_id: "s1".into(), run_id: RUN.into() };
-    assert_eq!(client.call(cancel).await.unwrap(), Answer::CancellationRequested);
-    assert!(matches!(client.next().await.unwrap(), Some(Incoming::Event(e)) if matches!(e.kind, EventKind::InputPersisted { .. })));
-    assert!(matches!(client.next().await.unwrap(), Some(Incoming::Event(e)) if matches!(e.kind, EventKind::MessageDelta { .. })));
+    peer.event(
+        "input.persisted",
+        json!({"message_id":"in","durable":true,"revision":"v1"}),
+    )
+    .await;
+    peer.event(
+        "message.delta",
+        json!({"message_id":"m","part":0,"text":"x"}),
+    )
+    .await;
+    peer.answer("r3", json!({"cancellation_requested":true}))
+        .await;
+    let cancel = Request::TurnCancel {
+        session_id: "s1".into(),
+        run_id: RUN.into(),
+    };
+    assert_eq!(
+        client.call(cancel).await.unwrap(),
+        Answer::CancellationRequested
+    );
+    assert!(
+        matches!(client.next().await.unwrap(), Some(Incoming::Event(e)) if matches!(e.kind, EventKind::InputPersisted { .. }))
+    );
+    assert!(
+        matches!(client.next().await.unwrap(), Some(Incoming::Event(e)) if matches!(e.kind, EventKind::MessageDelta { .. }))
+    );
 }
 
 #[tokio::test]
@@ -205,30 +291,62 @@ async fn requests_in_flight_are_bounded_by_the_smaller_side() {
     client.negotiate(&[]).await.unwrap();
     client.send(Request::Status).unwrap();
     client.send(Request::Status).unwrap();
-    assert!(matches!(client.send(Request::Status), Err(Error::NotSent(NotSent::TooManyInFlight))));
+    assert!(matches!(
+        client.send(Request::Status),
+        Err(Error::NotSent(NotSent::TooManyInFlight))
+    ));
     peer.refuse(json!("r2"), "busy").await;
-    assert!(matches!(client.next().await.unwrap(), Some(Incoming::Refused { code: ErrorCode::Busy, .. })));
+    assert!(matches!(
+        client.next().await.unwrap(),
+        Some(Incoming::Refused {
+            code: ErrorCode::Busy,
+            ..
+        })
+    ));
     client.send(Request::Status).unwrap();
     peer.answer("r3", status()).await;
     client.next().await.unwrap();
-    assert!(matches!(client.send(Request::Status), Err(Error::NotSent(NotSent::RequestsExhausted))));
+    assert!(matches!(
+        client.send(Request::Status),
+        Err(Error::NotSent(NotSent::RequestsExhausted))
+    ));
 }
 
 #[tokio::test]
 async fn what_the_server_would_have_to_refuse_stays_here() {
     let (mut client, _peer) = pair();
-    assert!(matches!(client.send(Request::SessionCreate), Err(Error::NotSent(NotSent::NotNegotiated))));
+    assert!(matches!(
+        client.send(Request::SessionCreate),
+        Err(Error::NotSent(NotSent::NotNegotiated))
+    ));
     let (mut client, _peer) = negotiated().await;
-    let turn = |session: &str, prompt: String| Request::TurnStart { session_id: session.into(), prompt };
+    let turn = |session: &str, prompt: String| Request::TurnStart {
+        session_id: session.into(),
+        prompt,
+    };
     for (request, why) in [
         (turn("s1", " \n\t".into()), NotSent::BlankPrompt),
         (turn("s1", "x".repeat(16_385)), NotSent::PromptTooLong),
         (turn("s1", "\u{1}".repeat(16_384)), NotSent::TooLarge),
         (turn("../s1", "x".into()), NotSent::BadIdentity),
-        (Request::SessionOpen { session_id: String::new() }, NotSent::BadIdentity),
-        (Request::TurnCancel { session_id: "s1".into(), run_id: "latest".into() }, NotSent::BadIdentity),
+        (
+            Request::SessionOpen {
+                session_id: String::new(),
+            },
+            NotSent::BadIdentity,
+        ),
+        (
+            Request::TurnCancel {
+                session_id: "s1".into(),
+                run_id: "latest".into(),
+            },
+            NotSent::BadIdentity,
+        ),
     ] {
-        assert!(matches!(client.send(request), Err(Error::NotSent(found)) if found == why), "{why:?}");
+        assert!(
+            matches!(client.send(request), Err(Error::NotSent(found)) if found == why),
+            "{why:?}"
+        );
     }
     assert_eq!(client.in_flight(), 0);
 }
@@ -236,16 +354,23 @@ async fn what_the_server_would_have_to_refuse_stays_here() {
 #[tokio::test]
 async fn identities_of_the_child_are_held_to() {
     let (mut client, mut peer) = negotiated().await;
-    peer.frame(json!({"type":"response","id":null,"error":{"code":"invalid_request"},"instance_id":RUN})).await;
+    peer.frame(
+        json!({"type":"response","id":null,"error":{"code":"invalid_request"},"instance_id":RUN}),
+    )
+    .await;
     assert_eq!(fails(&mut client).await, Violation::InstanceChanged);
 
     for seq in [1, 0] {
         let (mut client, mut peer) = negotiated().await;
-        peer.frame(json!({"type":"response","id":null,"error":{"code":"invalid_request"},"seq":seq})).await;
+        peer.frame(
+            json!({"type":"response","id":null,"error":{"code":"invalid_request"},"seq":seq}),
+        )
+        .await;
         assert_eq!(fails(&mut client).await, Violation::Sequence);
     }
     let (mut client, mut peer) = pair();
-    peer.frame(json!({"type":"response","id":null,"error":{"code":"invalid_request"},"seq":2})).await;
+    peer.frame(json!({"type":"response","id":null,"error":{"code":"invalid_request"},"seq":2}))
+        .await;
     assert_eq!(fails(&mut client).await, Violation::Sequence);
 
     let (mut client, mut peer) = negotiated().await;
@@ -253,19 +378,38 @@ async fn identities_of_the_child_are_held_to() {
     assert_eq!(fails(&mut client).await, Violation::UnknownRequest);
 
     let (mut client, mut peer) = negotiated().await;
-    peer.answer("r2", json!({"session_id":"s2","durable":true,"revision":"v","notices":[]})).await;
-    client.send(Request::SessionOpen { session_id: "s1".into() }).unwrap();
-    assert_eq!(fails(&mut client).await, Violation::IdentityMismatch("session_id"));
+    peer.answer(
+        "r2",
+        json!({"session_id":"s2","durable":true,"revision":"v","notices":[]}),
+    )
+    .await;
+    client
+        .send(Request::SessionOpen {
+            session_id: "s1".into(),
+        })
+        .unwrap();
+    assert_eq!(
+        fails(&mut client).await,
+        Violation::IdentityMismatch("session_id")
+    );
 }
 
 #[tokio::test]
 async fn a_run_is_admitted_before_it_speaks_and_silent_after_its_end() {
     let (mut client, mut peer) = negotiated().await;
-    peer.event("input.persisted", json!({"message_id":"in","durable":true,"revision":"v1"})).await;
+    peer.event(
+        "input.persisted",
+        json!({"message_id":"in","durable":true,"revision":"v1"}),
+    )
+    .await;
     assert_eq!(fails(&mut client).await, Violation::UnknownRun);
 
     let (mut client, mut peer) = running().await;
-    peer.event("message.delta", json!({"message_id":"m","part":0,"text":"x"})).await;
+    peer.event(
+        "message.delta",
+        json!({"message_id":"m","part":0,"text":"x"}),
+    )
+    .await;
     assert_eq!(fails(&mut client).await, Violation::OutOfOrder);
 
     let (mut client, mut peer) = running().await;
@@ -279,11 +423,22 @@ async fn a_run_is_admitted_before_it_speaks_and_silent_after_its_end() {
 async fn approvals_leave_the_list_with_their_answer() {
     for stale in [false, true] {
         let (mut client, mut peer) = running().await;
-        peer.event("input.persisted", json!({"message_id":"in","durable":true,"revision":"v1"})).await;
-        peer.event("approval.requested", json!({"approval_id":RUN,"summary":"run ls","expires_in_ms":60000})).await;
+        peer.event(
+            "input.persisted",
+            json!({"message_id":"in","durable":true,"revision":"v1"}),
+        )
+        .await;
+        peer.event(
+            "approval.requested",
+            json!({"approval_id":RUN,"summary":"run ls","expires_in_ms":60000}),
+        )
+        .await;
         client.next().await.unwrap();
         client.next().await.unwrap();
-        assert_eq!(client.transcript().unwrap().approvals()[0].summary, "run ls");
+        assert_eq!(
+            client.transcript().unwrap().approvals()[0].summary,
+            "run ls"
+        );
         if stale {
             peer.refuse(json!("r3"), "stale_approval").await;
         } else {
@@ -312,17 +467,38 @@ async fn an_initialization_that_cannot_be_trusted_is_refused() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(with(|r| r["capabilities"] = json!(["status"])).await, Violation::MissingCapability("initialize"));
-    assert_eq!(with(|r| r["limits"]["frame_bytes"] = json!(65_537)).await, Violation::UnsafeBound("frame_bytes"));
-    assert_eq!(with(|r| r["limits"]["json_depth"] = json!(0)).await, Violation::UnsafeBound("json_depth"));
-    assert_eq!(with(|r| r["limits"]["id_bytes"] = json!("64")).await, Violation::UnsafeBound("id_bytes"));
+    assert_eq!(
+        with(|r| r["capabilities"] = json!(["status"])).await,
+        Violation::MissingCapability("initialize")
+    );
+    assert_eq!(
+        with(|r| r["limits"]["frame_bytes"] = json!(65_537)).await,
+        Violation::UnsafeBound("frame_bytes")
+    );
+    assert_eq!(
+        with(|r| r["limits"]["json_depth"] = json!(0)).await,
+        Violation::UnsafeBound("json_depth")
+    );
+    assert_eq!(
+        with(|r| r["limits"]["id_bytes"] = json!("64")).await,
+        Violation::UnsafeBound("id_bytes")
+    );
     assert_eq!(
         with(|r| drop(r["limits"].as_object_mut().unwrap().remove("prompt_bytes"))).await,
         Violation::UnsafeBound("prompt_bytes")
     );
-    assert_eq!(with(|r| r["status"]["state"] = json!("asleep")).await, Violation::UnknownWord("state"));
-    assert_eq!(with(|r| r["status"]["readiness"] = json!("initializing")).await, Violation::Contradiction("readiness"));
-    assert_eq!(with(|r| r["status"]["run_id"] = json!(RUN)).await, Violation::Contradiction("run_id"));
+    assert_eq!(
+        with(|r| r["status"]["state"] = json!("asleep")).await,
+        Violation::UnknownWord("state")
+    );
+    assert_eq!(
+        with(|r| r["status"]["readiness"] = json!("initializing")).await,
+        Violation::Contradiction("readiness")
+    );
+    assert_eq!(
+        with(|r| r["status"]["run_id"] = json!(RUN)).await,
+        Violation::Contradiction("run_id")
+    );
     assert_eq!(
         with(|r| drop(r["status"].as_object_mut().unwrap().remove("model"))).await,
         Violation::Missing("model")
@@ -336,7 +512,10 @@ async fn additions_to_results_are_ignored() {
     result["future"] = json!({"deep": [1, 2, 3]});
     result["limits"]["future_bytes"] = json!(7);
     result["status"]["mood"] = json!("fine");
-    result["capabilities"].as_array_mut().unwrap().push(json!("future.thing"));
+    result["capabilities"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!("future.thing"));
     peer.answer("r1", result).await;
     assert!(client.negotiate(REQUIRED_FOR_TURNS).await.is_ok());
     assert!(client.offers("future.thing") && !client.offers("other"));
@@ -344,33 +523,63 @@ async fn additions_to_results_are_ignored() {
 
 #[tokio::test]
 async fn history_pages_keep_to_their_bounds() {
-    let ask = || Request::HistoryPage { session_id: "s1".into(), revision: "v".into(), cursor: None };
-    let entry = json!({"message_id":"a","kind":"user","text":"x","partial":false,"part":0,"last_part":true});
-    let page = |entries: Value, next: Value, complete: bool| {
-        json!({"session_id":"s1","revision":"v","entries":entries,"next_cursor":next,"complete":complete})
+    let ask = || Request::HistoryPage {
+        session_id: "s1".into(),
+        revision: "v".into(),
+        cursor: None,
     };
+    let entry = json!({"message_id":"a","kind":"user","text":"x","partial":false,"part":0,"last_part":true});
+    let page = |entries: Value, next: Value, complete: bool| json!({"session_id":"s1","revision":"v","entries":entries,"next_cursor":next,"complete":complete});
     for (result, found) in [
-        (page(json!(vec![entry.clone(); 101]), Value::Null, true), Violation::OutOfBounds("entries")),
-        (page(json!([entry]), json!("c"), true), Violation::Contradiction("next_cursor")),
-        (page(json!([]), json!("c"), false), Violation::Contradiction("next_cursor")),
-        (page(json!([{"message_id":"a"}]), Value::Null, true), Violation::Missing("kind")),
         (
-            page(json!([{"message_id":"a","kind":"thought","text":"","partial":false,"part":0,"last_part":true}]), Value::Null, true),
+            page(json!(vec![entry.clone(); 101]), Value::Null, true),
+            Violation::OutOfBounds("entries"),
+        ),
+        (
+            page(json!([entry]), json!("c"), true),
+            Violation::Contradiction("next_cursor"),
+        ),
+        (
+            page(json!([]), json!("c"), false),
+            Violation::Contradiction("next_cursor"),
+        ),
+        (
+            page(json!([{"message_id":"a"}]), Value::Null, true),
+            Violation::Missing("kind"),
+        ),
+        (
+            page(
+                json!([{"message_id":"a","kind":"thought","text":"","partial":false,"part":0,"last_part":true}]),
+                Value::Null,
+                true,
+            ),
             Violation::UnknownWord("kind"),
         ),
         (
-            page(json!([{"message_id":"a","kind":"user","text":"x".repeat(16_385),"partial":false,"part":0,"last_part":true}]), Value::Null, true),
+            page(
+                json!([{"message_id":"a","kind":"user","text":"x".repeat(16_385),"partial":false,"part":0,"last_part":true}]),
+                Value::Null,
+                true,
+            ),
             Violation::OutOfBounds("text"),
         ),
-        (json!({"session_id":"s1","revision":"v","pad":"x".repeat(32_768)}), Violation::PayloadTooLarge),
+        (
+            json!({"session_id":"s1","revision":"v","pad":"x".repeat(32_768)}),
+            Violation::PayloadTooLarge,
+        ),
     ] {
         let (mut client, mut peer) = negotiated().await;
         peer.answer("r2", result).await;
-        assert!(matches!(client.call(ask()).await, Err(Error::Violation(violation)) if violation == found), "{found:?}");
+        assert!(
+            matches!(client.call(ask()).await, Err(Error::Violation(violation)) if violation == found),
+            "{found:?}"
+        );
     }
     let (mut client, mut peer) = negotiated().await;
     peer.answer("r2", page(json!([]), Value::Null, true)).await;
-    assert!(matches!(client.call(ask()).await.unwrap(), Answer::HistoryPage(page) if page.entries == Vec::<Entry>::new()));
+    assert!(
+        matches!(client.call(ask()).await.unwrap(), Answer::HistoryPage(page) if page.entries == Vec::<Entry>::new())
+    );
 }
 
 #[tokio::test]
@@ -383,5 +592,8 @@ async fn the_end_of_the_stream_is_not_an_answer() {
 
     let (mut client, peer) = negotiated().await;
     drop(peer);
-    assert!(matches!(client.call(Request::Status).await, Err(Error::Closed)));
+    assert!(matches!(
+        client.call(Request::Status).await,
+        Err(Error::Closed)
+    ));
 }

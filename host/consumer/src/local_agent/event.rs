@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
-use super::words::{ActivityKind, ActivityState, ErrorCode, Outcome, Persistence, is_id, is_session_id, is_uuid};
+use super::words::{
+    ActivityKind, ActivityState, ErrorCode, Outcome, Persistence, is_id, is_session_id, is_uuid,
+};
 use crate::Violation;
 use crate::fields::Fields;
 
@@ -26,14 +28,40 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// The input is on disk: from now on the session can be opened again after this child is gone.
-    InputPersisted { message_id: String, revision: String },
+    InputPersisted {
+        message_id: String,
+        revision: String,
+    },
     /// A best-effort append to a segment of the answer.
-    MessageDelta { message_id: String, part: u64, text: String },
+    MessageDelta {
+        message_id: String,
+        part: u64,
+        text: String,
+    },
     /// A piece of the authoritative copy of a segment.
-    MessageReconcile { message_id: String, part: u64, text: String, last_part: bool, partial: bool },
-    Activity { activity_id: String, kind: ActivityKind, state: ActivityState, name: String, summary: String },
-    ApprovalRequested { approval_id: String, summary: String, expires_in_ms: u64 },
-    Diagnostic { code: String, summary: String },
+    MessageReconcile {
+        message_id: String,
+        part: u64,
+        text: String,
+        last_part: bool,
+        partial: bool,
+    },
+    Activity {
+        activity_id: String,
+        kind: ActivityKind,
+        state: ActivityState,
+        name: String,
+        summary: String,
+    },
+    ApprovalRequested {
+        approval_id: String,
+        summary: String,
+        expires_in_ms: u64,
+    },
+    Diagnostic {
+        code: String,
+        summary: String,
+    },
     RunFinished {
         outcome: Outcome,
         persistence: Persistence,
@@ -89,9 +117,10 @@ impl Event {
                     expires_in_ms,
                 }
             }
-            "diagnostic" => {
-                EventKind::Diagnostic { code: data.matching("code", is_id)?, summary: summary(&data)? }
-            }
+            "diagnostic" => EventKind::Diagnostic {
+                code: data.matching("code", is_id)?,
+                summary: summary(&data)?,
+            },
             "run.finished" => EventKind::RunFinished {
                 outcome: data.word("outcome")?,
                 persistence: data.word("persistence")?,

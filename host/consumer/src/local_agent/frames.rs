@@ -11,8 +11,13 @@ use crate::decode::{Bounds, object};
 use crate::fields::{Fields, Word};
 
 /// The most one output frame may hold. The spec bounds bytes and depth; the rest are this client's own.
-pub const BOUNDS: Bounds =
-    Bounds { record_bytes: 65_536, depth: 32, array_items: 1_024, object_fields: 256, string_bytes: 65_536 };
+pub const BOUNDS: Bounds = Bounds {
+    record_bytes: 65_536,
+    depth: 32,
+    array_items: 1_024,
+    object_fields: 256,
+    string_bytes: 65_536,
+};
 
 /// One output frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,9 +34,15 @@ pub struct Frame {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// The result of request `id`, not yet read: only its request says how.
-    Result { id: String, result: Value },
+    Result {
+        id: String,
+        result: Value,
+    },
     /// A refusal; `id` is null where the request had no identity that could be recovered.
-    Refused { id: Option<String>, code: ErrorCode },
+    Refused {
+        id: Option<String>,
+        code: ErrorCode,
+    },
     Event(Event),
 }
 
@@ -51,14 +62,24 @@ impl Frame {
         let body = match fields.text("type")? {
             "response" => response(fields)?,
             "event" => {
-                if ["id", "result", "error"].iter().any(|name| fields.has(name)) {
+                if ["id", "result", "error"]
+                    .iter()
+                    .any(|name| fields.has(name))
+                {
                     return Err(Violation::Contradiction("type"));
                 }
-                Body::Event(Event::read(fields.text("event")?, fields.required("data")?)?)
+                Body::Event(Event::read(
+                    fields.text("event")?,
+                    fields.required("data")?,
+                )?)
             }
             _ => return Err(Violation::UnknownFrameType),
         };
-        Ok(Self { instance_id, seq, body })
+        Ok(Self {
+            instance_id,
+            seq,
+            body,
+        })
     }
 }
 
@@ -71,11 +92,17 @@ fn response(fields: Fields<'_>) -> Result<Body, Violation> {
         (Some(result), None) => {
             let id = id.ok_or(Violation::Unbound)?;
             Fields::of(result, "result")?;
-            Ok(Body::Result { id, result: result.clone() })
+            Ok(Body::Result {
+                id,
+                result: result.clone(),
+            })
         }
         (None, Some(error)) => {
             let code = Fields::of(error, "error")?.text("code")?;
-            Ok(Body::Refused { id, code: ErrorCode::from_word(code).ok_or(Violation::UnknownErrorCode)? })
+            Ok(Body::Refused {
+                id,
+                code: ErrorCode::from_word(code).ok_or(Violation::UnknownErrorCode)?,
+            })
         }
         _ => Err(Violation::NotOneOutcome),
     }
@@ -102,18 +129,54 @@ mod tests {
     #[test]
     fn the_envelope_fails_closed() {
         assert!(response_with(|_| ()).is_ok());
-        assert_eq!(response_with(|f| f["protocol"] = json!("x")), Err(Violation::UnknownProtocol));
-        assert_eq!(response_with(|f| f["version"] = json!(2)), Err(Violation::UnknownProtocol));
-        assert_eq!(response_with(|f| f["version"] = json!("1")), Err(Violation::WrongType("version")));
-        assert_eq!(response_with(|f| f["type"] = json!("notice")), Err(Violation::UnknownFrameType));
-        assert_eq!(response_with(|f| f["instance_id"] = json!("me")), Err(Violation::OutOfBounds("instance_id")));
-        assert_eq!(response_with(|f| f["seq"] = json!(-1)), Err(Violation::OutOfBounds("seq")));
-        assert_eq!(response_with(|f| f["id"] = json!("a b")), Err(Violation::OutOfBounds("id")));
-        assert_eq!(response_with(|f| f["id"] = Value::Null), Err(Violation::Unbound));
-        assert_eq!(response_with(|f| f["error"] = json!({"code":"busy"})), Err(Violation::NotOneOutcome));
-        assert_eq!(response_with(|f| drop(f.as_object_mut().unwrap().remove("result"))), Err(Violation::NotOneOutcome));
-        assert_eq!(response_with(|f| drop(f.as_object_mut().unwrap().remove("id"))), Err(Violation::Missing("id")));
-        assert_eq!(response_with(|f| f["event"] = json!("activity")), Err(Violation::Contradiction("type")));
+        assert_eq!(
+            response_with(|f| f["protocol"] = json!("x")),
+            Err(Violation::UnknownProtocol)
+        );
+        assert_eq!(
+            response_with(|f| f["version"] = json!(2)),
+            Err(Violation::UnknownProtocol)
+        );
+        assert_eq!(
+            response_with(|f| f["version"] = json!("1")),
+            Err(Violation::WrongType("version"))
+        );
+        assert_eq!(
+            response_with(|f| f["type"] = json!("notice")),
+            Err(Violation::UnknownFrameType)
+        );
+        assert_eq!(
+            response_with(|f| f["instance_id"] = json!("me")),
+            Err(Violation::OutOfBounds("instance_id"))
+        );
+        assert_eq!(
+            response_with(|f| f["seq"] = json!(-1)),
+            Err(Violation::OutOfBounds("seq"))
+        );
+        assert_eq!(
+            response_with(|f| f["id"] = json!("a b")),
+            Err(Violation::OutOfBounds("id"))
+        );
+        assert_eq!(
+            response_with(|f| f["id"] = Value::Null),
+            Err(Violation::Unbound)
+        );
+        assert_eq!(
+            response_with(|f| f["error"] = json!({"code":"busy"})),
+            Err(Violation::NotOneOutcome)
+        );
+        assert_eq!(
+            response_with(|f| drop(f.as_object_mut().unwrap().remove("result"))),
+            Err(Violation::NotOneOutcome)
+        );
+        assert_eq!(
+            response_with(|f| drop(f.as_object_mut().unwrap().remove("id"))),
+            Err(Violation::Missing("id"))
+        );
+        assert_eq!(
+            response_with(|f| f["event"] = json!("activity")),
+            Err(Violation::Contradiction("type"))
+        );
     }
 
     #[test]
@@ -127,9 +190,24 @@ mod tests {
             })
             .map(|frame| frame.body)
         };
-        assert_eq!(refuse(Value::Null, "invalid_request"), Ok(Body::Refused { id: None, code: ErrorCode::InvalidRequest }));
-        assert_eq!(refuse(json!("r1"), "busy"), Ok(Body::Refused { id: Some("r1".into()), code: ErrorCode::Busy }));
-        assert_eq!(refuse(json!("r1"), "too_busy"), Err(Violation::UnknownErrorCode));
+        assert_eq!(
+            refuse(Value::Null, "invalid_request"),
+            Ok(Body::Refused {
+                id: None,
+                code: ErrorCode::InvalidRequest
+            })
+        );
+        assert_eq!(
+            refuse(json!("r1"), "busy"),
+            Ok(Body::Refused {
+                id: Some("r1".into()),
+                code: ErrorCode::Busy
+            })
+        );
+        assert_eq!(
+            refuse(json!("r1"), "too_busy"),
+            Err(Violation::UnknownErrorCode)
+        );
     }
 
     #[test]
@@ -144,31 +222,64 @@ mod tests {
             });
             Frame::decode(frame.to_string().as_bytes()).map(drop)
         };
-        assert_eq!(event("message.delta", json!({"message_id":"m","part":0,"text":"hi","extra":[1]})), Ok(()));
-        assert_eq!(event("message.delta", json!({"message_id":"m","part":0})), Err(Violation::Missing("text")));
         assert_eq!(
-            event("message.delta", json!({"message_id":"m","part":0,"text":"x".repeat(4001)})),
+            event(
+                "message.delta",
+                json!({"message_id":"m","part":0,"text":"hi","extra":[1]})
+            ),
+            Ok(())
+        );
+        assert_eq!(
+            event("message.delta", json!({"message_id":"m","part":0})),
+            Err(Violation::Missing("text"))
+        );
+        assert_eq!(
+            event(
+                "message.delta",
+                json!({"message_id":"m","part":0,"text":"x".repeat(4001)})
+            ),
             Err(Violation::OutOfBounds("text"))
         );
-        assert_eq!(event("message.thought", json!({})), Err(Violation::UnknownEvent));
+        assert_eq!(
+            event("message.thought", json!({})),
+            Err(Violation::UnknownEvent)
+        );
         let activity = |kind: &str, state: &str| {
-            event("activity", json!({"activity_id":"a","kind":kind,"state":state,"name":"read","summary":""}))
+            event(
+                "activity",
+                json!({"activity_id":"a","kind":kind,"state":state,"name":"read","summary":""}),
+            )
         };
         assert_eq!(activity("tool", "started"), Ok(()));
-        assert_eq!(activity("hook", "started"), Err(Violation::UnknownWord("kind")));
-        assert_eq!(activity("tool", "queued"), Err(Violation::UnknownWord("state")));
         assert_eq!(
-            event("input.persisted", json!({"message_id":"m","durable":false,"revision":"r"})),
+            activity("hook", "started"),
+            Err(Violation::UnknownWord("kind"))
+        );
+        assert_eq!(
+            activity("tool", "queued"),
+            Err(Violation::UnknownWord("state"))
+        );
+        assert_eq!(
+            event(
+                "input.persisted",
+                json!({"message_id":"m","durable":false,"revision":"r"})
+            ),
             Err(Violation::OutOfBounds("durable"))
         );
         let finished = |error: Value| {
-            event("run.finished", json!({"outcome":"failed","persistence":"durable","revision":null,"error_code":error}))
+            event(
+                "run.finished",
+                json!({"outcome":"failed","persistence":"durable","revision":null,"error_code":error}),
+            )
         };
         assert_eq!(finished(json!("execution_failed")), Ok(()));
         assert_eq!(finished(Value::Null), Ok(()));
         assert_eq!(finished(json!("strange")), Err(Violation::UnknownErrorCode));
         assert_eq!(
-            event("approval.requested", json!({"approval_id":CHILD,"summary":"","expires_in_ms":60_001})),
+            event(
+                "approval.requested",
+                json!({"approval_id":CHILD,"summary":"","expires_in_ms":60_001})
+            ),
             Err(Violation::OutOfBounds("expires_in_ms"))
         );
     }
@@ -185,7 +296,10 @@ mod tests {
         };
         let pad = 65_535 - frame(0).len();
         assert!(Frame::decode(&frame(pad)).is_ok());
-        assert_eq!(Frame::decode(&frame(pad + 1)), Err(Violation::FrameTooLarge));
+        assert_eq!(
+            Frame::decode(&frame(pad + 1)),
+            Err(Violation::FrameTooLarge)
+        );
     }
 
     proptest! {

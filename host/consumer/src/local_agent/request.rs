@@ -43,15 +43,34 @@ impl Method {
 /// A request with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    Initialize { required_capabilities: Vec<&'static str> },
+    Initialize {
+        required_capabilities: Vec<&'static str>,
+    },
     Status,
     Shutdown,
     SessionCreate,
-    SessionOpen { session_id: String },
-    HistoryPage { session_id: String, revision: String, cursor: Option<String> },
-    TurnStart { session_id: String, prompt: String },
-    TurnCancel { session_id: String, run_id: String },
-    ApprovalAnswer { session_id: String, run_id: String, approval_id: String, allow: bool },
+    SessionOpen {
+        session_id: String,
+    },
+    HistoryPage {
+        session_id: String,
+        revision: String,
+        cursor: Option<String>,
+    },
+    TurnStart {
+        session_id: String,
+        prompt: String,
+    },
+    TurnCancel {
+        session_id: String,
+        run_id: String,
+    },
+    ApprovalAnswer {
+        session_id: String,
+        run_id: String,
+        approval_id: String,
+        allow: bool,
+    },
 }
 
 impl Request {
@@ -72,15 +91,30 @@ impl Request {
 
     fn params(&self) -> Value {
         match self {
-            Self::Initialize { required_capabilities } => json!({ "required_capabilities": required_capabilities }),
+            Self::Initialize {
+                required_capabilities,
+            } => json!({ "required_capabilities": required_capabilities }),
             Self::Status | Self::Shutdown | Self::SessionCreate => json!({}),
             Self::SessionOpen { session_id } => json!({ "session_id": session_id }),
-            Self::HistoryPage { session_id, revision, cursor } => {
+            Self::HistoryPage {
+                session_id,
+                revision,
+                cursor,
+            } => {
                 json!({ "session_id": session_id, "revision": revision, "cursor": cursor })
             }
-            Self::TurnStart { session_id, prompt } => json!({ "session_id": session_id, "prompt": prompt }),
-            Self::TurnCancel { session_id, run_id } => json!({ "session_id": session_id, "run_id": run_id }),
-            Self::ApprovalAnswer { session_id, run_id, approval_id, allow } => {
+            Self::TurnStart { session_id, prompt } => {
+                json!({ "session_id": session_id, "prompt": prompt })
+            }
+            Self::TurnCancel { session_id, run_id } => {
+                json!({ "session_id": session_id, "run_id": run_id })
+            }
+            Self::ApprovalAnswer {
+                session_id,
+                run_id,
+                approval_id,
+                allow,
+            } => {
                 json!({ "session_id": session_id, "run_id": run_id, "approval_id": approval_id, "allow": allow })
             }
         }
@@ -98,20 +132,46 @@ impl Request {
         });
         let line = frame.to_string().into_bytes();
         // The input bound excludes the LF (spec: "Bounds and failure policy").
-        if line.len() > limits.frame_bytes { Err(NotSent::TooLarge) } else { Ok(line) }
+        if line.len() > limits.frame_bytes {
+            Err(NotSent::TooLarge)
+        } else {
+            Ok(line)
+        }
     }
 
     fn check(&self, limits: &Limits) -> Result<(), NotSent> {
-        let session = |id: &str| if is_session_id(id) { Ok(()) } else { Err(NotSent::BadIdentity) };
-        let uuid = |id: &str| if is_uuid(id) { Ok(()) } else { Err(NotSent::BadIdentity) };
+        let session = |id: &str| {
+            if is_session_id(id) {
+                Ok(())
+            } else {
+                Err(NotSent::BadIdentity)
+            }
+        };
+        let uuid = |id: &str| {
+            if is_uuid(id) {
+                Ok(())
+            } else {
+                Err(NotSent::BadIdentity)
+            }
+        };
         match self {
-            Self::Initialize { required_capabilities } if required_capabilities.len() > 16 => Err(NotSent::BadArgument),
+            Self::Initialize {
+                required_capabilities,
+            } if required_capabilities.len() > 16 => Err(NotSent::BadArgument),
             Self::Initialize { .. } | Self::Status | Self::Shutdown | Self::SessionCreate => Ok(()),
             Self::SessionOpen { session_id } => session(session_id),
-            Self::HistoryPage { session_id, revision, cursor } => {
+            Self::HistoryPage {
+                session_id,
+                revision,
+                cursor,
+            } => {
                 session(session_id)?;
                 let known = is_id(revision) && cursor.as_deref().is_none_or(is_id);
-                if known { Ok(()) } else { Err(NotSent::BadIdentity) }
+                if known {
+                    Ok(())
+                } else {
+                    Err(NotSent::BadIdentity)
+                }
             }
             Self::TurnStart { session_id, prompt } => {
                 session(session_id)?;
@@ -123,10 +183,17 @@ impl Request {
                     Ok(())
                 }
             }
-            Self::TurnCancel { session_id, run_id } => session(session_id).and_then(|()| uuid(run_id)),
-            Self::ApprovalAnswer { session_id, run_id, approval_id, .. } => {
-                session(session_id).and_then(|()| uuid(run_id)).and_then(|()| uuid(approval_id))
+            Self::TurnCancel { session_id, run_id } => {
+                session(session_id).and_then(|()| uuid(run_id))
             }
+            Self::ApprovalAnswer {
+                session_id,
+                run_id,
+                approval_id,
+                ..
+            } => session(session_id)
+                .and_then(|()| uuid(run_id))
+                .and_then(|()| uuid(approval_id)),
         }
     }
 }

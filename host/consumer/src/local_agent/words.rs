@@ -94,7 +94,10 @@ words! {
 /// 1–64 ASCII bytes from `[A-Za-z0-9._-]`: request, message and cursor identities, names, revisions.
 #[must_use]
 pub fn is_id(text: &str) -> bool {
-    (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+    (1..=64).contains(&text.len())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
 }
 
 /// 1–64 ASCII bytes from `[A-Za-z0-9_-]`.

@@ -157,9 +157,7 @@ impl Redactor {
         words::find(text, &mut found.ranges);
         for value in self.values.iter() {
             let hits = memchr::memmem::find_iter(text.as_bytes(), value.as_bytes());
-            found
-                .ranges
-                .extend(hits.map(|at| at..at + value.len()));
+            found.ranges.extend(hits.map(|at| at..at + value.len()));
         }
         merge(&mut found.ranges);
         found

@@ -65,7 +65,7 @@ const SHAPES: &[Shape] = &[
     shape("GOCSPX-", 20, Rest::Plain),
     shape("npm_", 30, Rest::Plain),
     shape("pypi-", 40, Rest::Plain),
-    shape("hf_", 30, Rest::Plain), // Hugging Face
+    shape("hf_", 30, Rest::Plain),  // Hugging Face
     shape("gsk_", 40, Rest::Plain), // Groq
     shape("xai-", 40, Rest::Plain),
     shape("pplx-", 40, Rest::Plain),
@@ -80,11 +80,11 @@ const SHAPES: &[Shape] = &[
     shape("hvs.", 20, Rest::Plain), // HashiCorp Vault
     shape("dapi", 32, Rest::Plain), // Databricks
     shape("sntrys_", 30, Rest::Dotted),
-    shape("glsa_", 30, Rest::Plain), // Grafana
-    shape("dp.pt.", 40, Rest::Plain), // Doppler
-    shape("PMAK-", 40, Rest::Plain), // Postman
-    shape("NRAK-", 25, Rest::Upper), // New Relic
-    shape("ATATT3", 50, Rest::Plain), // Atlassian
+    shape("glsa_", 30, Rest::Plain),   // Grafana
+    shape("dp.pt.", 40, Rest::Plain),  // Doppler
+    shape("PMAK-", 40, Rest::Plain),   // Postman
+    shape("NRAK-", 25, Rest::Upper),   // New Relic
+    shape("ATATT3", 50, Rest::Plain),  // Atlassian
     shape("sq0atp-", 20, Rest::Plain), // Square
     shape("sq0csp-", 20, Rest::Plain),
     shape("AGE-SECRET-KEY-1", 40, Rest::Upper),
@@ -176,11 +176,15 @@ pub(super) fn find(text: &str, found: &mut Found) {
             at += len;
             continue;
         }
-        if byte == b'-' && bytes[at..].starts_with(KEY_BEGIN) && begins_key(&bytes[at..]) {
-            let end = key_end(&bytes[at..]);
-            found.open_key = end.is_none().then_some(at);
-            let end = end.map_or(bytes.len(), |end| at + end);
-            found.ranges.push(at..end);
+        if byte == b'-'
+            && bytes[at..].starts_with(KEY_BEGIN)
+            && let Some(header) = key_header(&bytes[at..])
+        {
+            let start = at + header;
+            let end = key_end(&bytes[start..]);
+            found.open_key = end.is_none().then_some(start);
+            let end = end.map_or(bytes.len(), |end| start + end);
+            found.ranges.push(start..end);
             at = end;
             continue;
         }
@@ -191,11 +195,13 @@ pub(super) fn find(text: &str, found: &mut Found) {
     }
 }
 
-fn begins_key(bytes: &[u8]) -> bool {
+/// The length of the line that opens a private key block at the beginning of `bytes`.
+fn key_header(bytes: &[u8]) -> Option<usize> {
     let label = &bytes[KEY_BEGIN.len()..];
     let label = &label[..label.len().min(MAX_LABEL_BYTES)];
-    memchr::memmem::find(label, DASHES)
-        .is_some_and(|end| memchr::memmem::find(&label[..end], b"PRIVATE KEY").is_some())
+    let end = memchr::memmem::find(label, DASHES)?;
+    memchr::memmem::find(&label[..end], b"PRIVATE KEY")?;
+    Some(KEY_BEGIN.len() + end + DASHES.len())
 }
 
 /// Where a key block ends in `bytes`, its last dashes included.

@@ -133,7 +133,12 @@ impl StreamRedactor {
         if let Some(start) = found.open_key {
             end = self.buffer.len();
             self.in_key = true;
-            debug_assert!(found.ranges.iter().any(|range| range.end == end && range.start <= start));
+            debug_assert!(
+                found
+                    .ranges
+                    .iter()
+                    .any(|range| range.end == end && range.start <= start)
+            );
         }
 
         let mut out = String::with_capacity(end - self.held);
@@ -156,6 +161,10 @@ impl StreamRedactor {
             masking = range.end >= end;
         }
         out.push_str(&self.buffer[from..end]);
+        if found.open_key == Some(end) {
+            // Only the opening line is here yet: the mask stands for what follows.
+            out.push_str(MASK);
+        }
 
         self.held = end;
         self.masking = masking;

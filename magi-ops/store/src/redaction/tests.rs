@@ -25,13 +25,39 @@ fn noise(len: usize) -> String {
 fn canaries() -> Vec<(String, String)> {
     let mut all = Vec::new();
     let bare = [
-        ("sk", "-", 48), ("sk", "-ant-api03-", 80), ("sk", "-proj-", 60), ("sk_li", "ve_", 24),
-        ("rk_li", "ve_", 24), ("whs", "ec_", 32), ("gh", "p_", 36), ("gh", "o_", 36), ("gh", "s_", 36),
-        ("github", "_pat_", 60), ("gl", "pat-", 20), ("xo", "xb-", 40), ("xo", "xp-", 40),
-        ("xa", "pp-", 40), ("AI", "za", 35), ("ya", "29.", 60), ("GOC", "SPX-", 28), ("np", "m_", 36),
-        ("py", "pi-", 90), ("h", "f_", 34), ("gs", "k_", 52), ("x", "ai-", 80), ("pp", "lx-", 48),
-        ("r", "8_", 37), ("do", "p_v1_", 64), ("S", "G.", 66), ("shp", "at_", 32), ("lin", "_api_", 40),
-        ("nt", "n_", 46), ("hv", "s.", 90), ("da", "pi", 32), ("gl", "sa_", 32), ("PM", "AK-", 59),
+        ("sk", "-", 48),
+        ("sk", "-ant-api03-", 80),
+        ("sk", "-proj-", 60),
+        ("sk_li", "ve_", 24),
+        ("rk_li", "ve_", 24),
+        ("whs", "ec_", 32),
+        ("gh", "p_", 36),
+        ("gh", "o_", 36),
+        ("gh", "s_", 36),
+        ("github", "_pat_", 60),
+        ("gl", "pat-", 20),
+        ("xo", "xb-", 40),
+        ("xo", "xp-", 40),
+        ("xa", "pp-", 40),
+        ("AI", "za", 35),
+        ("ya", "29.", 60),
+        ("GOC", "SPX-", 28),
+        ("np", "m_", 36),
+        ("py", "pi-", 90),
+        ("h", "f_", 34),
+        ("gs", "k_", 52),
+        ("x", "ai-", 80),
+        ("pp", "lx-", 48),
+        ("r", "8_", 37),
+        ("do", "p_v1_", 64),
+        ("S", "G.", 66),
+        ("shp", "at_", 32),
+        ("lin", "_api_", 40),
+        ("nt", "n_", 46),
+        ("hv", "s.", 90),
+        ("da", "pi", 32),
+        ("gl", "sa_", 32),
+        ("PM", "AK-", 59),
     ];
     for (a, b, len) in bare {
         let secret = format!("{a}{b}{}", noise(len));
@@ -42,7 +68,14 @@ fn canaries() -> Vec<(String, String)> {
         let secret = format!("{prefix}IA{upper}");
         all.push((format!("id=({secret})."), secret));
     }
-    let jwt = format!("ey{}{}.ey{}{}.{}", "J", noise(30), "J", noise(60), noise(43));
+    let jwt = format!(
+        "ey{}{}.ey{}{}.{}",
+        "J",
+        noise(30),
+        "J",
+        noise(60),
+        noise(43)
+    );
     all.push((format!("got {jwt}, fine"), jwt));
     for (before, secret, after) in [
         ("Authorization: Bearer ", noise(20), "\r\nHost: x"),
@@ -52,7 +85,11 @@ fn canaries() -> Vec<(String, String)> {
         ("postgres://app:", "s3cr3t,x".into(), "@db:5432/app is up"),
         ("DB_PASSWORD=", "hunter2".into(), "\nDEBUG=1"),
         ("export API_KEY=", "abcdefgh".into(), "\n"),
-        ("MY_SECRET=", "a b".split(' ').next().unwrap().repeat(9), "\n"),
+        (
+            "MY_SECRET=",
+            "a b".split(' ').next().unwrap().repeat(9),
+            "\n",
+        ),
         ("{\"password\": \"", "correct horse".into(), "\"}"),
         ("{\\\"api_key\\\":\\\"", "short1".into(), "\\\"}"),
         ("password: ", "hunter2".into(), ", user: x"),
@@ -131,7 +168,10 @@ fn what_surrounds_a_secret_stays() {
         if let Some((before, after)) = text.split_once(&secret)
             && !text.contains("BEGIN")
         {
-            assert_eq!(redactor.redact(&text).as_str(), format!("{before}{MASK}{after}"));
+            assert_eq!(
+                redactor.redact(&text).as_str(),
+                format!("{before}{MASK}{after}")
+            );
         }
     }
 }
@@ -164,7 +204,9 @@ fn ordinary_text_is_left_alone() {
 #[test]
 fn ordinary_words_flow_at_once() {
     let mut stream = Redactor::default().stream();
-    for piece in ["Hello", ", ", "wor", "ld", "! ", "日本", "語", "x", "x", "x"] {
+    for piece in [
+        "Hello", ", ", "wor", "ld", "! ", "日本", "語", "x", "x", "x",
+    ] {
         let shown = stream.push(piece).map(Redacted::into_string);
         // A lone `x` may begin a Slack key; the next letter settles it.
         if piece != "x" {
@@ -223,7 +265,13 @@ fn held_text_is_bounded_and_overlong_secrets_stay_hidden() {
 #[test]
 fn names_that_look_like_secrets_are_known() {
     let redactor = Redactor::default();
-    for name in ["fixture", "fixture-model", "claude-sonnet-4-20250514", "gpt-5.1-codex", "a/b:free"] {
+    for name in [
+        "fixture",
+        "fixture-model",
+        "claude-sonnet-4-20250514",
+        "gpt-5.1-codex",
+        "a/b:free",
+    ] {
         assert!(!redactor.is_secret_like(name), "{name}");
     }
     assert!(redactor.is_secret_like(&format!("sk{}{}", "-", noise(30))));

@@ -37,8 +37,18 @@ const WORDS: &[(&str, Class)] = &[
 
 /// Words that make a `key` a secret one.
 const QUALIFIERS: &[&str] = &[
-    "api", "access", "secret", "private", "auth", "account", "signing", "encryption", "license",
-    "service", "subscription", "master",
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "account",
+    "signing",
+    "encryption",
+    "license",
+    "service",
+    "subscription",
+    "master",
 ];
 
 fn starts_with_ignoring_case(bytes: &[u8], word: &str) -> bool {
@@ -50,7 +60,10 @@ fn starts_with_ignoring_case(bytes: &[u8], word: &str) -> bool {
 /// The word at the beginning of `bytes`.
 fn word_at(bytes: &[u8]) -> Option<(usize, Class)> {
     // One comparison dismisses nearly every position.
-    if !matches!(bytes[0] | 0x20, b'a' | b'b' | b'c' | b'k' | b'p' | b's' | b't') {
+    if !matches!(
+        bytes[0] | 0x20,
+        b'a' | b'b' | b'c' | b'k' | b'p' | b's' | b't'
+    ) {
         return None;
     }
     WORDS
@@ -196,15 +209,17 @@ impl<'a> Word<'a> {
             _ if is_placeholder(value) => false,
             // A counter (`MAX_TOKENS=4096`) or a directory (`PWD=/home`).
             _ if variable => {
-                !(class != Class::Password && value.bytes().all(|b| b.is_ascii_digit()))
-                    && !value.starts_with('/')
+                let counter = class != Class::Password && value.bytes().all(|b| b.is_ascii_digit());
+                !counter && !value.starts_with('/')
             }
             _ if !name_ends || value.contains('(') || value.contains("::") => false,
             Class::Password => {
                 value.len() >= 4
                     && (!spaced && !colon
                         || value.bytes().any(|b| b.is_ascii_digit())
-                        || value[..value.len() - 1].bytes().any(|b| b.is_ascii_punctuation()))
+                        || value[..value.len() - 1]
+                            .bytes()
+                            .any(|b| b.is_ascii_punctuation()))
             }
             Class::Token | Class::Header => is_mixed(value) && value.len() >= 8,
             Class::Scheme => is_mixed(value) && value.len() >= 16,
@@ -222,9 +237,7 @@ impl<'a> Word<'a> {
         // The backslash belongs to the closing quote of a string within a string.
         value = value.trim_end_matches('\\');
         let secret = match self.class {
-            Class::Password | Class::Token => {
-                value.len() >= 4 && !value.bytes().all(|b| b == b' ')
-            }
+            Class::Password | Class::Token => value.len() >= 4 && !value.bytes().all(|b| b == b' '),
             Class::Header | Class::Scheme => value.len() >= 8,
             Class::Weak => is_random(value, 12),
         };
@@ -283,7 +296,11 @@ fn is_placeholder(value: &str) -> bool {
         || value.starts_with("[redacted")
         || ["null", "none", "true", "false", "undefined", "nil"]
             .iter()
-            .any(|word| value.trim_end_matches(['.', ',']).eq_ignore_ascii_case(word))
+            .any(|word| {
+                value
+                    .trim_end_matches(['.', ','])
+                    .eq_ignore_ascii_case(word)
+            })
 }
 
 fn is_mixed(value: &str) -> bool {

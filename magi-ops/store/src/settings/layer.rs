@@ -4,6 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 /// What `settings.json` may hold.
@@ -19,12 +22,20 @@ pub(super) struct Layer {
     /// How much the model thinks before it answers.
     pub(super) thinking_level: Option<ThinkingLevel>,
     /// Providers by id.
+    #[serde(deserialize_with = "objects")]
     pub(super) providers: BTreeMap<String, ProviderLayer>,
     /// What each tool may do, by the tool's name.
     pub(super) permissions: BTreeMap<String, Permission>,
     /// Days that sessions are kept; 0 keeps them for good. Default 30.
     pub(super) retention_days: Option<u32>,
+    #[cfg_attr(test, schemars(skip))]
+    #[serde(flatten)]
+    _others: Others,
 }
+
+/// Keys of other parts. To name them also refuses an array where an object belongs: a plain
+/// struct would take one by position.
+type Others = BTreeMap<String, IgnoredAny>;
 
 /// One provider.
 #[derive(Debug, Default, Deserialize)]
@@ -41,6 +52,9 @@ pub(super) struct ProviderLayer {
     pub(super) models: Option<Vec<String>>,
     /// Script of the offline provider `fixture`.
     pub(super) script: Option<PathBuf>,
+    #[cfg_attr(test, schemars(skip))]
+    #[serde(flatten)]
+    _others: Others,
 }
 
 /// The wire that a custom provider speaks.
@@ -80,4 +94,42 @@ pub enum Permission {
     Ask,
     /// Never runs.
     Deny,
+}
+
+/// A value that must be written as a JSON object: serde's structs would also take an array.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Only<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members))
+            }
+        }
+        source
+            .deserialize_map(Only(std::marker::PhantomData))
+            .map(Self)
+    }
+}
+
+/// A whole settings file.
+pub(super) fn whole<'de, D: Deserializer<'de>>(source: D) -> Result<Layer, D::Error> {
+    Object::deserialize(source).map(|object| object.0)
+}
+
+fn objects<'de, D: Deserializer<'de>>(
+    source: D,
+) -> Result<BTreeMap<String, ProviderLayer>, D::Error> {
+    let entries = BTreeMap::<String, Object<ProviderLayer>>::deserialize(source)?;
+    Ok(entries
+        .into_iter()
+        .map(|(id, entry)| (id, entry.0))
+        .collect())
 }

@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use crate::file::{self, Bounded, Links};
 
 mod layer;
@@ -193,7 +191,7 @@ fn read(path: &Path) -> Result<Layer, SettingsError> {
     // A byte order mark is what some editors put before every file.
     let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let mut source = serde_json::Deserializer::from_slice(json);
-    Layer::deserialize(&mut source)
+    layer::whole(&mut source)
         .and_then(|layer| source.end().map(|()| layer))
         .map_err(|error| SettingsError::Invalid {
             path: path.to_owned(),

@@ -1,0 +1,389 @@
+//! HTTP routes, bodies and connection rules (spec: "HTTP"; toolchain digest, section 15).
+//! Authorization stands in `auth`, pressure in `http_load`.
+
+use std::io::{BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener};
+
+use crate::client::{Request, Response, connect, free_address, read_head, read_response};
+use crate::server::HttpServer;
+use crate::support::{Place, wait_for};
+use crate::wire::*;
+
+const AGENT: &str = "/v1/agent";
+const BATCH: &str = "/v1/agent/batch";
+const VERSION: &str = "/v1/agent/version";
+const MIB_8: usize = 8 * 1024 * 1024;
+
+fn post(http: &HttpServer, path: &str, body: &str) -> Response {
+    let response = Request::post(path, body.as_bytes()).send(http.address);
+    assert!(response.closed, "the connection stays open");
+    response
+}
+
+fn ndjson(http: &HttpServer, path: &str, body: &str) -> Vec<Exchange> {
+    let response = post(http, path, body);
+    assert_eq!(response.status, 200, "{}", response.text());
+    assert_eq!(response.header("content-type"), Some("application/x-ndjson"));
+    Exchange::all(response.text())
+}
+
+/// The error shape of everything that is refused above the op level.
+pub(crate) fn assert_error_shape(response: &Response) {
+    let body = response.text();
+    let line = body.strip_suffix('\n').unwrap_or(body);
+    assert!(line.starts_with(r#"{"kind":"error","message":""#), "{body}");
+    check_line(line);
+    assert!(response.closed, "the connection stays open");
+}
+
+#[test]
+fn agent_route_answers_ndjson() {
+    let http = HttpServer::start(&[]);
+    for body in [EXPLAIN.to_owned(), format!("{EXPLAIN}\n"), format!("\n {EXPLAIN} \r\n")] {
+        let exchanges = ndjson(&http, AGENT, &body);
+        assert_eq!(exchanges.len(), 1);
+        assert_eq!(exchanges[0].result().unwrap()["code"], "MT4099");
+    }
+}
+
+#[test]
+fn answers_are_those_of_stdio() {
+    let http = HttpServer::start(&[]);
+    for request in [EXPLAIN, UNKNOWN_CODE, UNKNOWN_OP, HALT, "{", "[]", r#"{"op":"find","query":"x"}"#] {
+        let (stdio, _) = run(launch(&[]), format!("{request}\n"));
+        let response = post(&http, AGENT, request);
+        assert_eq!(response.text(), stdio, "{request}");
+    }
+}
+
+#[test]
+fn agent_body_may_span_lines_and_later_objects_are_errors() {
+    let http = HttpServer::start(&[]);
+    let exchange = &ndjson(&http, AGENT, "{\n\"op\":\n\"explain\",\"code\":\"MT4099\"}\n")[0];
+    assert_eq!(exchange.exit_code(), 0);
+    let exchanges = ndjson(&http, AGENT, &format!("{EXPLAIN}\n{HALT}\n"));
+    assert_eq!(exchanges.len(), 1, "one request a body");
+    assert_eq!(exchanges[0].errors().len(), 1, "{exchanges:?}");
+}
+
+#[test]
+fn empty_body_is_an_error_line() {
+    let http = HttpServer::start(&[]);
+    assert_eq!(ndjson(&http, AGENT, "")[0].exit_code(), 2);
+    // A batch of nothing has nothing to answer.
+    assert!(ndjson(&http, BATCH, "").is_empty());
+    assert!(ndjson(&http, BATCH, "\n\n").is_empty());
+}
+
+#[test]
+fn batch_answers_in_request_order() {
+    let http = HttpServer::start(&[]);
+    let body: String = (0..200).map(|i| format!("{{\"op\":\"op-{i}\"}}\n\n")).collect();
+    let exchanges = ndjson(&http, BATCH, &(body + EXPLAIN));
+    assert_eq!(exchanges.len(), 201);
+    for (i, exchange) in exchanges[..200].iter().enumerate() {
+        assert_eq!(exchange.protocol_error(), format!("unknown op: op-{i}"));
+    }
+    assert_eq!(exchanges[200].result().unwrap()["op"], "explain");
+}
+
+#[test]
+fn batch_goes_on_after_bad_lines() {
+    let http = HttpServer::start(&[]);
+    let exchanges = ndjson(&http, BATCH, &format!("{{\n[]\n{EXPLAIN}\r\n"));
+    let codes: Vec<_> = exchanges.iter().map(Exchange::exit_code).collect();
+    assert_eq!(codes, [2, 2, 0]);
+}
+
+#[test]
+fn halt_in_a_batch_ends_only_that_batch() {
+    let http = HttpServer::start(&[]);
+    let exchanges = ndjson(&http, BATCH, &format!("{EXPLAIN}\n{HALT}\n{EXPLAIN}\n{UNKNOWN_OP}\n"));
+    assert_eq!(exchanges.len(), 2, "{exchanges:?}");
+    assert_eq!(exchanges[1].lines, [HALTED, DONE_0]);
+    assert_eq!(ndjson(&http, AGENT, HALT)[0].lines, [HALTED, DONE_0]);
+    assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1, "the server goes on");
+}
+
+#[test]
+fn version_route_has_the_documented_body() {
+    let http = HttpServer::start(&[]);
+    let response = Request::new("GET", VERSION).send(http.address);
+    assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")));
+    let expected = format!(r#"{{"mty_version":"{}","agent_protocol":"1.0"}}"#, env!("CARGO_PKG_VERSION"));
+    assert_eq!(response.text().trim_end(), expected);
+    assert!(response.closed);
+}
+
+#[test]
+fn version_equals_the_command_line_s() {
+    let (out, exit) = run(crate::support::Launch::new(BIN, &["--version"]), "");
+    assert_eq!(exit.code, Some(0));
+    let http = HttpServer::start(&[]);
+    let response = Request::new("GET", VERSION).send(http.address);
+    let version = json(response.text())["mty_version"].as_str().unwrap().to_owned();
+    assert_eq!(out.split_whitespace().last(), Some(version.as_str()));
+}
+
+#[test]
+fn failed_operations_keep_status_200() {
+    let http = HttpServer::start(&[]);
+    for (request, code) in [(UNKNOWN_CODE, 1), (UNKNOWN_OP, 2), ("{", 2), ("\u{feff}", 2)] {
+        assert_eq!(ndjson(&http, AGENT, request)[0].exit_code(), code, "{request}");
+    }
+}
+
+#[test]
+fn unknown_path_is_404_in_the_error_shape() {
+    let http = HttpServer::start(&[]);
+    for path in ["/", "/v1", "/v1/agent/", "/v1/agents", "/v1/agent/batch/x", "/V1/agent", "/v2/agent", "/v1/agent/../agent", "/%761/agent"] {
+        for request in [Request::post(path, EXPLAIN.as_bytes()), Request::new("GET", path)] {
+            let response = request.send(http.address);
+            assert_eq!(response.status, 404, "{path}");
+            assert_error_shape(&response);
+        }
+    }
+}
+
+#[test]
+fn query_strings_do_not_change_the_route() {
+    let http = HttpServer::start(&[]);
+    let response = Request::new("GET", "/v1/agent/version?x=1").send(http.address);
+    assert_eq!(response.status, 200);
+}
+
+#[test]
+fn wrong_method_is_405_in_the_error_shape() {
+    let http = HttpServer::start(&[]);
+    for (method, path) in [("GET", AGENT), ("PUT", AGENT), ("DELETE", BATCH), ("GET", BATCH), ("POST", VERSION), ("OPTIONS", AGENT), ("PATCH", VERSION)] {
+        let response = Request::new(method, path).send(http.address);
+        assert_eq!(response.status, 405, "{method} {path}");
+        assert_error_shape(&response);
+    }
+}
+
+#[test]
+fn refusals_are_json() {
+    let http = HttpServer::start(&[]);
+    let response = Request::new("GET", "/nothing").send(http.address);
+    assert_eq!(response.header("content-type"), Some("application/json"));
+}
+
+#[test]
+fn connection_closes_after_one_response() {
+    let http = HttpServer::start(&[]);
+    // Two requests on one connection, `keep-alive` asked for: one response, then the end.
+    let mut stream = connect(http.address);
+    let head = Request::new("GET", VERSION).header("Connection", "keep-alive").head(http.address);
+    stream.write_all(head.repeat(2).as_bytes()).unwrap();
+    let response = read_response(stream);
+    assert_eq!(response.status, 200);
+    assert!(response.closed, "a second response");
+    assert_eq!(response.header("connection").map(str::to_ascii_lowercase).as_deref(), Some("close"));
+}
+
+#[test]
+fn concurrent_connections_do_not_share_state() {
+    let http = HttpServer::start(&[]);
+    let mut streams = Vec::new();
+    for i in 0..10 {
+        let request = format!(r#"{{"op":"op-{i}"}}"#);
+        let mut stream = connect(http.address);
+        stream.write_all(Request::post(AGENT, request.as_bytes()).head(http.address).as_bytes()).unwrap();
+        streams.push((stream, request));
+    }
+    // The bodies arrive in the opposite order of the heads.
+    for (stream, request) in streams.iter_mut().rev() {
+        stream.write_all(request.as_bytes()).unwrap();
+    }
+    for (i, (stream, _)) in streams.into_iter().enumerate() {
+        let response = read_response(stream);
+        assert_eq!(Exchange::one(response.text()).protocol_error(), format!("unknown op: op-{i}"));
+    }
+}
+
+#[test]
+fn port_is_short_for_a_loopback_listen() {
+    let address = free_address();
+    let port = address.port().to_string();
+    let http = HttpServer::wait(launch(&["--transport", "http", "--port", &port]), address).expect("it listens");
+    assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
+}
+
+#[test]
+fn listen_wins_over_port() {
+    let (address, other) = (free_address(), free_address());
+    let (listen, port) = (address.to_string(), other.port().to_string());
+    let launch = launch(&["--transport", "http", "--port", &port, "--listen", &listen]);
+    let http = HttpServer::wait(launch, address).expect("it listens");
+    assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
+    // Nobody holds the other port.
+    TcpListener::bind(other).expect("the port of --port is free");
+}
+
+#[test]
+fn bind_failure_is_an_error_line_and_exit_2() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let (out, exit) = run(launch(&["--transport", "http", "--listen", &address]), "");
+    assert_eq!(exit.code, Some(2), "{}", exit.stderr);
+    let line = out.strip_suffix('\n').expect("one line");
+    assert!(line.starts_with(r#"{"kind":"error","message":""#) && !line.contains('\n'), "{out}");
+    check_line(line);
+}
+
+#[test]
+fn body_of_8_mib_is_served() {
+    let http = HttpServer::start(&[]);
+    let (head, tail) = (r#"{"op":"sized","pad":""#, r#""}"#);
+    let body = format!("{head}{}{tail}", "x".repeat(MIB_8 - head.len() - tail.len()));
+    assert_eq!(ndjson(&http, AGENT, &body)[0].protocol_error(), "unknown op: sized");
+}
+
+#[test]
+fn body_over_8_mib_is_413_in_the_error_shape() {
+    let http = HttpServer::start(&[]);
+    for path in [AGENT, BATCH] {
+        // The length alone decides; the body need not be sent.
+        let mut stream = connect(http.address);
+        let head = format!("POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n", http.address, MIB_8 + 1);
+        stream.write_all(head.as_bytes()).unwrap();
+        let response = read_response(stream);
+        assert_eq!(response.status, 413, "{path}");
+        assert_error_shape(&response);
+    }
+    let before = http.server.rss_kib();
+    let body = vec![b'x'; MIB_8 + 1];
+    let response = Request::post(AGENT, &body).send(http.address);
+    assert_eq!(response.status, 413, "a client that sends it all reads the refusal too");
+    if let (Some(before), Some(peak)) = (before, http.server.peak_rss_kib()) {
+        assert!(peak < before + 12 * 1024, "{before} KiB grew to {peak} KiB");
+    }
+    assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
+}
+
+#[test]
+fn chunked_body_over_8_mib_is_413() {
+    let http = HttpServer::start(&[]);
+    let mut stream = connect(http.address);
+    let head = format!("POST {AGENT} HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n", http.address);
+    stream.write_all(head.as_bytes()).unwrap();
+    let chunk = format!("10000\r\n{}\r\n", "x".repeat(65_536));
+    for _ in 0..(MIB_8 / 65_536) + 1 {
+        if stream.write_all(chunk.as_bytes()).is_err() {
+            break; // refused already
+        }
+    }
+    let response = read_response(stream);
+    assert_eq!(response.status, 413);
+    assert_error_shape(&response);
+}
+
+#[test]
+fn chunked_request_body_is_served() {
+    let http = HttpServer::start(&[]);
+    let mut stream = connect(http.address);
+    let (a, b) = EXPLAIN.split_at(9);
+    let request = format!(
+        "POST {AGENT} HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{a}\r\n{:x}\r\n{b}\r\n0\r\n\r\n",
+        http.address,
+        a.len(),
+        b.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    assert_eq!(Exchange::one(read_response(stream).text()).exit_code(), 0);
+}
+
+#[test]
+fn expect_100_continue_is_honoured() {
+    let http = HttpServer::start(&[]);
+    let mut stream = connect(http.address);
+    let head = Request::post(AGENT, EXPLAIN.as_bytes()).header("Expect", "100-continue").head(http.address);
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (status, _) = read_head(&mut reader).unwrap();
+    assert_eq!(status, 100);
+    stream.write_all(EXPLAIN.as_bytes()).unwrap();
+    let (status, _) = read_head(&mut reader).unwrap();
+    assert_eq!(status, 200);
+}
+
+#[test]
+fn garbage_instead_of_http_ends_the_connection_only() {
+    let http = HttpServer::start(&[]);
+    let long_path = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1 << 20));
+    let many_headers = format!("GET {VERSION} HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(50_000));
+    let cases = ["\r\n\r\nnonsense\r\n\r\n", "GET\r\n\r\n", "\0\0\0\0\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "{\"op\":\"halt\"}\n\n", &long_path, &many_headers];
+    for case in cases {
+        let mut stream = connect(http.address);
+        let _ = stream.write_all(case.as_bytes());
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    }
+    assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
+}
+
+#[test]
+fn http2_preface_is_refused() {
+    let http = HttpServer::start(&[]);
+    let mut stream = connect(http.address);
+    let _ = stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    let _ = stream.shutdown(Shutdown::Write);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&answer));
+    assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
+}
+
+#[test]
+fn body_cut_short_runs_nothing() {
+    let place = Place::new();
+    let record = place.root().join("trace.ndjson");
+    let http = HttpServer::start_in(&place, &["--record", record.to_str().unwrap()]);
+    let mut stream = connect(http.address);
+    let head = format!("POST {AGENT} HTTP/1.1\r\nHost: {}\r\nContent-Length: 500\r\n\r\n{EXPLAIN}", http.address);
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(!answer.contains("\"result\""), "{answer}");
+    assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
+    wait_for("the recorded pair", || std::fs::read_to_string(&record).is_ok_and(|text| text.ends_with('\n')));
+    assert_eq!(std::fs::read_to_string(&record).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn response_is_streamed_not_buffered() {
+    let http = HttpServer::start(&[]);
+    let before = http.server.rss_kib();
+    // About 60 MB of answer; the client reads its first line and then nothing for a while.
+    let one = Exchange::one(post(&http, AGENT, EXPLAIN).text());
+    let size: usize = one.lines.iter().map(|line| line.len() + 1).sum();
+    let count = (60 << 20) / size;
+    let body = format!("{EXPLAIN}\n").repeat(count);
+    assert!(body.len() < MIB_8);
+    let mut stream = connect(http.address);
+    stream.write_all(Request::post(BATCH, body.as_bytes()).head(http.address).as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    let (status, _) = read_head(&mut reader).unwrap();
+    assert_eq!(status, 200);
+    let mut first = vec![0; 4096];
+    reader.read_exact(&mut first).unwrap();
+    let (mut last, mut quiet) = (0, 0);
+    wait_for("the server to stand still", || {
+        let now = http.server.peak_rss_kib().unwrap_or(0);
+        quiet = if now == last { quiet + 1 } else { 0 };
+        last = now;
+        quiet > 200
+    });
+    if let (Some(before), Some(peak)) = (before, http.server.peak_rss_kib()) {
+        // The request body itself may be held; sixty megabytes of answer may not.
+        assert!(peak < before + 24 * 1024, "{before} KiB grew to {peak} KiB");
+    }
+    // Others are served meanwhile.
+    assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
+}
