@@ -112,8 +112,12 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
     if args.single_shot && args.transport != Transport::Stdio {
         return Ok(usage("--single-shot is for the stdio transport only"));
     }
-    let recorder = args.record.as_deref().map(|path| {
-        Arc::new(Recorder::append(path, Box::new(|message| complain(&format!("mty: {message}")))))
+    let recorder = args.record.as_deref().and_then(|path| {
+        Recorder::open(path, |message| complain(&format!("mty: {message}")))
+            // Recording is best effort: the session is served all the same.
+            .inspect_err(|error| complain(&format!("mty: recording failed: {}: {error}", path.display())))
+            .ok()
+            .map(Arc::new)
     });
     let launch = Launch { recorder, warn: complain };
     if let Some(recording) = &args.replay {

@@ -230,9 +230,11 @@ fn was_refused(pair: &Pair<'_>) -> bool {
     };
     let spare = wire::decode(pair.request.as_bytes()).is_ok_and(|request| !trimmed(request.rest.as_bytes()).is_empty());
     (spare && refusal(SECOND_OBJECT))
-        || (pair.response.contains(wire::NOT_UTF8)
+        || (pair.response.contains("invalid UTF-8 at byte")
             // Everything before the first replaced byte is as it was sent.
-            && pair.request.match_indices('\u{fffd}').any(|(at, _)| refusal(&wire::not_utf8(at))))
+            && pair.request.match_indices('\u{fffd}').any(|(at, _)| {
+                wire::decode(&[&pair.request.as_bytes()[..at], b"\xff"].concat()).is_err_and(|message| refusal(&message))
+            }))
 }
 
 fn first_difference(recorded: &str, live: &[u8]) -> String {

@@ -13,7 +13,6 @@ use crate::dialect::mty_agent::{self as wire, EXIT_PROTOCOL};
 use crate::frame::{FrameBuffer, Framed};
 use crate::operation::{After, Outcome, Refused};
 use crate::record::{Recorder, exchange_recorded};
-use crate::record::Recorder;
 use crate::transport::{Input, Output};
 
 /// Response bytes on their way out. Each call holds whole lines.
@@ -55,16 +54,33 @@ pub struct Exchanged {
     pub halts: bool,
 }
 
-/// Serves one request: the first object of `request`. What follows it is reported and ignored, on every
-/// transport alike, so that a recorded pair replays whatever carried it. Errs when the sink fails; the op
-/// is cancelled then.
+/// What may follow a request in the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trailing {
+    /// Only whitespace: a line holds one request.
+    Refuse,
+    /// Further objects are reported and ignored: a body holds one request.
+    Report,
+}
+
+/// A request without the whitespace around it.
+pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
+    bytes.trim_ascii()
+}
+
+/// Serves one request. Errs when the sink fails; the op is cancelled then.
 pub async fn exchange<S: LineSink>(
     connection: &Arc<Connection>,
     request: &[u8],
+    trailing: Trailing,
     sink: &mut S,
 ) -> io::Result<Exchanged> {
     let mut out = Vec::new();
-    let (exit_code, halts) = match wire::decode(request) {
+    let decoded = wire::decode(request).and_then(|request| {
+        let spare = !trimmed(request.rest.as_bytes()).is_empty();
+        if spare && trailing == Trailing::Refuse { Err(SECOND_OBJECT.to_owned()) } else { Ok(request) }
+    });
+    let (exit_code, halts) = match decoded {
         Ok(request) => {
             let outcome = perform(connection, &request, sink, &mut out).await?;
             report_rest(request.rest, &mut out);
@@ -207,39 +223,6 @@ pub fn worse(so_far: i32, exit_code: i32) -> i32 {
     }
 }
 
-/// Serves one request and records the pair. The record holds exactly the bytes that were written.
-pub async fn exchange_recorded<S: LineSink>(
-    connection: &Arc<Connection>,
-    request: &[u8],
-    sink: &mut S,
-    recorder: Option<&Recorder>,
-) -> io::Result<Exchanged> {
-    let Some(recorder) = recorder else {
-        return exchange(connection, request, sink).await;
-    };
-    let mut tee = Tee { sink, copy: Vec::new() };
-    let exchanged = exchange(connection, request, &mut tee).await?;
-    recorder.record(request, &tee.copy);
-    Ok(exchanged)
-}
-
-/// Passes lines on and keeps a copy.
-struct Tee<'s, S> {
-    sink: &'s mut S,
-    copy: Vec<u8>,
-}
-
-impl<S: LineSink> LineSink for Tee<'_, S> {
-    async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.copy.extend_from_slice(lines);
-        self.sink.write(lines).await
-    }
-
-    async fn closed(&self) {
-        self.sink.closed().await;
-    }
-}
-
 /// Serves lines until `halt`, the end of input, or a dead output. Gives the exit code of the whole.
 pub async fn serve_lines<S: LineSink>(
     connection: &Arc<Connection>,
@@ -281,7 +264,7 @@ pub async fn serve_lines<S: LineSink>(
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let exchanged = exchange_recorded(connection, line, sink, recorder).await?;
+        let exchanged = exchange_recorded(connection, line, Trailing::Refuse, sink, recorder).await?;
         code = worse(code, exchanged.exit_code);
         if exchanged.halts {
             return Ok(code);
@@ -311,5 +294,5 @@ pub async fn serve_once<S: LineSink>(
         }
         body.extend_from_slice(&chunk[..n]);
     }
-    Ok(exchange_recorded(connection, &body, sink, recorder).await?.exit_code)
+    Ok(exchange_recorded(connection, &body, Trailing::Report, sink, recorder).await?.exit_code)
 }

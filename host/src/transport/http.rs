@@ -25,8 +25,8 @@ use tokio::task::JoinSet;
 use super::{Factory, MAX_CONNECTIONS};
 use crate::context::Connection;
 use crate::dialect::mty_agent::{PROTOCOL_VERSION, REQUEST_BYTES, push_error};
-use crate::record::Recorder;
-use crate::serve::sequential::{LineSink, exchange_recorded};
+use crate::record::{Recorder, exchange_recorded};
+use crate::serve::sequential::{LineSink, Trailing};
 
 /// From a connection's start to the end of its header.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -216,10 +216,10 @@ async fn perform(
     recorder: Option<&Recorder>,
 ) -> io::Result<()> {
     if !batch {
-        return exchange_recorded(connection, body, sink, recorder).await.map(drop);
+        return exchange_recorded(connection, body, Trailing::Report, sink, recorder).await.map(drop);
     }
     for line in body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
-        if exchange_recorded(connection, line, sink, recorder).await?.halts {
+        if exchange_recorded(connection, line, Trailing::Refuse, sink, recorder).await?.halts {
             break;
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::startup::{self, Admitted, Environment, InitializeError, Reached, StartupError};
+use crate::startup::{self, Environment, InitializeError, Reached, StartupError};
 
 /// How far the process has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,16 +28,10 @@ pub struct Status {
     pub run_id: Option<String>,
 }
 
-#[derive(Default)]
-struct State {
-    status: Status,
-    admitted: Option<Arc<Admitted>>,
-}
-
 /// The engine of one process.
 pub struct Backend {
     environment: Environment,
-    state: Mutex<State>,
+    status: Mutex<Status>,
     cancel: CancellationToken,
 }
 
@@ -47,13 +41,13 @@ impl Backend {
     pub fn new(environment: Environment) -> Arc<Self> {
         Arc::new(Self {
             environment,
-            state: Mutex::default(),
+            status: Mutex::default(),
             cancel: CancellationToken::new(),
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Admits one startup for the life of the process; returns after readiness or failure.
@@ -62,11 +56,11 @@ impl Backend {
         cancel: CancellationToken,
     ) -> Result<Status, InitializeError> {
         {
-            let mut state = self.state();
-            if state.status.phase != Phase::Uninitialized {
+            let mut status = self.lock();
+            if status.phase != Phase::Uninitialized {
                 return Err(InitializeError::AlreadyInitialized);
             }
-            state.status.phase = Phase::Starting;
+            status.phase = Phase::Starting;
         }
         let environment = self.environment.clone();
         let worker = tokio::task::spawn_blocking(move || {
@@ -79,18 +73,17 @@ impl Backend {
             () = cancel.cancelled() => (Err(StartupError::Cancelled), Reached::default()),
             () = self.cancel.cancelled() => (Err(StartupError::Cancelled), Reached::default()),
         };
-        let mut state = self.state();
-        state.status.provider = reached.provider;
-        state.status.model = reached.model;
-        state.status.context_id = reached.context_id;
+        let mut status = self.lock();
+        status.provider = reached.provider;
+        status.model = reached.model;
+        status.context_id = reached.context_id;
         match admitted {
-            Ok(admitted) => {
-                state.admitted = Some(Arc::new(admitted));
-                state.status.phase = Phase::Ready;
-                Ok(state.status.clone())
+            Ok(()) => {
+                status.phase = Phase::Ready;
+                Ok(status.clone())
             }
             Err(error) => {
-                state.status.phase = Phase::Failed(error);
+                status.phase = Phase::Failed(error);
                 Err(error.into())
             }
         }
@@ -98,7 +91,7 @@ impl Backend {
 
     #[must_use]
     pub fn status(&self) -> Status {
-        self.state().status.clone()
+        self.lock().clone()
     }
 
     /// Creates the runtime directories and the settings schema, for a dialect whose launch may do so
@@ -113,11 +106,8 @@ impl Backend {
         startup::provider_ready(&self.environment)
     }
 
-    /// Cancels what runs and waits for its teardown; callers bound the wait.
+    /// Cancels what runs; callers bound the wait for its teardown.
     pub async fn close(&self) {
         self.cancel.cancel();
-        // Dropping the snapshot releases what startup admitted.
-        let admitted = self.state().admitted.take();
-        drop(admitted);
     }
 }

@@ -80,18 +80,7 @@ pub enum InitializeError {
     Startup(#[from] StartupError),
 }
 
-/// The admitted snapshot of one process.
-pub struct Admitted {
-    pub home: Home,
-    pub settings: Settings,
-    pub provider: Arc<dyn Provider>,
-    /// Canonical.
-    pub cwd: PathBuf,
-    pub context_id: String,
-    pub redactor: Redactor,
-}
-
-/// What a failed startup may still tell: selection and context, as far as it got.
+/// What startup may tell of itself, as far as it got: selection and context.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reached {
     pub(crate) provider: Option<String>,
@@ -102,7 +91,7 @@ pub(crate) struct Reached {
 pub(crate) fn admit(
     environment: &Environment,
     reached: &mut Reached,
-) -> Result<Admitted, StartupError> {
+) -> Result<(), StartupError> {
     let redactor = environment.redactor();
     let cwd = environment
         .cwd
@@ -125,15 +114,7 @@ pub(crate) fn admit(
         .model
         .as_deref()
         .and_then(|model| public_name(&redactor, model));
-    let provider = select(&settings)?;
-    Ok(Admitted {
-        home,
-        settings,
-        provider,
-        cwd,
-        context_id,
-        redactor,
-    })
+    select(&settings).map(drop)
 }
 
 /// The selected provider, as far as this build has it.

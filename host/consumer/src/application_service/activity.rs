@@ -1,7 +1,9 @@
 //! The six kinds of `turn.activity`, each with its own fields and words.
 //! Best-effort and turn-local: an activity identity is not unique, and nothing here settles anything.
 
-use super::words::{Category, CompactionStatus, ContextSource, LifecycleStatus, Transport, UsageSource};
+use super::words::{
+    Category, CompactionStatus, ContextSource, LifecycleStatus, Transport, UsageSource,
+};
 use crate::Violation;
 use crate::fields::Fields;
 
@@ -16,7 +18,10 @@ pub struct Activity {
 /// What it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    Lifecycle { category: Category, status: LifecycleStatus },
+    Lifecycle {
+        category: Category,
+        status: LifecycleStatus,
+    },
     /// `timed_out` is null where nobody can say; that is not "no".
     Tool {
         tool_id: String,
@@ -26,7 +31,11 @@ pub enum Kind {
         status: LifecycleStatus,
         timed_out: Option<bool>,
     },
-    ReasoningSummary { text: String, redacted: bool, truncated: bool },
+    ReasoningSummary {
+        text: String,
+        redacted: bool,
+        truncated: bool,
+    },
     Context {
         current_tokens: u64,
         max_tokens: u64,
@@ -56,12 +65,19 @@ impl Activity {
     ///
     /// # Errors
     /// The first rule it breaks.
-    pub fn read(fields: Fields<'_>, id_bytes: usize, summary_bytes: usize) -> Result<Self, Violation> {
+    pub fn read(
+        fields: Fields<'_>,
+        id_bytes: usize,
+        summary_bytes: usize,
+    ) -> Result<Self, Violation> {
         let id = |f: &Fields<'_>, name| f.matching(name, |id| (1..=id_bytes).contains(&id.len()));
         let kind = match fields.text("kind")? {
             "lifecycle" => {
                 fields.constant("details_omitted", true)?;
-                Kind::Lifecycle { category: fields.word("category")?, status: fields.word("status")? }
+                Kind::Lifecycle {
+                    category: fields.word("category")?,
+                    status: fields.word("status")?,
+                }
             }
             "tool" => {
                 fields.constant("details_omitted", true)?;
@@ -109,7 +125,13 @@ impl Activity {
     /// The client is asked to read the durable session again.
     #[must_use]
     pub fn asks_for_replay(&self) -> bool {
-        matches!(self.kind, Kind::Compaction { replay_required: true, .. })
+        matches!(
+            self.kind,
+            Kind::Compaction {
+                replay_required: true,
+                ..
+            }
+        )
     }
 }
 
@@ -130,5 +152,10 @@ fn compaction(fields: Fields<'_>) -> Result<Kind, Violation> {
     if replay_required != ended {
         return Err(Violation::Contradiction("replay_required"));
     }
-    Ok(Kind::Compaction { status, current_tokens, max_tokens, replay_required })
+    Ok(Kind::Compaction {
+        status,
+        current_tokens,
+        max_tokens,
+        replay_required,
+    })
 }

@@ -90,8 +90,11 @@ impl Envelope {
         if fields.count("protocol_version")? != VERSION {
             return Err(Violation::UnknownProtocol);
         }
-        let id = |f: &Fields<'_>, name| f.matching(name, |id| (1..=bounds.id_bytes).contains(&id.len()));
-        let word = |f: &Fields<'_>, name| f.matching(name, |word| (1..=bounds.name_bytes).contains(&word.len()));
+        let id =
+            |f: &Fields<'_>, name| f.matching(name, |id| (1..=bounds.id_bytes).contains(&id.len()));
+        let word = |f: &Fields<'_>, name| {
+            f.matching(name, |word| (1..=bounds.name_bytes).contains(&word.len()))
+        };
         match fields.text("kind")? {
             "response" => Ok(Self::Response {
                 request_id: fields.nullable("request_id", id)?,
@@ -127,9 +130,13 @@ fn outcome(
     match (result, error) {
         (Some(result), None) => Ok(Ok(payload(result, bounds)?)),
         (None, Some(error)) => {
-            let code = error.matching("code", |code| (1..=bounds.name_bytes).contains(&code.len()))?;
+            let code =
+                error.matching("code", |code| (1..=bounds.name_bytes).contains(&code.len()))?;
             let message = error.bounded("message", bounds.message_bytes)?;
-            Ok(Err(ServiceError { code: ErrorCode::from_word(&code), message }))
+            Ok(Err(ServiceError {
+                code: ErrorCode::from_word(&code),
+                message,
+            }))
         }
         _ => Err(Violation::NotOneOutcome),
     }

@@ -37,6 +37,11 @@ pub struct Settlement {
 pub struct Transient(String);
 
 impl Transient {
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
     /// The text, for offering it to the person at the screen.
     #[must_use]
     pub fn reveal(&self) -> &str {
@@ -62,12 +67,35 @@ pub struct Progress {
 /// One event, before it is held against the requests it claims to belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    TurnStarted { turn_id: String, session_id: String, sequence: u64 },
-    AssistantDelta { turn_id: String, sequence: u64, text: String },
-    Activity { turn_id: String, sequence: u64, activity: Activity },
-    TurnTerminal { turn_id: String, session_id: String, sequence: u64, settlement: Settlement },
-    LoginProgress { login_id: String, progress: Progress },
-    LoginTerminal { login_id: String, end: LoginEnd },
+    TurnStarted {
+        turn_id: String,
+        session_id: String,
+        sequence: u64,
+    },
+    AssistantDelta {
+        turn_id: String,
+        sequence: u64,
+        text: String,
+    },
+    Activity {
+        turn_id: String,
+        sequence: u64,
+        activity: Activity,
+    },
+    TurnTerminal {
+        turn_id: String,
+        session_id: String,
+        sequence: u64,
+        settlement: Settlement,
+    },
+    LoginProgress {
+        login_id: String,
+        progress: Progress,
+    },
+    LoginTerminal {
+        login_id: String,
+        end: LoginEnd,
+    },
 }
 
 /// What reading a payload depends on beyond the payload.
@@ -85,7 +113,11 @@ impl Event {
     ///
     /// # Errors
     /// [`Violation::UnknownEvent`], or the first rule the payload breaks.
-    pub fn read(name: &str, payload: &Map<String, Value>, with: Reading) -> Result<Self, Violation> {
+    pub fn read(
+        name: &str,
+        payload: &Map<String, Value>,
+        with: Reading,
+    ) -> Result<Self, Violation> {
         let fields = Fields::new(payload);
         let id = |name| fields.matching(name, |id| (1..=with.id_bytes).contains(&id.len()));
         Ok(match name {
@@ -109,7 +141,11 @@ impl Event {
                 Self::Activity {
                     turn_id: id("turn_id")?,
                     sequence: fields.count("sequence")?,
-                    activity: Activity::read(fields.object("activity")?, with.id_bytes, with.summary_bytes)?,
+                    activity: Activity::read(
+                        fields.object("activity")?,
+                        with.id_bytes,
+                        with.summary_bytes,
+                    )?,
                 }
             }
             "turn.terminal" => Self::TurnTerminal {
@@ -124,7 +160,10 @@ impl Event {
             },
             "auth.login.terminal" => {
                 fields.constant("cleanup_complete", true)?;
-                Self::LoginTerminal { login_id: id("login_id")?, end: fields.word("state")? }
+                Self::LoginTerminal {
+                    login_id: id("login_id")?,
+                    end: fields.word("state")?,
+                }
             }
             _ => return Err(Violation::UnknownEvent),
         })
@@ -134,11 +173,21 @@ impl Event {
 fn settlement(fields: Fields<'_>, activity: bool) -> Result<Settlement, Violation> {
     // With activity advertised the metadata is required, not optional (spec: "Required, optional, absent, and null").
     let owed = |name: &str| activity || fields.has(name);
-    let flag = |name| if owed(name) { fields.flag(name).map(Some) } else { Ok(None) };
+    let flag = |name| {
+        if owed(name) {
+            fields.flag(name).map(Some)
+        } else {
+            Ok(None)
+        }
+    };
     Ok(Settlement {
         status: fields.word("status")?,
         assistant_text: fields.text("assistant_text")?.to_owned(),
-        activity_dropped: if owed("activity_dropped") { Some(fields.count("activity_dropped")?) } else { None },
+        activity_dropped: if owed("activity_dropped") {
+            Some(fields.count("activity_dropped")?)
+        } else {
+            None
+        },
         activity_replay_available: match flag("activity_replay_available")? {
             // No accepted profile can replay activity, so the promise contradicts the advertisement.
             Some(true) => return Err(Violation::Contradiction("activity_replay_available")),
@@ -152,7 +201,9 @@ fn progress(fields: Fields<'_>) -> Result<Progress, Violation> {
     let state: LoginState = fields.word("state")?;
     let url = if state == LoginState::AuthorizationUrl {
         fields.constant("open_browser", true)?;
-        let url = fields.matching("url", |url| url.starts_with("https://") || url.starts_with("http://"))?;
+        let url = fields.matching("url", |url| {
+            url.starts_with("https://") || url.starts_with("http://")
+        })?;
         Some(Transient(url))
     } else {
         // This is the sole URL-bearing event (spec: "Codex login").
@@ -161,5 +212,9 @@ fn progress(fields: Fields<'_>) -> Result<Progress, Violation> {
         }
         None
     };
-    Ok(Progress { provider_id: fields.matching("provider_id", super::answer::is_selection_id)?, state, url })
+    Ok(Progress {
+        provider_id: fields.matching("provider_id", super::answer::is_selection_id)?,
+        state,
+        url,
+    })
 }

@@ -30,8 +30,13 @@ const REQUIRED: [(&str, u64); 16] = [
 ];
 
 /// What this client decodes before it knows the server: four times version 1's values.
-pub const LOCAL: Bounds =
-    Bounds { record_bytes: 262_144, depth: 64, array_items: 256, object_fields: 256, string_bytes: 65_536 };
+pub const LOCAL: Bounds = Bounds {
+    record_bytes: 262_144,
+    depth: 64,
+    array_items: 256,
+    object_fields: 256,
+    string_bytes: 65_536,
+};
 
 /// A valid limits object. Bytes are UTF-8 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +109,10 @@ impl Limits {
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.known == other.known
-            && self.extensions.iter().all(|(name, value)| other.extensions.get(name).is_none_or(|same| same == value))
+            && self
+                .extensions
+                .iter()
+                .all(|(name, value)| other.extensions.get(name).is_none_or(|same| same == value))
     }
 
     /// The decoding bounds these limits stand for. They were checked to be within [`LOCAL`].

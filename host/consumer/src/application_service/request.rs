@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::VERSION;
 use super::answer::is_selection_id;
+use super::event::Transient;
 use super::limits::Limits;
 use super::words::{Scope, Thinking};
-use super::VERSION;
 use crate::NotSent;
 use crate::decode::compact_len;
 
@@ -23,27 +24,67 @@ pub struct Change {
 /// A request with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    Initialize { requested_capabilities: Vec<String> },
+    Initialize {
+        requested_capabilities: Vec<String>,
+    },
     Status,
     Capabilities,
-    SessionList { after: Option<String>, limit: Option<usize> },
+    SessionList {
+        after: Option<String>,
+        limit: Option<usize>,
+    },
     SessionCreate,
-    SessionOpen { session_id: String },
-    SessionReplay { session_id: String, after: Option<String>, limit: Option<usize> },
-    SessionClose { session_id: String },
-    TurnStart { session_id: Option<String>, prompt: String },
-    TurnCancel { turn_id: String },
+    SessionOpen {
+        session_id: String,
+    },
+    SessionReplay {
+        session_id: String,
+        after: Option<String>,
+        limit: Option<usize>,
+    },
+    SessionClose {
+        session_id: String,
+    },
+    TurnStart {
+        session_id: Option<String>,
+        prompt: String,
+    },
+    TurnCancel {
+        turn_id: String,
+    },
     AuthStatus,
-    AuthLoginStart { provider_id: String },
-    AuthLoginCallback { login_id: String, input: String },
-    AuthLoginCancel { login_id: String },
+    AuthLoginStart {
+        provider_id: String,
+    },
+    /// `input` is what the person pasted: used once, kept nowhere.
+    AuthLoginCallback {
+        login_id: String,
+        input: Transient,
+    },
+    AuthLoginCancel {
+        login_id: String,
+    },
     /// Sent as confirmed: ask the person first.
-    AuthLogout { provider_id: String },
-    CatalogProviders { offset: usize, limit: Option<usize> },
-    CatalogModels { provider_id: String, offset: usize, limit: Option<usize> },
-    CatalogRefresh { provider_id: String },
+    AuthLogout {
+        provider_id: String,
+    },
+    CatalogProviders {
+        offset: usize,
+        limit: Option<usize>,
+    },
+    CatalogModels {
+        provider_id: String,
+        offset: usize,
+        limit: Option<usize>,
+    },
+    CatalogRefresh {
+        provider_id: String,
+    },
     ConfigGet,
-    ConfigSet { scope: Scope, change: Change },
+    ConfigSet {
+        scope: Scope,
+        change: Change,
+    },
 }
 
 impl Request {
@@ -94,7 +135,9 @@ impl Request {
 
     fn payload(&self) -> Value {
         match self {
-            Self::Initialize { requested_capabilities } => json!({
+            Self::Initialize {
+                requested_capabilities,
+            } => json!({
                 "supported_protocol_versions": [VERSION], "requested_capabilities": requested_capabilities,
             }),
             Self::Status
@@ -106,7 +149,11 @@ impl Request {
             | Self::ConfigGet => json!({}),
             Self::SessionList { after, limit } | Self::SessionReplay { after, limit, .. } => {
                 let mut page = Map::new();
-                page.extend(after.as_ref().map(|after| ("after".to_owned(), json!(after))));
+                page.extend(
+                    after
+                        .as_ref()
+                        .map(|after| ("after".to_owned(), json!(after))),
+                );
                 page.extend(limit.map(|limit| ("limit".to_owned(), json!(limit))));
                 Value::Object(page)
             }
@@ -115,22 +162,37 @@ impl Request {
             Self::AuthLoginStart { provider_id } | Self::CatalogRefresh { provider_id } => {
                 json!({ "provider_id": provider_id })
             }
-            Self::AuthLoginCallback { login_id, input } => json!({ "login_id": login_id, "input": input }),
+            Self::AuthLoginCallback { login_id, input } => {
+                json!({ "login_id": login_id, "input": input.reveal() })
+            }
             Self::AuthLoginCancel { login_id } => json!({ "login_id": login_id }),
-            Self::AuthLogout { provider_id } => json!({ "provider_id": provider_id, "confirmed": true }),
+            Self::AuthLogout { provider_id } => {
+                json!({ "provider_id": provider_id, "confirmed": true })
+            }
             Self::CatalogProviders { offset, limit } => {
                 json!({ "offset": offset, "limit": limit.unwrap_or(32) })
             }
-            Self::CatalogModels { provider_id, offset, limit } => {
+            Self::CatalogModels {
+                provider_id,
+                offset,
+                limit,
+            } => {
                 json!({ "provider_id": provider_id, "offset": offset, "limit": limit.unwrap_or(32) })
             }
             Self::ConfigSet { scope, change } => {
                 let mut set = Map::new();
                 set.insert("scope".to_owned(), json!(scope.word()));
                 if let Some((provider, model)) = &change.selection {
-                    set.insert("selection".to_owned(), json!({ "provider_id": provider, "model_id": model }));
+                    set.insert(
+                        "selection".to_owned(),
+                        json!({ "provider_id": provider, "model_id": model }),
+                    );
                 }
-                set.extend(change.thinking_level.map(|level| ("thinking_level".to_owned(), json!(level.word()))));
+                set.extend(
+                    change
+                        .thinking_level
+                        .map(|level| ("thinking_level".to_owned(), json!(level.word()))),
+                );
                 set.extend(change.fast.map(|fast| ("fast".to_owned(), json!(fast))));
                 Value::Object(set)
             }
@@ -152,8 +214,9 @@ impl Request {
             record["session_id"] = json!(session_id);
         }
         let bytes = record.to_string().into_bytes();
-        let (payload_bytes, record_bytes) =
-            limits.map_or((32_768, 65_536), |limits| (limits.max_payload_bytes(), limits.max_record_bytes()));
+        let (payload_bytes, record_bytes) = limits.map_or((32_768, 65_536), |limits| {
+            (limits.max_payload_bytes(), limits.max_record_bytes())
+        });
         // The record bound includes the LF (spec: "Advertised limits").
         if compact_len(&record["payload"]) > payload_bytes || bytes.len() + 1 > record_bytes {
             return Err(NotSent::TooLarge);
@@ -166,39 +229,68 @@ impl Request {
         let id_bytes = of(Limits::max_id_bytes, 128);
         let id = |id: &str| {
             let fits = (1..=id_bytes).contains(&id.len());
-            if fits { Ok(()) } else { Err(NotSent::BadIdentity) }
+            if fits {
+                Ok(())
+            } else {
+                Err(NotSent::BadIdentity)
+            }
         };
         let page = |after: Option<&str>, limit: Option<usize>, most: usize| {
             after.map_or(Ok(()), id)?;
             let fits = limit.is_none_or(|limit| (1..=most.min(32)).contains(&limit));
-            if fits { Ok(()) } else { Err(NotSent::BadArgument) }
+            if fits {
+                Ok(())
+            } else {
+                Err(NotSent::BadArgument)
+            }
         };
-        let provider = |id: &str| if is_selection_id(id) { Ok(()) } else { Err(NotSent::BadIdentity) };
+        let provider = |id: &str| {
+            if is_selection_id(id) {
+                Ok(())
+            } else {
+                Err(NotSent::BadIdentity)
+            }
+        };
         if let Some(session) = self.session_id() {
             id(session)?;
         }
         match self {
-            Self::Initialize { requested_capabilities } => {
+            Self::Initialize {
+                requested_capabilities,
+            } => {
                 let most = of(Limits::max_negotiation_items, 8).min(8);
-                if requested_capabilities.len() > most { Err(NotSent::BadArgument) } else { Ok(()) }
+                if requested_capabilities.len() > most {
+                    Err(NotSent::BadArgument)
+                } else {
+                    Ok(())
+                }
             }
-            Self::SessionList { after, limit } | Self::SessionReplay { after, limit, .. } => {
-                page(after.as_deref(), *limit, of(Limits::max_session_page_items, 32))
-            }
+            Self::SessionList { after, limit } | Self::SessionReplay { after, limit, .. } => page(
+                after.as_deref(),
+                *limit,
+                of(Limits::max_session_page_items, 32),
+            ),
             Self::TurnStart { prompt, .. } if prompt.trim().is_empty() => Err(NotSent::BlankPrompt),
-            Self::TurnStart { prompt, .. } if prompt.len() > of(Limits::max_string_bytes, 16_384) => {
+            Self::TurnStart { prompt, .. }
+                if prompt.len() > of(Limits::max_string_bytes, 16_384) =>
+            {
                 Err(NotSent::PromptTooLong)
             }
             Self::TurnCancel { turn_id } => id(turn_id),
             Self::AuthLoginCancel { login_id } => id(login_id),
             Self::AuthLoginCallback { login_id, input } => {
                 id(login_id)?;
-                if (1..=4096).contains(&input.len()) { Ok(()) } else { Err(NotSent::BadArgument) }
+                if (1..=4096).contains(&input.reveal().len()) {
+                    Ok(())
+                } else {
+                    Err(NotSent::BadArgument)
+                }
             }
             Self::AuthLoginStart { provider_id }
             | Self::AuthLogout { provider_id }
             | Self::CatalogRefresh { provider_id } => provider(provider_id),
-            Self::CatalogProviders { offset, limit } | Self::CatalogModels { offset, limit, .. } => {
+            Self::CatalogProviders { offset, limit }
+            | Self::CatalogModels { offset, limit, .. } => {
                 if let Self::CatalogModels { provider_id, .. } = self {
                     provider(provider_id)?;
                 }
@@ -213,7 +305,11 @@ impl Request {
                     provider(model_id)?;
                 }
                 let misplaced = change.fast.is_some() && *scope == Scope::Project;
-                if *change == Change::default() || misplaced { Err(NotSent::BadArgument) } else { Ok(()) }
+                if *change == Change::default() || misplaced {
+                    Err(NotSent::BadArgument)
+                } else {
+                    Ok(())
+                }
             }
             _ => Ok(()),
         }

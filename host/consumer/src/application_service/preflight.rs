@@ -1,0 +1,196 @@
+//! Before the first mutation: is this a server whose every promise and every event this client can hold?
+//! A refusal here is the client's own; the server has done nothing wrong by being newer.
+
+use super::VERSION;
+use super::event::EVENTS;
+use super::limits::Limits;
+use crate::Violation;
+use crate::fields::Fields;
+
+/// Names in one advertised set, beyond what the accepted array bound says.
+const NAMES: usize = 256;
+
+/// What a client cannot do without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requirements {
+    /// Operation names. More than eight are checked here only (spec: "Initialization and negotiation").
+    pub operations: &'static [&'static str],
+    /// `turn.activity` with its capability object.
+    pub activity: bool,
+}
+
+/// The advertised activity features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActivityFeatures {
+    pub events: bool,
+    pub mcp_tool_activity: bool,
+    pub subagents: bool,
+    /// UTF-8 bytes of a reasoning summary.
+    pub max_summary_bytes: usize,
+}
+
+impl ActivityFeatures {
+    fn read(fields: Fields<'_>) -> Result<Self, Violation> {
+        for name in [
+            "approvals",
+            "steering",
+            "mcp_server_lifecycle",
+            "raw_tool_output",
+            "activity_replay",
+        ] {
+            // `true` would mean behaviour that version 1 does not define and this client cannot follow.
+            if fields.flag(name)? {
+                return Err(Violation::UnsupportedProfile);
+            }
+        }
+        let max_summary_bytes = match fields.count("max_summary_bytes") {
+            Ok(bytes) if (1..=super::limits::LOCAL.string_bytes as u64).contains(&bytes) => {
+                bytes as usize
+            }
+            _ => return Err(Violation::UnsafeBound("max_summary_bytes")),
+        };
+        Ok(Self {
+            events: fields.flag("events")?,
+            mcp_tool_activity: fields.flag("mcp_tool_activity")?,
+            subagents: fields.flag("subagents")?,
+            max_summary_bytes,
+        })
+    }
+}
+
+/// What a server says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advertisement {
+    /// In the answer to `initialize` only: name and package version.
+    pub server: Option<(String, String)>,
+    pub protocol_versions: Vec<u64>,
+    pub operations: Vec<String>,
+    pub events: Vec<String>,
+    pub transports: Vec<String>,
+    pub limits: Limits,
+    pub activity: Option<ActivityFeatures>,
+}
+
+impl Advertisement {
+    /// Reads the capability object, as `capabilities` answers it.
+    ///
+    /// # Errors
+    /// The first rule it breaks.
+    pub fn read(fields: Fields<'_>) -> Result<Self, Violation> {
+        let limits = Limits::read(fields.object("limits")?)?;
+        let names = |name| {
+            fields.names(name, NAMES, |text| {
+                (1..=limits.max_name_bytes()).contains(&text.len())
+            })
+        };
+        let versions = fields.array("protocol_versions", NAMES)?.iter();
+        Ok(Self {
+            server: None,
+            protocol_versions: versions
+                .map(|version| {
+                    version
+                        .as_u64()
+                        .ok_or(Violation::WrongType("protocol_versions"))
+                })
+                .collect::<Result<_, _>>()?,
+            operations: names("operations")?,
+            events: names("events")?,
+            transports: names("transports")?,
+            activity: fields
+                .optional("activity", Fields::object)?
+                .map(ActivityFeatures::read)
+                .transpose()?,
+            limits,
+        })
+    }
+
+    /// Reads the answer to `initialize`, whose two limits objects must agree.
+    ///
+    /// # Errors
+    /// The first rule it breaks.
+    pub fn of_initialize(fields: Fields<'_>) -> Result<Self, Violation> {
+        if fields.count("protocol_version")? != VERSION {
+            return Err(Violation::UnknownProtocol);
+        }
+        let outer = Limits::read(fields.object("limits")?)?;
+        let inner = Self::read(fields.object("capabilities")?)?;
+        if !outer.agrees_with(&inner.limits) {
+            return Err(Violation::InconsistentAdvertisement);
+        }
+        let server = (
+            fields.bounded("server_name", 256)?,
+            fields.bounded("server_version", 256)?,
+        );
+        Ok(Self {
+            server: Some(server),
+            ..inner
+        })
+    }
+
+    /// Judges the whole advertisement. Only a [`Profile`] lets anything but discovery be sent.
+    ///
+    /// # Errors
+    /// Why this client and this server cannot work together.
+    pub fn accept(&self, requirements: &Requirements) -> Result<Profile, Violation> {
+        let has = |set: &[String], name: &str| set.iter().any(|known| known == name);
+        if !self.protocol_versions.contains(&VERSION) || !has(&self.transports, "stdio") {
+            return Err(Violation::UnsupportedProfile);
+        }
+        for name in requirements.operations {
+            if !has(&self.operations, name) {
+                return Err(Violation::MissingCapability(name));
+            }
+        }
+        // There is no subscription: whatever is advertised can arrive (spec: "complete event set, no subscriptions").
+        if self
+            .events
+            .iter()
+            .any(|event| !EVENTS.contains(&event.as_str()))
+        {
+            return Err(Violation::UnknownEventAdvertised);
+        }
+        let promised = |operation: &str, events: &[&str]| {
+            !has(&self.operations, operation) || events.iter().all(|event| has(&self.events, event))
+        };
+        if !promised(
+            "turn.start",
+            &["turn.started", "turn.assistant_delta", "turn.terminal"],
+        ) || !promised(
+            "auth.login.start",
+            &["auth.login.progress", "auth.login.terminal"],
+        ) {
+            return Err(Violation::InconsistentAdvertisement);
+        }
+        let active = has(&self.events, "turn.activity");
+        if active && !self.activity.is_some_and(|features| features.events) {
+            return Err(Violation::InconsistentAdvertisement);
+        }
+        if requirements.activity && !active {
+            return Err(Violation::MissingCapability("turn.activity"));
+        }
+        Ok(Profile {
+            operations: self.operations.clone(),
+            events: self.events.clone(),
+            limits: self.limits.clone(),
+            activity: self.activity.filter(|_| active),
+        })
+    }
+}
+
+/// A server this client has agreed to work with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    pub operations: Vec<String>,
+    pub events: Vec<String>,
+    pub limits: Limits,
+    /// Where `turn.activity` is advertised.
+    pub activity: Option<ActivityFeatures>,
+}
+
+impl Profile {
+    /// Whether the server offers this operation.
+    #[must_use]
+    pub fn offers(&self, operation: &str) -> bool {
+        self.operations.iter().any(|name| name == operation)
+    }
+}

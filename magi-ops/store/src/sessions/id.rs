@@ -1,0 +1,55 @@
+//! The id of a session: the one grammar that is safe as a file name.
+//! Whether such a session exists is asked elsewhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Longest id, in ASCII bytes.
+const MAX_BYTES: usize = 64;
+
+/// An id of `[A-Za-z0-9_-]+`, at most 64 bytes: no separator, no dot, hence no way out of the
+/// directory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(String);
+
+/// The text is no session id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a session id")]
+pub struct InvalidSessionId;
+
+impl SessionId {
+    /// A new id that no session has had.
+    pub fn random() -> Self {
+        Self(uuid::Uuid::new_v4().to_string())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn file_name(&self) -> String {
+        format!("{}.jsonl", self.0)
+    }
+
+    pub(crate) fn lock_name(&self) -> String {
+        format!("{}.lock", self.0)
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = InvalidSessionId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if text.is_empty() || text.len() > MAX_BYTES || !text.bytes().all(safe) {
+            return Err(InvalidSessionId);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

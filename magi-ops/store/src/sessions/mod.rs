@@ -1,0 +1,131 @@
+//! Sessions on disk: one append-only JSONL file each, written under a lease that dies with the process.
+//! Records and their order live here; what they mean to a reader or a model is decided above.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::Home;
+
+mod id;
+mod lease;
+mod read;
+mod record;
+mod writer;
+
+pub use id::SessionId;
+use lease::Lease;
+pub use record::{Body, Outcome, Record, SCHEMA_VERSION, now_ms};
+pub use writer::{AppendError, Flush, Writer};
+
+/// Most bytes of a session file that are read (spec: local-agent, "Bounds and failure policy").
+pub const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
+/// Most lines of a session file that are read.
+pub const MAX_READ_LINES: usize = 100_000;
+
+/// Why a session can't be used. Carries no path and no content.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("no such session")]
+    Missing,
+    #[error("another writer holds the session")]
+    Busy,
+    #[error("the session is unsafe, unreadable or malformed")]
+    Invalid,
+    #[error("the session belongs to another directory")]
+    CwdMismatch,
+    #[error("the session is beyond the read bounds")]
+    HistoryLimit,
+    /// The storage itself failed.
+    #[error("the session storage failed: {0}")]
+    Io(io::ErrorKind),
+}
+
+/// The directory of all sessions.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    dir: PathBuf,
+}
+
+/// A session that was opened: the writer and what it found.
+#[derive(Debug)]
+pub struct Opened {
+    pub writer: Writer,
+    /// Every record, oldest first.
+    pub records: Vec<Record>,
+}
+
+impl Sessions {
+    pub fn new(home: &Home) -> Self {
+        Self {
+            dir: home.sessions().to_owned(),
+        }
+    }
+
+    /// Takes the lease of a session with a new id. No session file exists before the first
+    /// append (spec: local-agent, `session.create`: no placeholder history).
+    pub fn create(&self) -> Result<Writer, SessionError> {
+        let id = SessionId::random();
+        let lease = Lease::acquire(&self.dir, &id)?;
+        Ok(Writer::lazy(self.dir.clone(), id, Arc::new(lease)))
+    }
+
+    /// Takes the lease of an existing session and reads all of it.
+    pub fn open(&self, id: &SessionId) -> Result<Opened, SessionError> {
+        // A lookup first: a session that does not exist must not leave a lock file behind.
+        self.require_file(id)?;
+        let lease = Arc::new(Lease::acquire(&self.dir, id)?);
+        self.read(id, lease)
+    }
+
+    /// Reads the session of `writer` again under the lease it holds, which both then share. A
+    /// failure leaves `writer` as it is.
+    pub fn reopen(&self, writer: &Writer) -> Result<Opened, SessionError> {
+        self.require_file(writer.id())?;
+        self.read(writer.id(), Arc::clone(writer.lease()))
+    }
+
+    fn read(&self, id: &SessionId, lease: Arc<Lease>) -> Result<Opened, SessionError> {
+        let path = self.dir.join(id.file_name());
+        let content = read::read(&path, id)?;
+        let writer = Writer::resume(self.dir.clone(), id.clone(), lease, &content);
+        Ok(Opened {
+            writer,
+            records: content.records,
+        })
+    }
+
+    fn require_file(&self, id: &SessionId) -> Result<(), SessionError> {
+        match fs::symlink_metadata(self.dir.join(id.file_name())) {
+            Ok(meta) if meta.is_file() => Ok(()),
+            Ok(_) => Err(SessionError::Invalid),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(SessionError::Missing),
+            Err(_) => Err(SessionError::Invalid),
+        }
+    }
+}
+
+/// Whether every recorded working directory is `cwd`, which must be canonical. `Ok(false)` when
+/// nothing was recorded: then nothing is verified (spec: local-agent, "Owned sessions and chat
+/// history").
+pub fn verify_cwd(records: &[Record], cwd: &Path) -> Result<bool, SessionError> {
+    let mut verified = false;
+    for record in records {
+        let Body::Session { cwd: recorded, .. } = &record.body else {
+            continue;
+        };
+        if recorded.is_empty() {
+            continue;
+        }
+        let path = Path::new(recorded);
+        if !path.is_absolute() || fs::canonicalize(path).ok().as_deref() != Some(cwd) {
+            return Err(SessionError::CwdMismatch);
+        }
+        verified = true;
+    }
+    Ok(verified)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! The records of a session file: typed, versioned, one JSON line each. What is stored here is raw, for provider replay.
+//! Nothing here is fit for showing: projections redact.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the record schema that is written, and the only one that is read.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One line of a session file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`SCHEMA_VERSION`].
+    pub v: u32,
+    /// Strictly increasing within the file, from 1.
+    pub n: u64,
+    /// The session's id, so that a line in the wrong file is known.
+    pub session: String,
+    /// Milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The turn or run that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    pub body: Body,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Body {
+    /// First record of a file: where and with what the session began.
+    Session {
+        created_at: u64,
+        /// Canonical working directory; empty if unknown.
+        #[serde(default)]
+        cwd: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
+    /// What the person asked; opens a turn.
+    UserInput { message_id: String, text: String },
+    /// A piece of a streamed answer, written as it is accepted; pieces of a message concatenate.
+    AssistantText {
+        message_id: String,
+        /// Number of the provider response within the turn, from 0.
+        response: u32,
+        text: String,
+    },
+    /// A message is complete.
+    AssistantMessage {
+        message_id: String,
+        response: u32,
+        /// The whole text; `None` when the pieces before it are the text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        /// The provider did not finish it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        partial: bool,
+    },
+    /// A complete piece of reasoning.
+    Reasoning {
+        /// Identity within the turn; a later one of the same identity replaces it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_id: Option<String>,
+        text: String,
+        /// The provider itself made this summary for display. Absent means it did not.
+        #[serde(default)]
+        provider_summary: bool,
+    },
+    ToolStarted {
+        activity_id: String,
+        /// The provider's id of the call.
+        call_id: String,
+        response: u32,
+        name: String,
+        input: Value,
+    },
+    ToolFinished {
+        activity_id: String,
+        call_id: String,
+        name: String,
+        is_error: bool,
+        /// One line for a person.
+        summary: String,
+        /// What the model is told.
+        content: String,
+    },
+    /// Something a person should know about the turn.
+    Diagnostic { code: String, summary: String },
+    /// The turn is over; without it, it was interrupted.
+    TurnFinished {
+        outcome: Outcome,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error_code: Option<String>,
+    },
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Completed,
+    Cancelled,
+    Failed,
+}
+
+/// Milliseconds since the Unix epoch.
+pub fn now_ms() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
