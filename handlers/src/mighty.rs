@@ -63,7 +63,6 @@ pub fn serve_http(stdio: Stdio, address: &str, token: Option<String>, launch: &L
         if token.is_none() && !bound.ip().is_loopback() {
             (launch.warn)("mty: warning: listening beyond loopback without --auth-token; anyone who reaches this port can use it");
         }
-        (launch.warn)(&format!("mty: listening on http://{bound}"));
         let options = http::Options { token, recorder: launch.recorder.clone(), version: crate::VERSION };
         let factory = Box::new(move || connection(&registry));
         http::serve(listener, options, factory, terminated()?).await?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::Connection;
 use crate::dialect::mty_agent::{self as wire, EXIT_PROTOCOL};
-use crate::serve::sequential::{Exchanged, LineSink, SECOND_OBJECT, Trailing, exchange, trimmed};
+use crate::serve::sequential::{Exchanged, LineSink, Trailing, exchange, second_object, trimmed};
 
 /// A pair's line in bytes, its LF excluded. Longer ones are neither written nor read.
 pub const LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -45,14 +45,21 @@ impl Recorder {
             // A pipe nobody empties must fail a write, not stop the session.
             .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
             .open(path)?;
-        Ok(Self { file: Mutex::new(file), report: Box::new(report) })
+        Ok(Self {
+            file: Mutex::new(file),
+            report: Box::new(report),
+        })
     }
 
     /// Appends one pair. `response` is `None` when it passed [`LINE_BYTES`].
     fn record(&self, request: &[u8], response: Option<&[u8]>) {
         let line = response.and_then(|response| {
             let request = String::from_utf8_lossy(trimmed(request));
-            let mut line = serde_json::to_vec(&Pair { request, response: String::from_utf8_lossy(response) }).ok()?;
+            let mut line = serde_json::to_vec(&Pair {
+                request,
+                response: String::from_utf8_lossy(response),
+            })
+            .ok()?;
             line.push(b'\n');
             (line.len() <= LINE_BYTES).then_some(line)
         });
@@ -104,7 +111,10 @@ pub struct Recording<'a, S> {
 
 impl<'a, S> Recording<'a, S> {
     pub fn new(sink: &'a mut S) -> Self {
-        Self { sink, copy: Some(Vec::new()) }
+        Self {
+            sink,
+            copy: Some(Vec::new()),
+        }
     }
 
     /// What was written, unless it was too much.
@@ -176,7 +186,10 @@ pub enum ReplayError {
 
 /// Runs every recorded request in order on one fresh connection, so that what one request left behind is
 /// there for the next, and compares the responses byte by byte.
-pub async fn replay(path: &Path, connection: &Arc<Connection>) -> Result<ReplayReport, ReplayError> {
+pub async fn replay(
+    path: &Path,
+    connection: &Arc<Connection>,
+) -> Result<ReplayReport, ReplayError> {
     let mut lines = BufReader::new(File::open(path)?);
     let mut report = ReplayReport::default();
     let mut text = Vec::new();
@@ -184,7 +197,9 @@ pub async fn replay(path: &Path, connection: &Arc<Connection>) -> Result<ReplayR
         text.clear();
         let line = report.pairs + 1;
         // One more for the LF and one to tell a line at the bound from a longer one.
-        (&mut lines).take(LINE_BYTES as u64 + 2).read_until(b'\n', &mut text)?;
+        (&mut lines)
+            .take(LINE_BYTES as u64 + 2)
+            .read_until(b'\n', &mut text)?;
         if text.is_empty() {
             return Ok(report);
         }
@@ -213,7 +228,13 @@ async fn drift(connection: &Arc<Connection>, pair: &Pair<'_>) -> io::Result<Opti
         return Ok(None);
     }
     let mut live = Vec::new();
-    exchange(connection, pair.request.as_bytes(), Trailing::Report, &mut live).await?;
+    exchange(
+        connection,
+        pair.request.as_bytes(),
+        Trailing::Report,
+        &mut live,
+    )
+    .await?;
     Ok((live != pair.response.as_bytes()).then(|| first_difference(&pair.response, &live)))
 }
 
@@ -228,8 +249,12 @@ fn was_refused(pair: &Pair<'_>) -> bool {
         wire::push_done(&mut out, EXIT_PROTOCOL);
         out == pair.response.as_bytes()
     };
-    let spare = wire::decode(pair.request.as_bytes()).is_ok_and(|request| !trimmed(request.rest.as_bytes()).is_empty());
-    (spare && refusal(SECOND_OBJECT))
+    // Trimmed, for a file may have been edited since it was recorded.
+    let text = trimmed(pair.request.as_bytes());
+    let second = wire::decode(text)
+        .ok()
+        .and_then(|request| second_object(text, &request));
+    second.is_some_and(|message| refusal(&message))
         || (pair.response.contains("invalid UTF-8 at byte")
             // Everything before the first replaced byte is as it was sent.
             && pair.request.match_indices('\u{fffd}').any(|(at, _)| {
@@ -246,20 +271,33 @@ fn first_difference(recorded: &str, live: &[u8]) -> String {
         number += 1;
         let (was, is) = (recorded.next(), live.next());
         if was != is || was.is_none() {
-            return format!("response line {number}: recorded {}, got {}", shown(was), shown(is));
+            let common = match (was, is) {
+                (Some(was), Some(is)) => was
+                    .chars()
+                    .zip(is.chars())
+                    .take_while(|(was, is)| was == is)
+                    .count(),
+                _ => 0,
+            };
+            return format!(
+                "response line {number}: recorded {}, got {}",
+                shown(was, common),
+                shown(is, common)
+            );
         }
     }
 }
 
-fn shown(line: Option<&str>) -> String {
-    match line {
-        None => "nothing".to_owned(),
-        Some(line) => {
-            let mut text = format!("{:?}", line.chars().take(SHOWN_CHARS).collect::<String>());
-            if line.chars().nth(SHOWN_CHARS).is_some() {
-                text.push('…');
-            }
-            text
-        }
-    }
+/// A stretch of a line around its character `at`, escaped: a recording may hold anything, a terminal's
+/// commands too.
+fn shown(line: Option<&str>, at: usize) -> String {
+    let Some(line) = line else {
+        return "nothing".to_owned();
+    };
+    let start = at.saturating_sub(SHOWN_CHARS / 4);
+    let mut rest = line.chars().skip(start);
+    let stretch = format!("{:?}", rest.by_ref().take(SHOWN_CHARS).collect::<String>());
+    let before = if start > 0 { "…" } else { "" };
+    let after = if rest.next().is_some() { "…" } else { "" };
+    format!("{before}{stretch}{after}")
 }

@@ -85,6 +85,37 @@ fn pipes_are_served() {
     agent.end();
 }
 
+/// A stray print or a curious child must meet neither the requests nor the frames.
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_descriptors_belong_to_the_protocol() {
+    let mut agent = Agent::start();
+    agent.initialize();
+    let fds = format!("/proc/{}/fd", agent.server.pid());
+    let target = |fd: u32| std::fs::read_link(format!("{fds}/{fd}")).unwrap();
+    assert_eq!(target(0), std::path::Path::new("/dev/null"));
+    assert_eq!(target(1), target(2), "stdout is stderr");
+    for entry in std::fs::read_dir(&fds).unwrap().flatten() {
+        let number = entry.file_name().into_string().unwrap();
+        let info = format!("/proc/{}/fdinfo/{number}", agent.server.pid());
+        let Ok(info) = std::fs::read_to_string(info) else {
+            continue;
+        };
+        let flags = info
+            .lines()
+            .find_map(|line| line.strip_prefix("flags:"))
+            .unwrap()
+            .trim();
+        let flags = u32::from_str_radix(flags, 8).unwrap();
+        // O_CLOEXEC: nothing but the standard three may reach a child process.
+        assert!(
+            number.parse::<u32>().unwrap() < 3 || flags & 0o2_000_000 != 0,
+            "fd {number}"
+        );
+    }
+    agent.end();
+}
+
 #[test]
 fn regular_file_as_stdin_is_refused() {
     let mut file = tempfile::tempfile().unwrap();

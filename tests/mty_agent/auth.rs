@@ -18,7 +18,10 @@ fn routes() -> [Request<'static>; 3] {
 fn assert_unauthorized(response: &Response) {
     assert_eq!(response.status, 401);
     assert_eq!(response.header("www-authenticate"), Some("Bearer"));
-    assert_eq!(response.text().trim_end_matches('\n'), r#"{"kind":"error","message":"unauthorized"}"#);
+    assert_eq!(
+        response.text().trim_end_matches('\n'),
+        r#"{"kind":"error","message":"unauthorized"}"#
+    );
     assert!(response.closed);
 }
 
@@ -39,7 +42,9 @@ fn every_route_needs_the_token() {
         assert_unauthorized(&route.send(http.address));
     }
     for route in routes() {
-        let response = route.header("Authorization", format!("Bearer {TOKEN}")).send(http.address);
+        let response = route
+            .header("Authorization", format!("Bearer {TOKEN}"))
+            .send(http.address);
         assert_eq!(response.status, 200);
     }
     // Nothing about the routes is told without the token.
@@ -51,7 +56,11 @@ fn every_route_needs_the_token() {
 fn bearer_scheme_is_case_insensitive() {
     let http = HttpServer::start(&["--auth-token", TOKEN]);
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
-        assert_eq!(with(&format!("{scheme} {TOKEN}")).send(http.address).status, 200, "{scheme}");
+        assert_eq!(
+            with(&format!("{scheme} {TOKEN}")).send(http.address).status,
+            200,
+            "{scheme}"
+        );
     }
 }
 
@@ -80,21 +89,31 @@ fn token_is_compared_exactly() {
 #[test]
 fn two_authorization_headers_are_not_enough() {
     let http = HttpServer::start(&["--auth-token", TOKEN]);
-    let response = with("Bearer wrong").header("Authorization", "Bearer wrong-too").send(http.address);
+    let response = with("Bearer wrong")
+        .header("Authorization", "Bearer wrong-too")
+        .send(http.address);
     assert_unauthorized(&response);
 }
 
 #[test]
 fn token_elsewhere_does_not_count() {
     let http = HttpServer::start(&["--auth-token", TOKEN]);
-    let response = Request::post("/v1/agent?token=s3cret-Token", EXPLAIN.as_bytes()).header("X-Auth-Token", TOKEN).send(http.address);
+    let response = Request::post("/v1/agent?token=s3cret-Token", EXPLAIN.as_bytes())
+        .header("X-Auth-Token", TOKEN)
+        .send(http.address);
     assert_unauthorized(&response);
 }
 
 #[test]
 fn origin_without_token_is_403() {
     let http = HttpServer::start(&[]);
-    for origin in ["https://example.org", "null", "http://127.0.0.1", "http://localhost:9090", ""] {
+    for origin in [
+        "https://example.org",
+        "null",
+        "http://127.0.0.1",
+        "http://localhost:9090",
+        "",
+    ] {
         for route in routes() {
             let response = route.header("Origin", origin).send(http.address);
             assert_eq!(response.status, 403, "{origin:?}");
@@ -128,9 +147,20 @@ fn foreign_host_without_token_is_403() {
 fn loopback_hosts_are_served() {
     let http = HttpServer::start(&[]);
     let port = http.address.port();
-    for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("LocalHost:{port}"), format!("[::1]:{port}"), "localhost".to_owned(), "127.0.0.1".to_owned()] {
+    for host in [
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+        format!("LocalHost:{port}"),
+        format!("[::1]:{port}"),
+        "localhost".to_owned(),
+        "127.0.0.1".to_owned(),
+    ] {
         for route in routes() {
-            assert_eq!(route.host(host.clone()).send(http.address).status, 200, "{host}");
+            assert_eq!(
+                route.host(host.clone()).send(http.address).status,
+                200,
+                "{host}"
+            );
         }
     }
 }
@@ -138,7 +168,10 @@ fn loopback_hosts_are_served() {
 #[test]
 fn origin_with_the_token_is_served() {
     let http = HttpServer::start(&["--auth-token", TOKEN]);
-    let response = with(&format!("Bearer {TOKEN}")).header("Origin", "https://example.org").host("example.org").send(http.address);
+    let response = with(&format!("Bearer {TOKEN}"))
+        .header("Origin", "https://example.org")
+        .host("example.org")
+        .send(http.address);
     assert_eq!(response.status, 200);
 }
 
@@ -147,7 +180,9 @@ fn refusal_comes_before_the_operation() {
     let place = crate::support::Place::new();
     let record = place.root().join("trace.ndjson");
     let http = HttpServer::start_in(&place, &["--record", record.to_str().unwrap()]);
-    let response = Request::post("/v1/agent", EXPLAIN.as_bytes()).header("Origin", "https://example.org").send(http.address);
+    let response = Request::post("/v1/agent", EXPLAIN.as_bytes())
+        .header("Origin", "https://example.org")
+        .send(http.address);
     assert_eq!(response.status, 403);
     let recorded = std::fs::read_to_string(&record).unwrap_or_default();
     assert_eq!(recorded, "", "a refused request was run and recorded");

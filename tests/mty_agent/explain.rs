@@ -12,23 +12,35 @@ fn result_line_is_byte_exact() {
     let mut agent = Agent::start();
     let exchange = agent.ask(EXPLAIN);
     assert_eq!(exchange.lines.len(), 2);
-    let text = exchange.result().unwrap()["text"].as_str().unwrap().to_owned();
+    let text = exchange.result().unwrap()["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let expected = format!(
         r#"{{"kind":"result","op":"explain","ok":true,"code":"MT4099","text":{}}}"#,
         serde_json::to_string(&text).unwrap()
     );
     assert_eq!(exchange.lines, [expected.as_str(), DONE_0]);
-    assert_eq!(agent.ask(EXPLAIN).lines, exchange.lines, "the same in every answer");
+    assert_eq!(
+        agent.ask(EXPLAIN).lines,
+        exchange.lines,
+        "the same in every answer"
+    );
 }
 
 #[test]
 fn text_is_prose() {
     let mut agent = Agent::start();
     let mut texts = Vec::new();
-    for code in ["MT0001", "MT1001", "MT2021", "MT3014", "MT4099", "MT5001", "MT6001"] {
+    for code in [
+        "MT0001", "MT1001", "MT2021", "MT3014", "MT4099", "MT5001", "MT6001",
+    ] {
         let exchange = agent.ask(request(code));
         assert_eq!(exchange.exit_code(), 0, "{code}");
-        let text = exchange.result().unwrap()["text"].as_str().unwrap().to_owned();
+        let text = exchange.result().unwrap()["text"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         assert!(text.len() > 80 && text.contains(' '), "{code}: {text}");
         texts.push(text);
     }
@@ -42,12 +54,22 @@ fn all_spellings_give_the_same_answer() {
     let mut agent = Agent::start();
     let expected = agent.ask(request("MT0001"));
     assert_eq!(expected.result().unwrap()["code"], "MT0001");
-    for spelling in ["mt0001", "SD0001", "sd0001", "0001", "1", "Mt0001", "sD0001"] {
-        assert_eq!(agent.ask(request(spelling)).lines, expected.lines, "{spelling}");
+    for spelling in [
+        "mt0001", "SD0001", "sd0001", "0001", "1", "Mt0001", "sD0001",
+    ] {
+        assert_eq!(
+            agent.ask(request(spelling)).lines,
+            expected.lines,
+            "{spelling}"
+        );
     }
     let expected = agent.ask(EXPLAIN);
     for spelling in ["mt4099", "SD4099", "sd4099", "4099"] {
-        assert_eq!(agent.ask(request(spelling)).lines, expected.lines, "{spelling}");
+        assert_eq!(
+            agent.ask(request(spelling)).lines,
+            expected.lines,
+            "{spelling}"
+        );
     }
 }
 
@@ -59,8 +81,15 @@ fn unknown_code_is_exit_1() {
         assert_eq!(exchange.exit_code(), 1, "{spelling}");
         assert_eq!(exchange.errors(), ["unknown diagnostic code MT9999"]);
         let result = exchange.result().unwrap();
-        assert_eq!((&result["op"], &result["ok"]), (&"explain".into(), &false.into()));
-        let kinds: Vec<_> = exchange.lines.iter().map(|line| json(line)["kind"].clone()).collect();
+        assert_eq!(
+            (&result["op"], &result["ok"]),
+            (&"explain".into(), &false.into())
+        );
+        let kinds: Vec<_> = exchange
+            .lines
+            .iter()
+            .map(|line| json(line)["kind"].clone())
+            .collect();
         assert_eq!(kinds, ["error", "result", "done"]);
     }
 }
@@ -68,12 +97,37 @@ fn unknown_code_is_exit_1() {
 #[test]
 fn malformed_code_is_exit_2() {
     let mut agent = Agent::start();
-    for spelling in ["", " ", "hello", "MT", "MT12x4", "MT-001", "M0001", "0x1", "MT12345", "99999999999", "+1", "١", "MT 0001", "-1", "1.0"] {
+    for spelling in [
+        "",
+        " ",
+        "hello",
+        "MT",
+        "MT12x4",
+        "MT-001",
+        "M0001",
+        "0x1",
+        "MT12345",
+        "99999999999",
+        "+1",
+        "١",
+        "MT 0001",
+        "-1",
+        "1.0",
+    ] {
         let exchange = agent.ask(request(spelling));
-        assert_eq!(exchange.exit_code(), 2, "{spelling:?}: {:?}", exchange.lines);
+        assert_eq!(
+            exchange.exit_code(),
+            2,
+            "{spelling:?}: {:?}",
+            exchange.lines
+        );
         assert_eq!(exchange.errors().len(), 1);
         assert_eq!(exchange.result().unwrap()["ok"], false);
-        assert!(exchange.lines[0].starts_with(r#"{"kind":"error""#), "{:?}", exchange.lines);
+        assert!(
+            exchange.lines[0].starts_with(r#"{"kind":"error""#),
+            "{:?}",
+            exchange.lines
+        );
     }
     agent.assert_alive();
 }
@@ -98,13 +152,19 @@ fn code_is_required() {
 
 #[test]
 fn command_line_gives_the_same_text_and_exit_code() {
-    let text = Agent::start().ask(EXPLAIN).result().unwrap()["text"].as_str().unwrap().to_owned();
+    let text = Agent::start().ask(EXPLAIN).result().unwrap()["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let of = |code: &str| run(crate::support::Launch::new(BIN, &["explain", code]), "");
     let (out, exit) = of("mt4099");
     assert_eq!((out.trim_end(), exit.code), (text.trim_end(), Some(0)));
     let (out, exit) = of("MT9999");
     assert_eq!((out.as_str(), exit.code), ("", Some(1)));
-    assert_eq!(exit.stderr.trim_end(), "error: unknown diagnostic code MT9999");
+    assert_eq!(
+        exit.stderr.trim_end(),
+        "error: unknown diagnostic code MT9999"
+    );
     let (out, exit) = of("nonsense");
     assert_eq!((out.as_str(), exit.code), ("", Some(2)));
 }

@@ -26,7 +26,9 @@ fn hits(place: &Arc<Place>, request: &Value) -> Vec<String> {
     let result = exchange.result().unwrap();
     assert_eq!(result["ok"], true);
     let hits = result["hits"].as_array().unwrap();
-    hits.iter().map(|hit| format!("{}:{}", hit["file"].as_str().unwrap(), hit["line"])).collect()
+    hits.iter()
+        .map(|hit| format!("{}:{}", hit["file"].as_str().unwrap(), hit["line"]))
+        .collect()
 }
 
 fn find(query: &str) -> Value {
@@ -64,21 +66,41 @@ fn finds_substring_in_mty_files_and_docs_markdown_only() {
         ("mty", text),
         ("h.mty.bak", text),
     ]);
-    assert_eq!(hits(&place, &find("needle")), ["a.mty:1", "deep/er/b.mty:1", "docs/c.md:1", "docs/e.mty:1", "docs/sub/d.md:1"]);
-    assert_eq!(hits(&place, &find("eedl")).len(), 5, "a substring, not a word");
+    assert_eq!(
+        hits(&place, &find("needle")),
+        [
+            "a.mty:1",
+            "deep/er/b.mty:1",
+            "docs/c.md:1",
+            "docs/e.mty:1",
+            "docs/sub/d.md:1"
+        ]
+    );
+    assert_eq!(
+        hits(&place, &find("eedl")).len(),
+        5,
+        "a substring, not a word"
+    );
 }
 
 #[test]
 fn one_line_is_one_hit() {
     let place = place(&[("a.mty", "needle needle\nneedle\n\nno\nneedle")]);
-    assert_eq!(hits(&place, &find("needle")), ["a.mty:1", "a.mty:2", "a.mty:5"]);
+    assert_eq!(
+        hits(&place, &find("needle")),
+        ["a.mty:1", "a.mty:2", "a.mty:5"]
+    );
 }
 
 #[test]
 fn query_is_literal_not_a_pattern() {
     let place = place(&[("a.mty", "axb\na.b\n(x|y)*\n^start$\n\\d+\n")]);
     for (query, line) in [("a.b", 2), ("(x|y)*", 3), ("^start$", 4), ("\\d+", 5)] {
-        assert_eq!(hits(&place, &find(query)), [format!("a.mty:{line}")], "{query}");
+        assert_eq!(
+            hits(&place, &find(query)),
+            [format!("a.mty:{line}")],
+            "{query}"
+        );
     }
 }
 
@@ -99,19 +121,27 @@ fn unicode_query_is_found() {
 fn crlf_sources_give_lines_without_their_end() {
     let place = place(&[("a.mty", "one\r\nneedle\r\n")]);
     let result = ask(&place, &find("needle")).result().unwrap();
-    assert_eq!(result["hits"], json!([{"file": "a.mty", "line": 2, "text": "needle"}]));
+    assert_eq!(
+        result["hits"],
+        json!([{"file": "a.mty", "line": 2, "text": "needle"}])
+    );
 }
 
 #[test]
 fn query_is_required() {
-    let message = Agent::start().ask(r#"{"op":"find","top":5}"#).protocol_error();
+    let message = Agent::start()
+        .ask(r#"{"op":"find","top":5}"#)
+        .protocol_error();
     assert!(message.contains("query"), "{message}");
 }
 
 #[test]
 fn empty_query_is_refused_or_matches_every_line() {
     // The spec says nothing; what must not happen is a hang or another shape.
-    let exchange = ask(&place(&[("a.mty", "x\n")]), &json!({"op": "find", "query": ""}));
+    let exchange = ask(
+        &place(&[("a.mty", "x\n")]),
+        &json!({"op": "find", "query": ""}),
+    );
     match exchange.exit_code() {
         2 => assert!(exchange.protocol_error().contains("query")),
         code => assert_eq!(code, 0, "{:?}", exchange.lines),
@@ -121,22 +151,37 @@ fn empty_query_is_refused_or_matches_every_line() {
 #[test]
 fn query_with_a_line_end_finds_nothing() {
     let exchange = ask(&place(&[("a.mty", "one\ntwo\n")]), &find("one\ntwo"));
-    assert!(exchange.result().is_none_or(|result| result["hits"] == json!([])), "{:?}", exchange.lines);
+    assert!(
+        exchange
+            .result()
+            .is_none_or(|result| result["hits"] == json!([])),
+        "{:?}",
+        exchange.lines
+    );
 }
 
 #[test]
 fn top_defaults_to_10() {
     let place = place(&[("a.mty", &"needle\n".repeat(30))]);
-    assert_eq!(hits(&place, &json!({"op": "find", "query": "needle"})).len(), 10);
+    assert_eq!(
+        hits(&place, &json!({"op": "find", "query": "needle"})).len(),
+        10
+    );
 }
 
 #[test]
 fn top_bounds_the_hits() {
     let files: Vec<_> = (0..8).map(|i| format!("f{i}.mty")).collect();
-    let files: Vec<_> = files.iter().map(|name| (name.as_str(), "needle\nneedle\n")).collect();
+    let files: Vec<_> = files
+        .iter()
+        .map(|name| (name.as_str(), "needle\nneedle\n"))
+        .collect();
     let place = place(&files);
     for (top, expected) in [(0, 0), (1, 1), (3, 3), (15, 15), (16, 16), (1_000_000, 16)] {
-        let found = hits(&place, &json!({"op": "find", "query": "needle", "top": top}));
+        let found = hits(
+            &place,
+            &json!({"op": "find", "query": "needle", "top": top}),
+        );
         assert_eq!(found.len(), expected, "top {top}");
         // The first ones in order, not any.
         let all = hits(&place, &find("needle"));
@@ -148,15 +193,26 @@ fn top_bounds_the_hits() {
 fn wrong_type_or_sign_of_top_is_an_error() {
     let mut agent = Agent::start();
     for top in ["-1", "1.5", "\"3\"", "true", "[]", "1e400"] {
-        let message = agent.ask(format!(r#"{{"op":"find","query":"x","top":{top}}}"#)).protocol_error();
-        assert!(message.contains("top") || message.contains("malformed"), "{top}: {message}");
+        let message = agent
+            .ask(format!(r#"{{"op":"find","query":"x","top":{top}}}"#))
+            .protocol_error();
+        assert!(
+            message.contains("top") || message.contains("malformed"),
+            "{top}: {message}"
+        );
     }
 }
 
 #[test]
 fn no_hits_is_ok_with_an_empty_list() {
     let exchange = ask(&place(&[("a.mty", "x\n")]), &find("needle"));
-    assert_eq!(exchange.lines, [r#"{"kind":"result","op":"find","ok":true,"hits":[]}"#, DONE_0]);
+    assert_eq!(
+        exchange.lines,
+        [
+            r#"{"kind":"result","op":"find","ok":true,"hits":[]}"#,
+            DONE_0
+        ]
+    );
     let empty = ask(&place(&[]), &find("needle"));
     assert_eq!(empty.lines, exchange.lines);
 }
@@ -165,15 +221,31 @@ fn no_hits_is_ok_with_an_empty_list() {
 fn root_defaults_to_the_current_directory() {
     let place = place(&[("inner/a.mty", "needle\n"), ("b.mty", "needle\n")]);
     let launch = launch(&[]).place(&place).cwd(place.work().join("inner"));
-    let result = Agent::spawn(launch).ask(find("needle").to_string()).result().unwrap();
-    assert_eq!(result["hits"], json!([{"file": "a.mty", "line": 1, "text": "needle"}]));
+    let result = Agent::spawn(launch)
+        .ask(find("needle").to_string())
+        .result()
+        .unwrap();
+    assert_eq!(
+        result["hits"],
+        json!([{"file": "a.mty", "line": 1, "text": "needle"}])
+    );
 }
 
 #[test]
 fn root_selects_the_searched_tree() {
-    let place = place(&[("one/a.mty", "needle\n"), ("two/b.mty", "needle\n"), ("two/docs/c.md", "needle\n")]);
+    let place = place(&[
+        ("one/a.mty", "needle\n"),
+        ("two/b.mty", "needle\n"),
+        ("two/docs/c.md", "needle\n"),
+    ]);
     let absolute = place.work().join("two");
-    for root in ["two", "./two", "two/", "one/../two", absolute.to_str().unwrap()] {
+    for root in [
+        "two",
+        "./two",
+        "two/",
+        "one/../two",
+        absolute.to_str().unwrap(),
+    ] {
         let mut request = find("needle");
         request["root"] = json!(root);
         assert_eq!(hits(&place, &request), ["b.mty:1", "docs/c.md:1"], "{root}");
@@ -206,13 +278,26 @@ fn long_missing_root_is_bounded() {
 
 #[test]
 fn files_come_in_lexicographic_order() {
-    let names = ["b.mty", "a/z.mty", "a.mty", "a-b.mty", "B.mty", "a/b/c.mty", "docs/x.md", "é.mty", "a0.mty"];
+    let names = [
+        "b.mty",
+        "a/z.mty",
+        "a.mty",
+        "a-b.mty",
+        "B.mty",
+        "a/b/c.mty",
+        "docs/x.md",
+        "é.mty",
+        "a0.mty",
+    ];
     let place = place(&names.map(|name| (name, "needle\n")));
     let mut expected: Vec<_> = names.iter().map(|name| format!("{name}:1")).collect();
     expected.sort();
     let mut by_component = names.to_vec();
     by_component.sort_by(|a, b| a.split('/').cmp(b.split('/')));
-    let by_component: Vec<_> = by_component.iter().map(|name| format!("{name}:1")).collect();
+    let by_component: Vec<_> = by_component
+        .iter()
+        .map(|name| format!("{name}:1"))
+        .collect();
     let found = hits(&place, &find("needle"));
     // "Lexicographic" may mean the whole path or its components; another order is wrong.
     assert!(found == expected || found == by_component, "{found:?}");
@@ -221,11 +306,17 @@ fn files_come_in_lexicographic_order() {
 #[test]
 fn order_is_the_same_in_every_run() {
     let files: Vec<_> = (0..60).map(|i| format!("d{}/f{}.mty", i % 7, i)).collect();
-    let files: Vec<_> = files.iter().map(|name| (name.as_str(), "needle\nx\nneedle\n")).collect();
+    let files: Vec<_> = files
+        .iter()
+        .map(|name| (name.as_str(), "needle\nx\nneedle\n"))
+        .collect();
     let place = place(&files);
     let first = ask(&place, &json!({"op": "find", "query": "needle", "top": 50})).lines;
     for _ in 0..5 {
-        assert_eq!(ask(&place, &json!({"op": "find", "query": "needle", "top": 50})).lines, first);
+        assert_eq!(
+            ask(&place, &json!({"op": "find", "query": "needle", "top": 50})).lines,
+            first
+        );
     }
 }
 
@@ -247,14 +338,25 @@ fn hidden_target_and_ignored_files_are_skipped() {
         ("docs/.h.md", text),
         ("targets/i.mty", text),
     ]);
-    assert_eq!(hits(&place, &find("needle")), ["kept.gen.mty:1", "sub/g.mty:1", "targets/i.mty:1"]);
+    assert_eq!(
+        hits(&place, &find("needle")),
+        ["kept.gen.mty:1", "sub/g.mty:1", "targets/i.mty:1"]
+    );
 }
 
 #[test]
 fn odd_files_do_no_harm() {
-    let place = place(&[("a.mty", "needle\n"), ("empty.mty", ""), ("dir.mty/inner.mty", "needle\n")]);
+    let place = place(&[
+        ("a.mty", "needle\n"),
+        ("empty.mty", ""),
+        ("dir.mty/inner.mty", "needle\n"),
+    ]);
     let work = place.work();
-    std::fs::write(work.join("binary.mty"), b"\xff\xfe\0needle\0\n".repeat(1_000)).unwrap();
+    std::fs::write(
+        work.join("binary.mty"),
+        b"\xff\xfe\0needle\0\n".repeat(1_000),
+    )
+    .unwrap();
     std::fs::write(work.join("long.mty"), "x".repeat(4 << 20) + "needle").unwrap();
     std::os::unix::fs::symlink(&work, work.join("loop")).unwrap();
     std::os::unix::fs::symlink("nowhere", work.join("dangling.mty")).unwrap();
@@ -269,11 +371,19 @@ fn odd_files_do_no_harm() {
     let exchange = ask(&place, &find("needle"));
     assert_eq!(exchange.exit_code(), 0, "{:?}", exchange.lines);
     let hits = exchange.result().unwrap()["hits"].clone();
-    let files: Vec<_> = hits.as_array().unwrap().iter().map(|hit| hit["file"].as_str().unwrap()).collect();
+    let files: Vec<_> = hits
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["file"].as_str().unwrap())
+        .collect();
     for file in ["a.mty", "dir.mty/inner.mty"] {
         assert!(files.contains(&file), "{files:?}");
     }
-    assert!(!files.iter().any(|file| file.starts_with("loop")), "{files:?}");
+    assert!(
+        !files.iter().any(|file| file.starts_with("loop")),
+        "{files:?}"
+    );
     for hit in hits.as_array().unwrap() {
         let text = hit["text"].as_str().unwrap();
         assert!(!text.contains(['\n', '\r']), "{text:?}");

@@ -23,7 +23,10 @@ fn post(http: &HttpServer, path: &str, body: &str) -> Response {
 fn ndjson(http: &HttpServer, path: &str, body: &str) -> Vec<Exchange> {
     let response = post(http, path, body);
     assert_eq!(response.status, 200, "{}", response.text());
-    assert_eq!(response.header("content-type"), Some("application/x-ndjson"));
+    assert_eq!(
+        response.header("content-type"),
+        Some("application/x-ndjson")
+    );
     Exchange::all(response.text())
 }
 
@@ -39,7 +42,11 @@ pub(crate) fn assert_error_shape(response: &Response) {
 #[test]
 fn agent_route_answers_ndjson() {
     let http = HttpServer::start(&[]);
-    for body in [EXPLAIN.to_owned(), format!("{EXPLAIN}\n"), format!("\n {EXPLAIN} \r\n")] {
+    for body in [
+        EXPLAIN.to_owned(),
+        format!("{EXPLAIN}\n"),
+        format!("\n {EXPLAIN} \r\n"),
+    ] {
         let exchanges = ndjson(&http, AGENT, &body);
         assert_eq!(exchanges.len(), 1);
         assert_eq!(exchanges[0].result().unwrap()["code"], "MT4099");
@@ -49,7 +56,15 @@ fn agent_route_answers_ndjson() {
 #[test]
 fn answers_are_those_of_stdio() {
     let http = HttpServer::start(&[]);
-    for request in [EXPLAIN, UNKNOWN_CODE, UNKNOWN_OP, HALT, "{", "[]", r#"{"op":"find","query":"x"}"#] {
+    for request in [
+        EXPLAIN,
+        UNKNOWN_CODE,
+        UNKNOWN_OP,
+        HALT,
+        "{",
+        "[]",
+        r#"{"op":"find","query":"x"}"#,
+    ] {
         let (stdio, _) = run(launch(&[]), format!("{request}\n"));
         let response = post(&http, AGENT, request);
         assert_eq!(response.text(), stdio, "{request}");
@@ -59,7 +74,11 @@ fn answers_are_those_of_stdio() {
 #[test]
 fn agent_body_may_span_lines_and_later_objects_are_errors() {
     let http = HttpServer::start(&[]);
-    let exchange = &ndjson(&http, AGENT, "{\n\"op\":\n\"explain\",\"code\":\"MT4099\"}\n")[0];
+    let exchange = &ndjson(
+        &http,
+        AGENT,
+        "{\n\"op\":\n\"explain\",\"code\":\"MT4099\"}\n",
+    )[0];
     assert_eq!(exchange.exit_code(), 0);
     let exchanges = ndjson(&http, AGENT, &format!("{EXPLAIN}\n{HALT}\n"));
     assert_eq!(exchanges.len(), 1, "one request a body");
@@ -78,7 +97,9 @@ fn empty_body_is_an_error_line() {
 #[test]
 fn batch_answers_in_request_order() {
     let http = HttpServer::start(&[]);
-    let body: String = (0..200).map(|i| format!("{{\"op\":\"op-{i}\"}}\n\n")).collect();
+    let body: String = (0..200)
+        .map(|i| format!("{{\"op\":\"op-{i}\"}}\n\n"))
+        .collect();
     let exchanges = ndjson(&http, BATCH, &(body + EXPLAIN));
     assert_eq!(exchanges.len(), 201);
     for (i, exchange) in exchanges[..200].iter().enumerate() {
@@ -98,7 +119,11 @@ fn batch_goes_on_after_bad_lines() {
 #[test]
 fn halt_in_a_batch_ends_only_that_batch() {
     let http = HttpServer::start(&[]);
-    let exchanges = ndjson(&http, BATCH, &format!("{EXPLAIN}\n{HALT}\n{EXPLAIN}\n{UNKNOWN_OP}\n"));
+    let exchanges = ndjson(
+        &http,
+        BATCH,
+        &format!("{EXPLAIN}\n{HALT}\n{EXPLAIN}\n{UNKNOWN_OP}\n"),
+    );
     assert_eq!(exchanges.len(), 2, "{exchanges:?}");
     assert_eq!(exchanges[1].lines, [HALTED, DONE_0]);
     assert_eq!(ndjson(&http, AGENT, HALT)[0].lines, [HALTED, DONE_0]);
@@ -109,8 +134,14 @@ fn halt_in_a_batch_ends_only_that_batch() {
 fn version_route_has_the_documented_body() {
     let http = HttpServer::start(&[]);
     let response = Request::new("GET", VERSION).send(http.address);
-    assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")));
-    let expected = format!(r#"{{"mty_version":"{}","agent_protocol":"1.0"}}"#, env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        (response.status, response.header("content-type")),
+        (200, Some("application/json"))
+    );
+    let expected = format!(
+        r#"{{"mty_version":"{}","agent_protocol":"1.0"}}"#,
+        env!("CARGO_PKG_VERSION")
+    );
     assert_eq!(response.text().trim_end(), expected);
     assert!(response.closed);
 }
@@ -121,23 +152,48 @@ fn version_equals_the_command_line_s() {
     assert_eq!(exit.code, Some(0));
     let http = HttpServer::start(&[]);
     let response = Request::new("GET", VERSION).send(http.address);
-    let version = json(response.text())["mty_version"].as_str().unwrap().to_owned();
+    let version = json(response.text())["mty_version"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert_eq!(out.split_whitespace().last(), Some(version.as_str()));
 }
 
 #[test]
 fn failed_operations_keep_status_200() {
     let http = HttpServer::start(&[]);
-    for (request, code) in [(UNKNOWN_CODE, 1), (UNKNOWN_OP, 2), ("{", 2), ("\u{feff}", 2)] {
-        assert_eq!(ndjson(&http, AGENT, request)[0].exit_code(), code, "{request}");
+    for (request, code) in [
+        (UNKNOWN_CODE, 1),
+        (UNKNOWN_OP, 2),
+        ("{", 2),
+        ("\u{feff}", 2),
+    ] {
+        assert_eq!(
+            ndjson(&http, AGENT, request)[0].exit_code(),
+            code,
+            "{request}"
+        );
     }
 }
 
 #[test]
 fn unknown_path_is_404_in_the_error_shape() {
     let http = HttpServer::start(&[]);
-    for path in ["/", "/v1", "/v1/agent/", "/v1/agents", "/v1/agent/batch/x", "/V1/agent", "/v2/agent", "/v1/agent/../agent", "/%761/agent"] {
-        for request in [Request::post(path, EXPLAIN.as_bytes()), Request::new("GET", path)] {
+    for path in [
+        "/",
+        "/v1",
+        "/v1/agent/",
+        "/v1/agents",
+        "/v1/agent/batch/x",
+        "/V1/agent",
+        "/v2/agent",
+        "/v1/agent/../agent",
+        "/%761/agent",
+    ] {
+        for request in [
+            Request::post(path, EXPLAIN.as_bytes()),
+            Request::new("GET", path),
+        ] {
             let response = request.send(http.address);
             assert_eq!(response.status, 404, "{path}");
             assert_error_shape(&response);
@@ -155,7 +211,15 @@ fn query_strings_do_not_change_the_route() {
 #[test]
 fn wrong_method_is_405_in_the_error_shape() {
     let http = HttpServer::start(&[]);
-    for (method, path) in [("GET", AGENT), ("PUT", AGENT), ("DELETE", BATCH), ("GET", BATCH), ("POST", VERSION), ("OPTIONS", AGENT), ("PATCH", VERSION)] {
+    for (method, path) in [
+        ("GET", AGENT),
+        ("PUT", AGENT),
+        ("DELETE", BATCH),
+        ("GET", BATCH),
+        ("POST", VERSION),
+        ("OPTIONS", AGENT),
+        ("PATCH", VERSION),
+    ] {
         let response = Request::new(method, path).send(http.address);
         assert_eq!(response.status, 405, "{method} {path}");
         assert_error_shape(&response);
@@ -174,12 +238,20 @@ fn connection_closes_after_one_response() {
     let http = HttpServer::start(&[]);
     // Two requests on one connection, `keep-alive` asked for: one response, then the end.
     let mut stream = connect(http.address);
-    let head = Request::new("GET", VERSION).header("Connection", "keep-alive").head(http.address);
+    let head = Request::new("GET", VERSION)
+        .header("Connection", "keep-alive")
+        .head(http.address);
     stream.write_all(head.repeat(2).as_bytes()).unwrap();
     let response = read_response(stream);
     assert_eq!(response.status, 200);
     assert!(response.closed, "a second response");
-    assert_eq!(response.header("connection").map(str::to_ascii_lowercase).as_deref(), Some("close"));
+    assert_eq!(
+        response
+            .header("connection")
+            .map(str::to_ascii_lowercase)
+            .as_deref(),
+        Some("close")
+    );
 }
 
 #[test]
@@ -189,7 +261,13 @@ fn concurrent_connections_do_not_share_state() {
     for i in 0..10 {
         let request = format!(r#"{{"op":"op-{i}"}}"#);
         let mut stream = connect(http.address);
-        stream.write_all(Request::post(AGENT, request.as_bytes()).head(http.address).as_bytes()).unwrap();
+        stream
+            .write_all(
+                Request::post(AGENT, request.as_bytes())
+                    .head(http.address)
+                    .as_bytes(),
+            )
+            .unwrap();
         streams.push((stream, request));
     }
     // The bodies arrive in the opposite order of the heads.
@@ -198,7 +276,10 @@ fn concurrent_connections_do_not_share_state() {
     }
     for (i, (stream, _)) in streams.into_iter().enumerate() {
         let response = read_response(stream);
-        assert_eq!(Exchange::one(response.text()).protocol_error(), format!("unknown op: op-{i}"));
+        assert_eq!(
+            Exchange::one(response.text()).protocol_error(),
+            format!("unknown op: op-{i}")
+        );
     }
 }
 
@@ -206,7 +287,8 @@ fn concurrent_connections_do_not_share_state() {
 fn port_is_short_for_a_loopback_listen() {
     let address = free_address();
     let port = address.port().to_string();
-    let http = HttpServer::wait(launch(&["--transport", "http", "--port", &port]), address).expect("it listens");
+    let http = HttpServer::wait(launch(&["--transport", "http", "--port", &port]), address)
+        .expect("it listens");
     assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
 }
 
@@ -228,7 +310,10 @@ fn bind_failure_is_an_error_line_and_exit_2() {
     let (out, exit) = run(launch(&["--transport", "http", "--listen", &address]), "");
     assert_eq!(exit.code, Some(2), "{}", exit.stderr);
     let line = out.strip_suffix('\n').expect("one line");
-    assert!(line.starts_with(r#"{"kind":"error","message":""#) && !line.contains('\n'), "{out}");
+    assert!(
+        line.starts_with(r#"{"kind":"error","message":""#) && !line.contains('\n'),
+        "{out}"
+    );
     check_line(line);
 }
 
@@ -236,8 +321,14 @@ fn bind_failure_is_an_error_line_and_exit_2() {
 fn body_of_8_mib_is_served() {
     let http = HttpServer::start(&[]);
     let (head, tail) = (r#"{"op":"sized","pad":""#, r#""}"#);
-    let body = format!("{head}{}{tail}", "x".repeat(MIB_8 - head.len() - tail.len()));
-    assert_eq!(ndjson(&http, AGENT, &body)[0].protocol_error(), "unknown op: sized");
+    let body = format!(
+        "{head}{}{tail}",
+        "x".repeat(MIB_8 - head.len() - tail.len())
+    );
+    assert_eq!(
+        ndjson(&http, AGENT, &body)[0].protocol_error(),
+        "unknown op: sized"
+    );
 }
 
 #[test]
@@ -246,7 +337,11 @@ fn body_over_8_mib_is_413_in_the_error_shape() {
     for path in [AGENT, BATCH] {
         // The length alone decides; the body need not be sent.
         let mut stream = connect(http.address);
-        let head = format!("POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n", http.address, MIB_8 + 1);
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n",
+            http.address,
+            MIB_8 + 1
+        );
         stream.write_all(head.as_bytes()).unwrap();
         let response = read_response(stream);
         assert_eq!(response.status, 413, "{path}");
@@ -255,7 +350,10 @@ fn body_over_8_mib_is_413_in_the_error_shape() {
     let before = http.server.rss_kib();
     let body = vec![b'x'; MIB_8 + 1];
     let response = Request::post(AGENT, &body).send(http.address);
-    assert_eq!(response.status, 413, "a client that sends it all reads the refusal too");
+    assert_eq!(
+        response.status, 413,
+        "a client that sends it all reads the refusal too"
+    );
     if let (Some(before), Some(peak)) = (before, http.server.peak_rss_kib()) {
         assert!(peak < before + 12 * 1024, "{before} KiB grew to {peak} KiB");
     }
@@ -266,7 +364,10 @@ fn body_over_8_mib_is_413_in_the_error_shape() {
 fn chunked_body_over_8_mib_is_413() {
     let http = HttpServer::start(&[]);
     let mut stream = connect(http.address);
-    let head = format!("POST {AGENT} HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n", http.address);
+    let head = format!(
+        "POST {AGENT} HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n",
+        http.address
+    );
     stream.write_all(head.as_bytes()).unwrap();
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(65_536));
     for _ in 0..(MIB_8 / 65_536) + 1 {
@@ -298,7 +399,9 @@ fn chunked_request_body_is_served() {
 fn expect_100_continue_is_honoured() {
     let http = HttpServer::start(&[]);
     let mut stream = connect(http.address);
-    let head = Request::post(AGENT, EXPLAIN.as_bytes()).header("Expect", "100-continue").head(http.address);
+    let head = Request::post(AGENT, EXPLAIN.as_bytes())
+        .header("Expect", "100-continue")
+        .head(http.address);
     stream.write_all(head.as_bytes()).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (status, _) = read_head(&mut reader).unwrap();
@@ -312,8 +415,19 @@ fn expect_100_continue_is_honoured() {
 fn garbage_instead_of_http_ends_the_connection_only() {
     let http = HttpServer::start(&[]);
     let long_path = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1 << 20));
-    let many_headers = format!("GET {VERSION} HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(50_000));
-    let cases = ["\r\n\r\nnonsense\r\n\r\n", "GET\r\n\r\n", "\0\0\0\0\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "{\"op\":\"halt\"}\n\n", &long_path, &many_headers];
+    let many_headers = format!(
+        "GET {VERSION} HTTP/1.1\r\n{}\r\n",
+        "a: b\r\n".repeat(50_000)
+    );
+    let cases = [
+        "\r\n\r\nnonsense\r\n\r\n",
+        "GET\r\n\r\n",
+        "\0\0\0\0\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "{\"op\":\"halt\"}\n\n",
+        &long_path,
+        &many_headers,
+    ];
     for case in cases {
         let mut stream = connect(http.address);
         let _ = stream.write_all(case.as_bytes());
@@ -321,7 +435,10 @@ fn garbage_instead_of_http_ends_the_connection_only() {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+            "{answer}"
+        );
     }
     assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
 }
@@ -334,7 +451,11 @@ fn http2_preface_is_refused() {
     let _ = stream.shutdown(Shutdown::Write);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
-    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&answer));
+    assert!(
+        answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"),
+        "{}",
+        String::from_utf8_lossy(&answer)
+    );
     assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
 }
 
@@ -344,14 +465,19 @@ fn body_cut_short_runs_nothing() {
     let record = place.root().join("trace.ndjson");
     let http = HttpServer::start_in(&place, &["--record", record.to_str().unwrap()]);
     let mut stream = connect(http.address);
-    let head = format!("POST {AGENT} HTTP/1.1\r\nHost: {}\r\nContent-Length: 500\r\n\r\n{EXPLAIN}", http.address);
+    let head = format!(
+        "POST {AGENT} HTTP/1.1\r\nHost: {}\r\nContent-Length: 500\r\n\r\n{EXPLAIN}",
+        http.address
+    );
     stream.write_all(head.as_bytes()).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     let mut answer = String::new();
     let _ = stream.read_to_string(&mut answer);
     assert!(!answer.contains("\"result\""), "{answer}");
     assert_eq!(ndjson(&http, AGENT, EXPLAIN).len(), 1);
-    wait_for("the recorded pair", || std::fs::read_to_string(&record).is_ok_and(|text| text.ends_with('\n')));
+    wait_for("the recorded pair", || {
+        std::fs::read_to_string(&record).is_ok_and(|text| text.ends_with('\n'))
+    });
     assert_eq!(std::fs::read_to_string(&record).unwrap().lines().count(), 1);
 }
 
@@ -366,7 +492,13 @@ fn response_is_streamed_not_buffered() {
     let body = format!("{EXPLAIN}\n").repeat(count);
     assert!(body.len() < MIB_8);
     let mut stream = connect(http.address);
-    stream.write_all(Request::post(BATCH, body.as_bytes()).head(http.address).as_bytes()).unwrap();
+    stream
+        .write_all(
+            Request::post(BATCH, body.as_bytes())
+                .head(http.address)
+                .as_bytes(),
+        )
+        .unwrap();
     stream.write_all(body.as_bytes()).unwrap();
     let mut reader = BufReader::new(stream);
     let (status, _) = read_head(&mut reader).unwrap();

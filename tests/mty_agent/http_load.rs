@@ -25,9 +25,13 @@ fn a_thousand_concurrent_requests_are_all_answered() {
                     streams.push((i, stream));
                 }
                 for (i, stream) in streams {
-                    let response = try_read_response(stream).unwrap_or_else(|error| panic!("request {thread}-{i}: {error}"));
+                    let response = try_read_response(stream)
+                        .unwrap_or_else(|error| panic!("request {thread}-{i}: {error}"));
                     assert_eq!(response.status, 200);
-                    assert_eq!(Exchange::one(response.text()).protocol_error(), format!("unknown op: op-{thread}-{i}"));
+                    assert_eq!(
+                        Exchange::one(response.text()).protocol_error(),
+                        format!("unknown op: op-{thread}-{i}")
+                    );
                 }
             })
         })
@@ -49,7 +53,12 @@ fn slow_header_client_is_cut_off_while_others_are_served() {
     let slow: Vec<_> = (0..20)
         .map(|i| {
             let mut stream = connect(http.address);
-            let part = ["", "P", "POST /v1/agent HTTP/1.1\r\nHost: x\r\n", "POST /v1/agent HTTP/1.1\r\nX: "][i % 4];
+            let part = [
+                "",
+                "P",
+                "POST /v1/agent HTTP/1.1\r\nHost: x\r\n",
+                "POST /v1/agent HTTP/1.1\r\nX: ",
+            ][i % 4];
             stream.write_all(part.as_bytes()).unwrap();
             stream
         })
@@ -58,7 +67,10 @@ fn slow_header_client_is_cut_off_while_others_are_served() {
         let response = Request::post("/v1/agent", EXPLAIN.as_bytes()).send(http.address);
         assert_eq!(response.status, 200);
     }
-    assert!(started.elapsed() < Duration::from_secs(9), "the others had to wait");
+    assert!(
+        started.elapsed() < Duration::from_secs(9),
+        "the others had to wait"
+    );
     for mut stream in slow {
         let mut answer = Vec::new();
         // The read's own timeout is far longer: an error of another kind is the server's cut.
@@ -67,28 +79,45 @@ fn slow_header_client_is_cut_off_while_others_are_served() {
             Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}"),
         }
         let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 408"),
+            "{answer}"
+        );
     }
     let took = started.elapsed();
-    assert!(took > Duration::from_secs(5) && took < Duration::from_secs(25), "cut after {took:?}");
+    assert!(
+        took > Duration::from_secs(5) && took < Duration::from_secs(25),
+        "cut after {took:?}"
+    );
 }
 
 #[test]
 fn trickling_headers_do_not_extend_the_deadline() {
     let http = HttpServer::start(&[]);
     let mut stream = connect(http.address);
-    stream.set_read_timeout(Some(Duration::from_millis(250))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_millis(250)))
+        .unwrap();
     let started = Instant::now();
     let mut byte = [0];
-    stream.write_all(b"GET /v1/agent/version HTTP/1.1\r\nX: ").unwrap();
+    stream
+        .write_all(b"GET /v1/agent/version HTTP/1.1\r\nX: ")
+        .unwrap();
     // One byte a quarter of a second, for ever if it were allowed.
     let cut = loop {
-        assert!(started.elapsed() < Duration::from_secs(25), "the server waits for ever");
+        assert!(
+            started.elapsed() < Duration::from_secs(25),
+            "the server waits for ever"
+        );
         if stream.write_all(b"x").is_err() {
             break started.elapsed();
         }
         match stream.read(&mut byte) {
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                ) => {}
             _ => break started.elapsed(),
         }
     };

@@ -8,7 +8,14 @@ use serde_json::Value;
 use crate::support::{Place, wait_for};
 use crate::wire::*;
 
-const ALL: [&str; 6] = [EXPLAIN, UNKNOWN_CODE, UNKNOWN_OP, "{", r#"{"op":"find","query":"né\"edle"}"#, HALT];
+const ALL: [&str; 6] = [
+    EXPLAIN,
+    UNKNOWN_CODE,
+    UNKNOWN_OP,
+    "{",
+    r#"{"op":"find","query":"né\"edle"}"#,
+    HALT,
+];
 
 fn trace(place: &Arc<Place>) -> PathBuf {
     place.root().join("trace.ndjson")
@@ -47,7 +54,10 @@ fn stdio_pairs_are_byte_exact() {
     assert_eq!(pairs.len(), ALL.len());
     let requests: Vec<_> = pairs.iter().map(|(request, _)| request.as_str()).collect();
     assert_eq!(requests, ALL);
-    let responses: String = pairs.iter().map(|(_, response)| response.as_str()).collect();
+    let responses: String = pairs
+        .iter()
+        .map(|(_, response)| response.as_str())
+        .collect();
     assert_eq!(responses, out, "every byte of stdout, in order");
 }
 
@@ -65,7 +75,13 @@ fn request_is_recorded_trimmed_and_otherwise_verbatim() {
     let odd = "{ \"op\" :\t\"explain\", \"zz\":1.0e0, \"code\":\"\\u004dT4099\" }";
     recorded(&place, &[], format!("\n  {odd} \t\r\n\r\n{odd}"));
     let pairs = pairs(&place);
-    assert_eq!(pairs.iter().map(|(request, _)| request.as_str()).collect::<Vec<_>>(), [odd, odd]);
+    assert_eq!(
+        pairs
+            .iter()
+            .map(|(request, _)| request.as_str())
+            .collect::<Vec<_>>(),
+        [odd, odd]
+    );
 }
 
 #[test]
@@ -105,7 +121,9 @@ fn pair_is_on_disk_when_the_answer_is_followed_by_another() {
     let mut agent = Agent::spawn(launch(&["--record", path.to_str().unwrap()]).place(&place));
     agent.ask(EXPLAIN);
     agent.ask(EXPLAIN);
-    wait_for("the first pair", || std::fs::read_to_string(&path).is_ok_and(|text| text.contains('\n')));
+    wait_for("the first pair", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.contains('\n'))
+    });
 }
 
 #[test]
@@ -113,7 +131,10 @@ fn write_failure_only_warns() {
     if !std::path::Path::new("/dev/full").exists() {
         return;
     }
-    let (out, exit) = run(launch(&["--record", "/dev/full"]), format!("{EXPLAIN}\n{EXPLAIN}\n"));
+    let (out, exit) = run(
+        launch(&["--record", "/dev/full"]),
+        format!("{EXPLAIN}\n{EXPLAIN}\n"),
+    );
     assert_eq!(Exchange::all(&out).len(), 2, "the session goes on");
     assert_eq!(exit.code, Some(0));
     assert!(!exit.stderr.trim().is_empty(), "no warning");
@@ -125,7 +146,10 @@ fn unopenable_record_file_only_warns() {
     let folder = place.work();
     let missing = place.root().join("no/such/folder/trace.ndjson");
     for path in [folder, missing] {
-        let (out, exit) = run(launch(&["--record", path.to_str().unwrap()]).place(&place), format!("{EXPLAIN}\n{EXPLAIN}\n"));
+        let (out, exit) = run(
+            launch(&["--record", path.to_str().unwrap()]).place(&place),
+            format!("{EXPLAIN}\n{EXPLAIN}\n"),
+        );
         assert_eq!(Exchange::all(&out).len(), 2, "the session goes on");
         assert_eq!(exit.code, Some(0));
         assert!(!exit.stderr.trim().is_empty(), "no warning");
@@ -144,7 +168,8 @@ mod http {
 
     fn wait_for_pairs(place: &Arc<Place>, count: usize) -> Vec<(String, String)> {
         wait_for("the recorded pairs", || {
-            std::fs::read_to_string(trace(place)).is_ok_and(|text| text.ends_with('\n') && text.lines().count() >= count)
+            std::fs::read_to_string(trace(place))
+                .is_ok_and(|text| text.ends_with('\n') && text.lines().count() >= count)
         });
         pairs(place)
     }
@@ -154,7 +179,12 @@ mod http {
         let place = Place::new();
         let http = start(&place);
         let mut expected = Vec::new();
-        for request in [EXPLAIN, UNKNOWN_CODE, UNKNOWN_OP, "{\n\"op\":\"explain\",\n\"code\":\"1\"}"] {
+        for request in [
+            EXPLAIN,
+            UNKNOWN_CODE,
+            UNKNOWN_OP,
+            "{\n\"op\":\"explain\",\n\"code\":\"1\"}",
+        ] {
             let response = Request::post("/v1/agent", request.as_bytes()).send(http.address);
             expected.push((request.to_owned(), response.text().to_owned()));
             wait_for_pairs(&place, expected.len());
@@ -171,7 +201,10 @@ mod http {
         let pairs = wait_for_pairs(&place, 3);
         let requests: Vec<_> = pairs.iter().map(|(request, _)| request.as_str()).collect();
         assert_eq!(requests, [EXPLAIN, UNKNOWN_OP, HALT]);
-        let responses: String = pairs.iter().map(|(_, response)| response.as_str()).collect();
+        let responses: String = pairs
+            .iter()
+            .map(|(_, response)| response.as_str())
+            .collect();
         assert_eq!(responses, response.text());
     }
 
@@ -184,7 +217,12 @@ mod http {
             .map(|_| {
                 std::thread::spawn(move || {
                     for _ in 0..20 {
-                        assert_eq!(Request::post("/v1/agent", EXPLAIN.as_bytes()).send(address).status, 200);
+                        assert_eq!(
+                            Request::post("/v1/agent", EXPLAIN.as_bytes())
+                                .send(address)
+                                .status,
+                            200
+                        );
                     }
                 })
             })
@@ -206,14 +244,31 @@ fn unix_pairs_are_byte_exact() {
     let path = trace(&place);
     let server = crate::server::UnixServer::start_in(&place, &["--record", path.to_str().unwrap()]);
     let mut stream = std::os::unix::net::UnixStream::connect(&server.path).unwrap();
-    stream.set_read_timeout(Some(crate::support::PATIENCE)).unwrap();
-    stream.write_all((ALL.join("\n") + "\n").as_bytes()).unwrap();
+    stream
+        .set_read_timeout(Some(crate::support::PATIENCE))
+        .unwrap();
+    stream
+        .write_all((ALL.join("\n") + "\n").as_bytes())
+        .unwrap();
     let mut out = String::new();
     stream.read_to_string(&mut out).unwrap();
     wait_for("the recorded pairs", || {
-        std::fs::read_to_string(&path).is_ok_and(|text| text.lines().count() == ALL.len() && text.ends_with('\n'))
+        std::fs::read_to_string(&path)
+            .is_ok_and(|text| text.lines().count() == ALL.len() && text.ends_with('\n'))
     });
     let pairs = pairs(&place);
-    assert_eq!(pairs.iter().map(|(request, _)| request.as_str()).collect::<Vec<_>>(), ALL);
-    assert_eq!(pairs.iter().map(|(_, response)| response.as_str()).collect::<String>(), out);
+    assert_eq!(
+        pairs
+            .iter()
+            .map(|(request, _)| request.as_str())
+            .collect::<Vec<_>>(),
+        ALL
+    );
+    assert_eq!(
+        pairs
+            .iter()
+            .map(|(_, response)| response.as_str())
+            .collect::<String>(),
+        out
+    );
 }

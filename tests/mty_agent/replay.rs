@@ -10,12 +10,18 @@ use crate::wire::*;
 
 fn record(place: &Arc<Place>, args: &[&str], stdin: &str) -> PathBuf {
     let path = place.root().join("trace.ndjson");
-    run(launch(&[args, &["--record", path.to_str().unwrap()]].concat()).place(place), stdin);
+    run(
+        launch(&[args, &["--record", path.to_str().unwrap()]].concat()).place(place),
+        stdin,
+    );
     path
 }
 
 fn replay(place: &Arc<Place>, path: &Path) -> Exit {
-    let (_, exit) = run(launch(&["--replay", path.to_str().unwrap()]).place(place), "");
+    let (_, exit) = run(
+        launch(&["--replay", path.to_str().unwrap()]).place(place),
+        "",
+    );
     exit
 }
 
@@ -29,12 +35,47 @@ fn write(place: &Arc<Place>, content: &str) -> PathBuf {
 fn recorded_session_replays_with_exit_0() {
     let place = Place::new();
     place.write_file("a.mty", "needle\n");
-    let requests = [EXPLAIN, UNKNOWN_CODE, UNKNOWN_OP, "{", "[]", r#"{"op":"find","query":"needle"}"#, r#"{"op":"explain"}"#, HALT];
+    let requests = [
+        EXPLAIN,
+        UNKNOWN_CODE,
+        UNKNOWN_OP,
+        "{",
+        "[]",
+        r#"{"op":"find","query":"needle"}"#,
+        r#"{"op":"explain"}"#,
+        HALT,
+    ];
     let path = record(&place, &[], &(requests.join("\n") + "\n"));
     let before = std::fs::read(&path).unwrap();
     let exit = replay(&place, &path);
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
     assert_eq!(std::fs::read(&path).unwrap(), before, "a replay only reads");
+}
+
+#[test]
+fn broken_lines_replay() {
+    let place = Place::new();
+    let path = place.root().join("trace.ndjson");
+    let mut stdin = Vec::new();
+    for line in [
+        format!("{EXPLAIN}{HALT}").as_bytes(),
+        b"{\"op\":\"caf\xc3\"}",
+        b"\xff\xfe",
+        "{\"op\":\"\u{fffd}\"}".as_bytes(),
+        b"  {\"op\" 5} \t\r",
+        b"{\"op\":\"tab\there\"}",
+        b"nonsense",
+    ] {
+        stdin.extend_from_slice(line);
+        stdin.push(b'\n');
+    }
+    run(
+        launch(&["--record", path.to_str().unwrap()]).place(&place),
+        stdin,
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 7);
+    let exit = replay(&place, &path);
+    assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
 #[test]
@@ -55,7 +96,12 @@ fn appended_sessions_replay_past_a_halt() {
 #[test]
 fn single_shot_recording_replays() {
     let place = Place::new();
-    for body in [EXPLAIN.to_owned(), "{\n\"op\":\"explain\",\"code\":\"1\"}".to_owned(), format!("{EXPLAIN}\n{HALT}"), String::new()] {
+    for body in [
+        EXPLAIN.to_owned(),
+        "{\n\"op\":\"explain\",\"code\":\"1\"}".to_owned(),
+        format!("{EXPLAIN}\n{HALT}"),
+        String::new(),
+    ] {
         let path = record(&place, &["--single-shot"], &body);
         let exit = replay(&place, &path);
         assert_eq!(exit.code, Some(0), "{body:?}: {}", exit.stderr);
@@ -71,10 +117,19 @@ fn http_recording_replays() {
     let path = place.root().join("trace.ndjson");
     let http = crate::server::HttpServer::start_in(&place, &["--record", path.to_str().unwrap()]);
     Request::post("/v1/agent", EXPLAIN.as_bytes()).send(http.address);
-    Request::post("/v1/agent", "{\n\"op\":\"explain\",\"code\":\"1\"}\n".as_bytes()).send(http.address);
-    Request::post("/v1/agent/batch", format!("{UNKNOWN_OP}\n{HALT}\n").as_bytes()).send(http.address);
+    Request::post(
+        "/v1/agent",
+        "{\n\"op\":\"explain\",\"code\":\"1\"}\n".as_bytes(),
+    )
+    .send(http.address);
+    Request::post(
+        "/v1/agent/batch",
+        format!("{UNKNOWN_OP}\n{HALT}\n").as_bytes(),
+    )
+    .send(http.address);
     crate::support::wait_for("the recorded pairs", || {
-        std::fs::read_to_string(&path).is_ok_and(|text| text.lines().count() == 4 && text.ends_with('\n'))
+        std::fs::read_to_string(&path)
+            .is_ok_and(|text| text.lines().count() == 4 && text.ends_with('\n'))
     });
     drop(http);
     let exit = replay(&place, &path);
@@ -84,18 +139,35 @@ fn http_recording_replays() {
 #[test]
 fn drift_is_exit_1_with_a_summary_on_stderr() {
     let place = Place::new();
-    let path = record(&place, &[], &format!("{EXPLAIN}\n{UNKNOWN_CODE}\n{UNKNOWN_OP}\n"));
+    let path = record(
+        &place,
+        &[],
+        &format!("{EXPLAIN}\n{UNKNOWN_CODE}\n{UNKNOWN_OP}\n"),
+    );
     let text = std::fs::read_to_string(&path).unwrap();
     let mut lines: Vec<Value> = text.lines().map(json).collect();
     // One byte of the second response.
-    let response = lines[1]["response"].as_str().unwrap().replacen("MT9999", "MT9998", 1);
+    let response = lines[1]["response"]
+        .as_str()
+        .unwrap()
+        .replacen("MT9999", "MT9998", 1);
     lines[1]["response"] = json!(response);
     let drifted: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let (out, exit) = run(launch(&["--replay", write(&place, &drifted).to_str().unwrap()]).place(&place), "");
+    let (out, exit) = run(
+        launch(&["--replay", write(&place, &drifted).to_str().unwrap()]).place(&place),
+        "",
+    );
     assert_eq!(exit.code, Some(1));
-    assert!(exit.stderr.contains('2') && exit.stderr.contains('1'), "which pair, how many: {}", exit.stderr);
+    assert!(
+        exit.stderr.contains('2') && exit.stderr.contains('1'),
+        "which pair, how many: {}",
+        exit.stderr
+    );
     assert!(exit.stderr.len() < 20_000, "a summary");
-    assert!(!out.contains("\"kind\":\"result\""), "the live answers are not the output: {out}");
+    assert!(
+        !out.contains("\"kind\":\"result\""),
+        "the live answers are not the output: {out}"
+    );
 }
 
 #[test]
@@ -114,7 +186,11 @@ fn drift_is_found_in_every_kind_of_difference() {
     ];
     for response in changed {
         let line = json!({"request": EXPLAIN, "response": response}).to_string() + "\n";
-        assert_eq!(replay(&place, &write(&place, &line)).code, Some(1), "{response}");
+        assert_eq!(
+            replay(&place, &write(&place, &line)).code,
+            Some(1),
+            "{response}"
+        );
     }
 }
 
@@ -158,12 +234,24 @@ fn bad_line_is_exit_2() {
         // Also behind good pairs and behind a drift, which 2 outranks.
         for before in ["", good.as_str(), &format!("{drift}\n")] {
             let exit = replay(&place, &write(&place, &format!("{before}{bad}\n")));
-            assert_eq!(exit.code, Some(2), "{bad} after {before:?}: {}", exit.stderr);
+            assert_eq!(
+                exit.code,
+                Some(2),
+                "{bad} after {before:?}: {}",
+                exit.stderr
+            );
             assert!(!exit.stderr.is_empty());
         }
     }
-    std::fs::write(place.root().join("trace.ndjson"), b"{\"request\":\"\xff\",\"response\":\"\"}\n").unwrap();
-    assert_eq!(replay(&place, &place.root().join("trace.ndjson")).code, Some(2));
+    std::fs::write(
+        place.root().join("trace.ndjson"),
+        b"{\"request\":\"\xff\",\"response\":\"\"}\n",
+    )
+    .unwrap();
+    assert_eq!(
+        replay(&place, &place.root().join("trace.ndjson")).code,
+        Some(2)
+    );
 }
 
 #[test]
@@ -177,6 +265,7 @@ fn replay_does_not_read_stdin() {
     let place = Place::new();
     let path = record(&place, &[], &format!("{EXPLAIN}\n"));
     // Stdin stays open: the replay must end by itself.
-    let mut server = crate::support::Server::spawn(launch(&["--replay", path.to_str().unwrap()]).place(&place));
+    let mut server =
+        crate::support::Server::spawn(launch(&["--replay", path.to_str().unwrap()]).place(&place));
     assert_eq!(server.wait_exit().code, Some(0));
 }

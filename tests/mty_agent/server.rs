@@ -62,7 +62,11 @@ impl UnixServer {
 
     pub(crate) fn start_in(place: &Arc<Place>, args: &[&str]) -> Self {
         let path = socket_path(place);
-        let all = [&["--transport", "unix", "--listen", path.to_str().unwrap()], args].concat();
+        let all = [
+            &["--transport", "unix", "--listen", path.to_str().unwrap()],
+            args,
+        ]
+        .concat();
         Self::wait(launch(&all).place(place), &path)
     }
 
@@ -72,7 +76,10 @@ impl UnixServer {
             assert!(server.is_running(), "{:?}", server.wait_exit());
             std::os::unix::net::UnixStream::connect(path).is_ok()
         });
-        Self { server, path: path.to_owned() }
+        Self {
+            server,
+            path: path.to_owned(),
+        }
     }
 }
 

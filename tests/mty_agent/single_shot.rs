@@ -29,8 +29,14 @@ fn answer_is_that_of_the_interactive_loop() {
 
 #[test]
 fn object_may_span_lines() {
-    let (exchange, code) = single("\r\n\n{\n  \"op\":\r\n\t\"explain\",\n\n  \"code\": \"MT4099\"\n}\n\n");
-    assert_eq!((exchange.exit_code(), code), (0, Some(0)), "{:?}", exchange.lines);
+    let (exchange, code) =
+        single("\r\n\n{\n  \"op\":\r\n\t\"explain\",\n\n  \"code\": \"MT4099\"\n}\n\n");
+    assert_eq!(
+        (exchange.exit_code(), code),
+        (0, Some(0)),
+        "{:?}",
+        exchange.lines
+    );
 }
 
 #[test]
@@ -41,7 +47,14 @@ fn failing_op_gives_its_exit_code() {
 
 #[test]
 fn protocol_error_is_exit_2() {
-    for request in [UNKNOWN_OP, "{", "[]", "nonsense", "{\n\"op\"\n\"x\"}", "\u{feff}{}"] {
+    for request in [
+        UNKNOWN_OP,
+        "{",
+        "[]",
+        "nonsense",
+        "{\n\"op\"\n\"x\"}",
+        "\u{feff}{}",
+    ] {
         let (exchange, code) = single(request);
         exchange.protocol_error();
         assert_eq!(code, Some(2), "{request}");
@@ -64,7 +77,11 @@ fn later_objects_are_errors_before_done_and_not_run() {
         assert_eq!(exchange.errors().len(), later, "{:?}", exchange.lines);
         assert!(!out.contains("a.mty"), "a later object was run: {out}");
         assert_eq!(exchange.result().unwrap()["op"], "explain");
-        assert_eq!((exchange.exit_code(), exit.code), (0, Some(0)), "the first op's code counts");
+        assert_eq!(
+            (exchange.exit_code(), exit.code),
+            (0, Some(0)),
+            "the first op's code counts"
+        );
     }
 }
 
@@ -79,7 +96,13 @@ fn first_op_s_failure_is_the_exit_code_whatever_follows() {
 fn garbage_behind_the_object_is_an_error_line() {
     let (exchange, _) = single(format!("{EXPLAIN}\nnonsense"));
     assert_eq!(exchange.errors().len(), 1, "{:?}", exchange.lines);
-    assert!(exchange.lines.last().unwrap().starts_with(r#"{"kind":"done""#));
+    assert!(
+        exchange
+            .lines
+            .last()
+            .unwrap()
+            .starts_with(r#"{"kind":"done""#)
+    );
 }
 
 #[test]

@@ -33,11 +33,25 @@ fn halt_ends_the_process_while_stdin_stays_open() {
 
 #[test]
 fn every_request_gets_exactly_one_done_and_it_is_last() {
-    let requests = [EXPLAIN, UNKNOWN_CODE, UNKNOWN_OP, "{", "[]", r#"{"op":5}"#, r#"{"op":"find"}"#, r#"{"op":"find","query":"x"}"#, HALT];
+    let requests = [
+        EXPLAIN,
+        UNKNOWN_CODE,
+        UNKNOWN_OP,
+        "{",
+        "[]",
+        r#"{"op":5}"#,
+        r#"{"op":"find"}"#,
+        r#"{"op":"find","query":"x"}"#,
+        HALT,
+    ];
     let (out, _) = run(launch(&[]), requests.join("\n") + "\n");
     assert_eq!(Exchange::all(&out).len(), requests.len(), "{out}");
     for exchange in Exchange::all(&out) {
-        let dones = exchange.lines.iter().filter(|line| line.contains(r#""kind":"done""#)).count();
+        let dones = exchange
+            .lines
+            .iter()
+            .filter(|line| line.contains(r#""kind":"done""#))
+            .count();
         assert_eq!(dones, 1, "{:?}", exchange.lines);
     }
 }
@@ -47,16 +61,26 @@ fn lines_have_the_documented_key_order() {
     // `Exchange` checks every kind; here the two fixed lines byte for byte.
     let mut agent = Agent::start();
     let exchange = agent.ask(r#"{"op":"foo"}"#);
-    assert_eq!(exchange.lines, [r#"{"kind":"error","message":"unknown op: foo"}"#, DONE_2]);
+    assert_eq!(
+        exchange.lines,
+        [r#"{"kind":"error","message":"unknown op: foo"}"#, DONE_2]
+    );
     assert_eq!(agent.ask(HALT).lines, [HALTED, DONE_0]);
 }
 
 #[test]
 fn ok_agrees_with_the_exit_code() {
     let mut agent = Agent::start();
-    for request in [EXPLAIN, UNKNOWN_CODE, r#"{"op":"explain","code":"?"}"#, r#"{"op":"find","query":"none"}"#] {
+    for request in [
+        EXPLAIN,
+        UNKNOWN_CODE,
+        r#"{"op":"explain","code":"?"}"#,
+        r#"{"op":"find","query":"none"}"#,
+    ] {
         let exchange = agent.ask(request);
-        let ok = exchange.result().map(|result| result["ok"].as_bool().unwrap());
+        let ok = exchange
+            .result()
+            .map(|result| result["ok"].as_bool().unwrap());
         assert_eq!(ok, Some(exchange.exit_code() == 0), "{:?}", exchange.lines);
     }
 }
@@ -72,7 +96,9 @@ fn answers_are_flushed_before_the_next_request() {
 #[test]
 fn three_thousand_pipelined_requests_are_all_answered_in_order() {
     let mut agent = Agent::start();
-    let requests: String = (0..3_000).map(|i| format!("{{\"op\":\"op-{i}\"}}\n")).collect();
+    let requests: String = (0..3_000)
+        .map(|i| format!("{{\"op\":\"op-{i}\"}}\n"))
+        .collect();
     agent.server.send(requests);
     for i in 0..3_000 {
         assert_eq!(agent.recv().protocol_error(), format!("unknown op: op-{i}"));
@@ -96,9 +122,14 @@ fn slow_and_quick_requests_keep_their_order() {
 fn unknown_keys_are_ignored() {
     let mut agent = Agent::start();
     let plain = agent.ask(EXPLAIN);
-    let surplus = agent.ask(r#"{"zz":[{"op":"halt"}],"op":"explain","code":"MT4099","query":5,"path":null,"":{}}"#);
+    let surplus = agent.ask(
+        r#"{"zz":[{"op":"halt"}],"op":"explain","code":"MT4099","query":5,"path":null,"":{}}"#,
+    );
     assert_eq!(plain.lines, surplus.lines);
-    assert_eq!(agent.ask(r#"{"later":1,"op":"halt","code":5}"#).lines, [HALTED, DONE_0]);
+    assert_eq!(
+        agent.ask(r#"{"later":1,"op":"halt","code":5}"#).lines,
+        [HALTED, DONE_0]
+    );
 }
 
 #[test]
@@ -113,7 +144,10 @@ fn wrong_type_of_a_known_key_names_the_key() {
         (r#"{"op":"find","query":"x","root":7}"#, "root"),
     ] {
         let message = agent.ask(request).protocol_error();
-        assert!(message.contains(&format!("`{key}`")) || message.contains(&format!("\"{key}\"")), "{request}: {message}");
+        assert!(
+            message.contains(&format!("`{key}`")) || message.contains(&format!("\"{key}\"")),
+            "{request}: {message}"
+        );
     }
     agent.assert_alive();
 }
@@ -121,7 +155,11 @@ fn wrong_type_of_a_known_key_names_the_key() {
 #[test]
 fn missing_required_key_names_the_key() {
     let mut agent = Agent::start();
-    for (request, key) in [(r#"{"op":"explain"}"#, "code"), (r#"{"op":"find"}"#, "query"), (r#"{"op":"find","top":3}"#, "query")] {
+    for (request, key) in [
+        (r#"{"op":"explain"}"#, "code"),
+        (r#"{"op":"find"}"#, "query"),
+        (r#"{"op":"find","top":3}"#, "query"),
+    ] {
         let message = agent.ask(request).protocol_error();
         assert!(message.contains(key), "{request}: {message}");
     }
@@ -140,7 +178,12 @@ fn missing_op_names_op() {
 #[test]
 fn op_of_the_wrong_type_names_op() {
     let mut agent = Agent::start();
-    for request in [r#"{"op":5}"#, r#"{"op":null}"#, r#"{"op":["halt"]}"#, r#"{"op":{"op":"halt"}}"#] {
+    for request in [
+        r#"{"op":5}"#,
+        r#"{"op":null}"#,
+        r#"{"op":["halt"]}"#,
+        r#"{"op":{"op":"halt"}}"#,
+    ] {
         let message = agent.ask(request).protocol_error();
         assert!(message.contains("op"), "{message}");
     }
@@ -150,13 +193,29 @@ fn op_of_the_wrong_type_names_op() {
 #[test]
 fn unknown_op_is_named_and_bounded() {
     let mut agent = Agent::start();
-    assert_eq!(agent.ask(UNKNOWN_OP).protocol_error(), "unknown op: no-such-op");
+    assert_eq!(
+        agent.ask(UNKNOWN_OP).protocol_error(),
+        "unknown op: no-such-op"
+    );
     assert_eq!(agent.ask(r#"{"op":""}"#).protocol_error(), "unknown op: ");
-    assert!(agent.ask(r#"{"op":"HALT"}"#).protocol_error().contains("HALT"));
-    for long in ["x".repeat(100_000), "é".repeat(5_000), "\\n\\u0000".repeat(500)] {
+    assert!(
+        agent
+            .ask(r#"{"op":"HALT"}"#)
+            .protocol_error()
+            .contains("HALT")
+    );
+    for long in [
+        "x".repeat(100_000),
+        "é".repeat(5_000),
+        "\\n\\u0000".repeat(500),
+    ] {
         let message = agent.ask(format!(r#"{{"op":"{long}"}}"#)).protocol_error();
         assert!(message.starts_with("unknown op: "), "{message}");
-        assert!(message.chars().count() <= 200 + "unknown op: ".len(), "{} characters", message.chars().count());
+        assert!(
+            message.chars().count() <= 200 + "unknown op: ".len(),
+            "{} characters",
+            message.chars().count()
+        );
     }
 }
 
@@ -172,7 +231,10 @@ fn malformed_json_tells_the_position() {
     ] {
         let message = agent.ask(line).protocol_error();
         assert!(message.starts_with("malformed JSON: "), "{line}: {message}");
-        assert!(message.contains(&format!("column {column}")), "{line}: {message}");
+        assert!(
+            message.contains(&format!("column {column}")),
+            "{line}: {message}"
+        );
     }
     agent.assert_alive();
 }
@@ -212,7 +274,10 @@ fn crlf_lines_are_accepted() {
 #[test]
 fn line_of_8_mib_is_served() {
     let mut agent = Agent::start();
-    assert_eq!(agent.ask(line_of(MIB_8)).protocol_error(), "unknown op: sized");
+    assert_eq!(
+        agent.ask(line_of(MIB_8)).protocol_error(),
+        "unknown op: sized"
+    );
     agent.assert_alive();
 }
 
@@ -237,7 +302,13 @@ fn longer_line_is_one_error_and_the_next_line_is_served() {
 fn depth_128_is_served_and_129_is_an_error() {
     let mut agent = Agent::start();
     // The request object is one container.
-    let request = |depth: usize| format!(r#"{{"op":"deep","v":{}{}}}"#, "[".repeat(depth - 1), "]".repeat(depth - 1));
+    let request = |depth: usize| {
+        format!(
+            r#"{{"op":"deep","v":{}{}}}"#,
+            "[".repeat(depth - 1),
+            "]".repeat(depth - 1)
+        )
+    };
     assert_eq!(agent.ask(request(128)).protocol_error(), "unknown op: deep");
     let message = agent.ask(request(129)).protocol_error();
     assert!(!message.contains("unknown op"), "{message}");
@@ -247,7 +318,15 @@ fn depth_128_is_served_and_129_is_an_error() {
 #[test]
 fn absurd_depth_is_an_error_not_a_crash() {
     let mut agent = Agent::start();
-    for line in ["[".repeat(1_000_000), "{\"a\":".repeat(500_000), format!(r#"{{"op":"halt","v":{}{}}}"#, "[".repeat(300_000), "]".repeat(300_000))] {
+    for line in [
+        "[".repeat(1_000_000),
+        "{\"a\":".repeat(500_000),
+        format!(
+            r#"{{"op":"halt","v":{}{}}}"#,
+            "[".repeat(300_000),
+            "]".repeat(300_000)
+        ),
+    ] {
         agent.ask(line).protocol_error();
     }
     agent.assert_alive();
@@ -257,7 +336,9 @@ fn absurd_depth_is_an_error_not_a_crash() {
 fn invalid_utf8_is_malformed_json() {
     let mut agent = Agent::start();
     for bad in [&b"\xff"[..], b"\xc3", b"\xed\xa0\x80"] {
-        let message = agent.ask([b"{\"op\":\"".as_slice(), bad, b"\"}"].concat()).protocol_error();
+        let message = agent
+            .ask([b"{\"op\":\"".as_slice(), bad, b"\"}"].concat())
+            .protocol_error();
         assert!(message.starts_with("malformed JSON: "), "{message}");
     }
     agent.assert_alive();
@@ -272,7 +353,14 @@ fn hostile_lines_never_stop_the_loop() {
         damaged[end] = 0;
         agent.ask(damaged);
     }
-    for line in ["\0", r#"{"op":"\ud800"}"#, "{\"op\":\"a\tb\"}", r#"{"op":1e999}"#, r#"{"op":"find","query":"x","top":1e999}"#, r#"{"op":"find","query":"x","top":99999999999999999999999}"#] {
+    for line in [
+        "\0",
+        r#"{"op":"\ud800"}"#,
+        "{\"op\":\"a\tb\"}",
+        r#"{"op":1e999}"#,
+        r#"{"op":"find","query":"x","top":1e999}"#,
+        r#"{"op":"find","query":"x","top":99999999999999999999999}"#,
+    ] {
         agent.ask(line).protocol_error();
     }
     agent.assert_alive();
@@ -345,8 +433,12 @@ fn stalled_reader_costs_bounded_memory() {
     let (from_child, child_out) = io::pipe().unwrap();
     let launch = launch(&[]);
     let server = Server::spawn_on(&launch, child_in.into(), child_out.into());
-    to_child.write_all(format!("{EXPLAIN}\n").as_bytes()).unwrap();
-    wait_for("the first answer", || rustix::io::ioctl_fionread(&from_child).unwrap() > 0);
+    to_child
+        .write_all(format!("{EXPLAIN}\n").as_bytes())
+        .unwrap();
+    wait_for("the first answer", || {
+        rustix::io::ioctl_fionread(&from_child).unwrap() > 0
+    });
     let before = server.rss_kib();
     // The writer ends when the pipe does: the child is killed when `server` is dropped.
     let writer = std::thread::spawn(move || {

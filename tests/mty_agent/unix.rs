@@ -30,7 +30,12 @@ impl Connection {
     }
 
     fn recv(&mut self) -> Option<Exchange> {
-        Exchange::take(&mut self.lines.by_ref().map(|line| line.expect("a line in time")))
+        Exchange::take(
+            &mut self
+                .lines
+                .by_ref()
+                .map(|line| line.expect("a line in time")),
+        )
     }
 
     fn ask(&mut self, line: &str) -> Exchange {
@@ -43,9 +48,21 @@ impl Connection {
 fn socket_speaks_the_stdio_format() {
     let server = UnixServer::start(&[]);
     let mut connection = Connection::open(&server);
-    for request in [EXPLAIN, UNKNOWN_CODE, UNKNOWN_OP, "{", "[]", r#"{"op":"find","query":"x"}"#, HALT] {
+    for request in [
+        EXPLAIN,
+        UNKNOWN_CODE,
+        UNKNOWN_OP,
+        "{",
+        "[]",
+        r#"{"op":"find","query":"x"}"#,
+        HALT,
+    ] {
         let (stdio, _) = run(launch(&[]), format!("{request}\n"));
-        assert_eq!(connection.ask(request).lines, Exchange::one(&stdio).lines, "{request}");
+        assert_eq!(
+            connection.ask(request).lines,
+            Exchange::one(&stdio).lines,
+            "{request}"
+        );
     }
 }
 
@@ -53,10 +70,18 @@ fn socket_speaks_the_stdio_format() {
 fn errors_have_the_stdio_shape() {
     let server = UnixServer::start(&[]);
     let mut connection = Connection::open(&server);
-    assert!(connection.ask("{").protocol_error().starts_with("malformed JSON: "));
+    assert!(
+        connection
+            .ask("{")
+            .protocol_error()
+            .starts_with("malformed JSON: ")
+    );
     connection.ask("[]").protocol_error();
     connection.send("\n\r\n");
-    assert_eq!(connection.ask(UNKNOWN_OP).protocol_error(), "unknown op: no-such-op");
+    assert_eq!(
+        connection.ask(UNKNOWN_OP).protocol_error(),
+        "unknown op: no-such-op"
+    );
     // Too long a line: one error, and the loop goes on.
     let writer = connection.stream.try_clone().unwrap();
     let thread = std::thread::spawn(move || {
@@ -77,9 +102,15 @@ fn connections_are_independent() {
         connection.send(&format!("{{\"op\":\"op-{i}\"}}\n{{\"op\":\"half"));
     }
     for (i, connection) in all.iter_mut().enumerate().rev() {
-        assert_eq!(connection.recv().unwrap().protocol_error(), format!("unknown op: op-{i}"));
+        assert_eq!(
+            connection.recv().unwrap().protocol_error(),
+            format!("unknown op: op-{i}")
+        );
         connection.send("-line\"}\n");
-        assert_eq!(connection.recv().unwrap().protocol_error(), "unknown op: half-line");
+        assert_eq!(
+            connection.recv().unwrap().protocol_error(),
+            "unknown op: half-line"
+        );
     }
 }
 
@@ -112,7 +143,11 @@ fn client_eof_ends_the_connection_after_its_answers() {
     connection.send(&format!("{EXPLAIN}\n{EXPLAIN}"));
     connection.stream.shutdown(Shutdown::Write).unwrap();
     assert_eq!(connection.recv().unwrap().exit_code(), 0);
-    assert_eq!(connection.recv().unwrap().exit_code(), 0, "the unterminated last line is whole");
+    assert_eq!(
+        connection.recv().unwrap().exit_code(),
+        0,
+        "the unterminated last line is whole"
+    );
     assert!(connection.recv().is_none());
     assert_eq!(Connection::open(&server).ask(EXPLAIN).exit_code(), 0);
 }
@@ -133,12 +168,17 @@ fn three_thousand_pipelined_requests_are_all_answered() {
     let mut connection = Connection::open(&server);
     let mut writer = connection.stream.try_clone().unwrap();
     let thread = std::thread::spawn(move || {
-        let text: String = (0..3_000).map(|i| format!("{{\"op\":\"op-{i}\"}}\n")).collect();
+        let text: String = (0..3_000)
+            .map(|i| format!("{{\"op\":\"op-{i}\"}}\n"))
+            .collect();
         writer.write_all(text.as_bytes()).unwrap();
         writer.shutdown(Shutdown::Write).unwrap();
     });
     for i in 0..3_000 {
-        assert_eq!(connection.recv().unwrap().protocol_error(), format!("unknown op: op-{i}"));
+        assert_eq!(
+            connection.recv().unwrap().protocol_error(),
+            format!("unknown op: op-{i}")
+        );
     }
     assert!(connection.recv().is_none());
     thread.join().unwrap();
@@ -166,7 +206,14 @@ fn listen_wins_over_socket() {
     let place = Place::new();
     let path = socket_path(&place);
     let other = place.root().join("other.sock");
-    let launch = launch(&["--transport", "unix", "--socket", other.to_str().unwrap(), "--listen", path.to_str().unwrap()]);
+    let launch = launch(&[
+        "--transport",
+        "unix",
+        "--socket",
+        other.to_str().unwrap(),
+        "--listen",
+        path.to_str().unwrap(),
+    ]);
     let server = UnixServer::wait(launch.place(&place), &path);
     assert_eq!(Connection::open(&server).ask(EXPLAIN).exit_code(), 0);
     assert!(!other.exists());
@@ -186,7 +233,14 @@ fn stale_socket_is_replaced() {
     assert!(socket_path(&place).exists());
     let server = UnixServer::start_in(&place, &[]);
     assert_eq!(Connection::open(&server).ask(EXPLAIN).exit_code(), 0);
-    assert_eq!(std::fs::symlink_metadata(&server.path).unwrap().permissions().mode() & 0o7777, 0o600);
+    assert_eq!(
+        std::fs::symlink_metadata(&server.path)
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o7777,
+        0o600
+    );
 }
 
 #[test]
@@ -195,17 +249,26 @@ fn killed_server_leaves_a_socket_that_the_next_one_replaces() {
     let mut first = UnixServer::start_in(&place, &[]);
     first.server.signal(Signal::KILL);
     assert_eq!(first.server.wait_exit().code, None);
-    assert!(socket_path(&place).exists(), "nothing can unlink on SIGKILL");
+    assert!(
+        socket_path(&place).exists(),
+        "nothing can unlink on SIGKILL"
+    );
     let second = UnixServer::start_in(&place, &[]);
     assert_eq!(Connection::open(&second).ask(EXPLAIN).exit_code(), 0);
 }
 
 /// The launch must fail with one `error` line and exit 2.
 fn refused(place: &std::sync::Arc<Place>, path: &std::path::Path) {
-    let (out, exit) = run(launch(&["--transport", "unix", "--listen", path.to_str().unwrap()]).place(place), "");
+    let (out, exit) = run(
+        launch(&["--transport", "unix", "--listen", path.to_str().unwrap()]).place(place),
+        "",
+    );
     assert_eq!(exit.code, Some(2), "{out}{}", exit.stderr);
     let line = out.strip_suffix('\n').expect("one line");
-    assert!(line.starts_with(r#"{"kind":"error","message":""#) && !line.contains('\n'), "{out}");
+    assert!(
+        line.starts_with(r#"{"kind":"error","message":""#) && !line.contains('\n'),
+        "{out}"
+    );
     check_line(line);
 }
 
@@ -232,7 +295,12 @@ fn directory_and_symlink_are_never_unlinked() {
     symlink(&target, &path).unwrap();
     refused(&place, &path);
     assert_eq!(std::fs::read_to_string(&target).unwrap(), "precious");
-    assert!(std::fs::symlink_metadata(&path).unwrap().file_type().is_symlink());
+    assert!(
+        std::fs::symlink_metadata(&path)
+            .unwrap()
+            .file_type()
+            .is_symlink()
+    );
 }
 
 #[test]
@@ -274,5 +342,9 @@ fn exit_does_not_unlink_a_successor_s_socket() {
     let second = UnixServer::start_in(&place, &[]);
     first.server.signal(Signal::TERM);
     first.server.wait_exit();
-    assert_eq!(Connection::open(&second).ask(EXPLAIN).exit_code(), 0, "the successor lost its socket");
+    assert_eq!(
+        Connection::open(&second).ask(EXPLAIN).exit_code(),
+        0,
+        "the successor lost its socket"
+    );
 }

@@ -41,7 +41,10 @@ impl Exchange {
 
     /// Splits a whole response into its exchanges.
     pub(crate) fn all(text: &str) -> Vec<Self> {
-        assert!(text.is_empty() || text.ends_with('\n'), "the last line has no LF: {text:?}");
+        assert!(
+            text.is_empty() || text.ends_with('\n'),
+            "the last line has no LF: {text:?}"
+        );
         let mut lines = text.split_terminator('\n').map(str::to_owned);
         std::iter::from_fn(|| Self::take(&mut lines)).collect()
     }
@@ -53,12 +56,17 @@ impl Exchange {
     }
 
     pub(crate) fn exit_code(&self) -> i64 {
-        json(self.lines.last().unwrap())["exit_code"].as_i64().unwrap()
+        json(self.lines.last().unwrap())["exit_code"]
+            .as_i64()
+            .unwrap()
     }
 
     /// Messages of the `error` lines.
     pub(crate) fn errors(&self) -> Vec<String> {
-        self.of_kind("error").iter().map(|v| v["message"].as_str().unwrap().to_owned()).collect()
+        self.of_kind("error")
+            .iter()
+            .map(|v| v["message"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// The only `result`, if there is one.
@@ -77,7 +85,11 @@ impl Exchange {
     }
 
     fn of_kind(&self, kind: &str) -> Vec<Value> {
-        self.lines.iter().map(|line| json(line)).filter(|v| v["kind"] == kind).collect()
+        self.lines
+            .iter()
+            .map(|line| json(line))
+            .filter(|v| v["kind"] == kind)
+            .collect()
     }
 }
 
@@ -95,14 +107,24 @@ pub(crate) fn check_line(line: &str) {
         Some("log") => &["kind", "stream", "text"],
         Some("progress") => &["kind", "phase", "pct"],
         Some("patch") => &["kind", "applied", "diff"],
-        Some("envelope") => &["kind", "schema_version", "code", "severity", "span", "title", "prose"],
+        Some("envelope") => &[
+            "kind",
+            "schema_version",
+            "code",
+            "severity",
+            "span",
+            "title",
+            "prose",
+        ],
         other => panic!("unknown kind {other:?}: {line}"),
     };
     let mut rest = line.strip_prefix('{').unwrap();
     for (i, key) in order.iter().enumerate() {
         let key = format!("\"{key}\":");
         // The first keys are short scalars; later ones only have to follow.
-        let at = rest.find(&key).unwrap_or_else(|| panic!("{key} is missing or out of order: {line}"));
+        let at = rest
+            .find(&key)
+            .unwrap_or_else(|| panic!("{key} is missing or out of order: {line}"));
         assert!(i > 0 || at == 0, "{line}");
         rest = &rest[at + key.len()..];
     }
@@ -125,7 +147,9 @@ pub(crate) struct Agent {
 
 impl Agent {
     pub(crate) fn spawn(launch: Launch) -> Self {
-        Self { server: Server::spawn(launch) }
+        Self {
+            server: Server::spawn(launch),
+        }
     }
 
     pub(crate) fn start() -> Self {
@@ -155,7 +179,11 @@ impl Agent {
     /// Proves that the loop goes on and no surplus line was written.
     pub(crate) fn assert_alive(&mut self) {
         let exchange = self.ask(r#"{"op":"alive?"}"#);
-        assert!(exchange.protocol_error().contains("alive?"), "{:?}", exchange.lines);
+        assert!(
+            exchange.protocol_error().contains("alive?"),
+            "{:?}",
+            exchange.lines
+        );
     }
 
     /// Ends stdin; there must be no further line.

@@ -22,7 +22,10 @@ pub(crate) struct Response {
 
 impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -41,11 +44,20 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     pub(crate) fn new(method: &'a str, path: &'a str) -> Self {
-        Self { method, path, host: None, headers: Vec::new(), body: b"" }
+        Self {
+            method,
+            path,
+            host: None,
+            headers: Vec::new(),
+            body: b"",
+        }
     }
 
     pub(crate) fn post(path: &'a str, body: &'a [u8]) -> Self {
-        Self { body, ..Self::new("POST", path) }
+        Self {
+            body,
+            ..Self::new("POST", path)
+        }
     }
 
     /// Another `Host` than the address that is connected to.
@@ -75,7 +87,9 @@ impl<'a> Request<'a> {
 
     pub(crate) fn send(&self, address: SocketAddr) -> Response {
         let mut stream = connect(address);
-        stream.write_all(self.head(address).as_bytes()).expect("the head is taken");
+        stream
+            .write_all(self.head(address).as_bytes())
+            .expect("the head is taken");
         // A server that refuses early may close before it has read the body.
         let _ = stream.write_all(self.body);
         read_response(stream)
@@ -84,7 +98,9 @@ impl<'a> Request<'a> {
 
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server accepts");
-    stream.set_read_timeout(Some(READ_TIMEOUT)).expect("a timeout");
+    stream
+        .set_read_timeout(Some(READ_TIMEOUT))
+        .expect("a timeout");
     stream.set_nodelay(true).expect("nodelay");
     stream
 }
@@ -108,7 +124,12 @@ pub(crate) fn try_read_response(stream: TcpStream) -> io::Result<Response> {
             break (status, headers);
         }
     };
-    let find = |name: &str| headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let find = |name: &str| {
+        headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    };
     let mut body = Vec::new();
     if let Some(length) = find("content-length") {
         body.resize(length.parse().map_err(io::Error::other)?, 0);
@@ -127,7 +148,12 @@ pub(crate) fn try_read_response(stream: TcpStream) -> io::Result<Response> {
         Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
     };
     let _ = reader.get_ref().shutdown(Shutdown::Both);
-    Ok(Response { status, headers, body, closed })
+    Ok(Response {
+        status,
+        headers,
+        body,
+        closed,
+    })
 }
 
 /// Status and headers of a response.
@@ -144,8 +170,9 @@ pub(crate) fn read_head(reader: &mut impl BufRead) -> io::Result<(u16, Vec<(Stri
         if line.is_empty() {
             return Ok((status, headers));
         }
-        let (name, value) =
-            line.split_once(':').ok_or_else(|| io::Error::other(format!("no header: {line:?}")))?;
+        let (name, value) = line
+            .split_once(':')
+            .ok_or_else(|| io::Error::other(format!("no header: {line:?}")))?;
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
 }

@@ -479,6 +479,29 @@ pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// Reads what is there, waiting for at least one byte; 0 is the end. Fails the test after [`PATIENCE`].
+pub(crate) fn read_some(pipe: &mut PipeReader, buffer: &mut [u8]) -> usize {
+    let mut read = 0;
+    wait_for("a byte on stdout", || match try_read(pipe, buffer) {
+        Some(n) => {
+            read = n;
+            true
+        }
+        None => false,
+    });
+    read
+}
+
+/// Reads what is there without waiting: `None` if nothing is, 0 at the end.
+pub(crate) fn try_read(pipe: &mut PipeReader, buffer: &mut [u8]) -> Option<usize> {
+    rustix::io::ioctl_fionbio(&*pipe, true).expect("a non-blocking pipe");
+    match pipe.read(buffer) {
+        Ok(n) => Some(n),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+        Err(error) => panic!("reading stdout: {error}"),
+    }
+}
+
 /// Shrinks or grows a pipe; the kernel rounds up to a page. Only Linux can.
 #[cfg(target_os = "linux")]
 pub(crate) fn set_capacity(pipe: &impl AsFd, bytes: usize) {

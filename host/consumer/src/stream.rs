@@ -26,6 +26,9 @@ pub struct Lines<R, W> {
     writer: Option<W>,
     line_bytes: usize,
     input: Vec<u8>,
+    /// Bytes of `input` already given out as lines.
+    taken: usize,
+    /// Bytes of `input` known to hold no further line feed.
     scanned: usize,
     output: Vec<u8>,
     written: usize,
@@ -40,6 +43,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
             writer: Some(writer),
             line_bytes,
             input: Vec::new(),
+            taken: 0,
             scanned: 0,
             output: Vec::new(),
             written: 0,
@@ -88,18 +92,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
                 .position(|byte| *byte == b'\n')
             {
                 let end = self.scanned + end;
-                if end + 1 > self.line_bytes {
+                if end - self.taken + 1 > self.line_bytes {
                     return Err(Violation::FrameTooLarge.into());
                 }
-                let rest = self.input.split_off(end + 1);
-                let mut line = std::mem::replace(&mut self.input, rest);
-                line.pop();
-                self.scanned = 0;
+                let line = self.input[self.taken..end].to_vec();
+                self.taken = end + 1;
+                self.scanned = self.taken;
                 if let Some(tap) = &mut self.tap {
                     tap(Direction::Received, &line);
                 }
                 return Ok(Some(line));
             }
+            self.input.drain(..self.taken);
+            self.taken = 0;
             self.scanned = self.input.len();
             if self.scanned >= self.line_bytes {
                 return Err(Violation::FrameTooLarge.into());

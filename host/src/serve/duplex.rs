@@ -135,6 +135,10 @@ impl<D: Dialect> Duplex<D> {
                 }
             }
             self.flush(output)?;
+            if self.closing.is_none() && waiting.is_some() && self.outbox.len() < self.free_admissions() {
+                // The flush made room; nothing below would wake us for it.
+                continue;
+            }
             if self.closing.is_some() && self.is_drained() && events.is_empty() {
                 return Ok(Ended::Drained);
             }
@@ -186,6 +190,14 @@ impl<D: Dialect> Duplex<D> {
 
     fn is_drained(&self) -> bool {
         self.outbox.is_empty() && self.running.is_empty() && self.follow_ups.is_empty()
+    }
+
+    /// Pending frames below which input is admitted without waiting.
+    fn free_admissions(&self) -> usize {
+        match self.rules.admission {
+            Admission::AfterFlush => 1,
+            Admission::Paced { room, .. } => room,
+        }
     }
 
     /// Events leave room for the answers to what is read meanwhile.

@@ -43,8 +43,16 @@ impl LineSink for Vec<u8> {
     }
 }
 
-/// Why a line with more than one object is refused; none of it runs.
-pub(crate) const SECOND_OBJECT: &str = "malformed JSON: expected end of line after the object";
+/// Why a line with more than one object is refused, if it has more; none of it runs. `text` is what
+/// `request` was decoded from.
+pub(crate) fn second_object(text: &[u8], request: &wire::Request<'_>) -> Option<String> {
+    let spare = trimmed(request.rest.as_bytes());
+    let before = text
+        .get(..text.len().checked_sub(spare.len())?)
+        .unwrap_or_default();
+    let column = String::from_utf8_lossy(before).chars().count() + 1;
+    (!spare.is_empty()).then(|| format!("malformed JSON: expected end of line at column {column}"))
+}
 
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +71,8 @@ pub enum Trailing {
     Report,
 }
 
-/// A request without the whitespace around it.
+/// A request without the whitespace around it: what is served, what the column of a message counts in, and
+/// what a record holds, so that a replay meets the very bytes.
 pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii()
 }
@@ -76,9 +85,10 @@ pub async fn exchange<S: LineSink>(
     sink: &mut S,
 ) -> io::Result<Exchanged> {
     let mut out = Vec::new();
-    let decoded = wire::decode(request).and_then(|request| {
-        let spare = !trimmed(request.rest.as_bytes()).is_empty();
-        if spare && trailing == Trailing::Refuse { Err(SECOND_OBJECT.to_owned()) } else { Ok(request) }
+    let text = trimmed(request);
+    let decoded = wire::decode(text).and_then(|request| match trailing {
+        Trailing::Refuse => second_object(text, &request).map_or(Ok(request), Err),
+        Trailing::Report => Ok(request),
     });
     let (exit_code, halts) = match decoded {
         Ok(request) => {
@@ -264,7 +274,8 @@ pub async fn serve_lines<S: LineSink>(
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let exchanged = exchange_recorded(connection, line, Trailing::Refuse, sink, recorder).await?;
+        let exchanged =
+            exchange_recorded(connection, line, Trailing::Refuse, sink, recorder).await?;
         code = worse(code, exchanged.exit_code);
         if exchanged.halts {
             return Ok(code);
@@ -294,5 +305,9 @@ pub async fn serve_once<S: LineSink>(
         }
         body.extend_from_slice(&chunk[..n]);
     }
-    Ok(exchange_recorded(connection, &body, Trailing::Report, sink, recorder).await?.exit_code)
+    Ok(
+        exchange_recorded(connection, &body, Trailing::Report, sink, recorder)
+            .await?
+            .exit_code,
+    )
 }

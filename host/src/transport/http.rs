@@ -1,6 +1,8 @@
 //! mty-agent over HTTP/1.1: one request a connection, answers streamed as they are made
 //! (spec: mty-agent, "HTTP"). Who may ask is decided before anything is read.
 
+mod link;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -13,14 +15,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::header::{ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::header::{
+    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE,
+};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use subtle::ConstantTimeEq;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::{Factory, MAX_CONNECTIONS};
 use crate::context::Connection;
@@ -28,13 +32,10 @@ use crate::dialect::mty_agent::{PROTOCOL_VERSION, REQUEST_BYTES, push_error};
 use crate::record::{Recorder, exchange_recorded};
 use crate::serve::sequential::{LineSink, Trailing};
 
-/// From a connection's start to the end of its header.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Between two pieces of a body.
+/// From the end of a header to the end of its body: a trickle must not hold a place for ever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// From shutdown to the end of running exchanges.
 const GRACE: Duration = Duration::from_secs(2);
-const HEADER_BYTES: usize = 64 * 1024;
 
 /// What the command line decides.
 pub struct Options {
@@ -48,7 +49,6 @@ pub struct Options {
 struct Server {
     options: Options,
     factory: Box<Factory>,
-    bound: SocketAddr,
 }
 
 /// Serves until `shutdown` resolves.
@@ -58,13 +58,17 @@ pub async fn serve(
     factory: Box<Factory>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let server = Arc::new(Server { options, factory, bound: listener.local_addr()? });
+    let server = Arc::new(Server { options, factory });
+    let stop = CancellationToken::new();
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let accepted = async {
-            let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
+            let place = Arc::clone(&places)
+                .acquire_owned()
+                .await
+                .map_err(io::Error::other)?;
             let (stream, _) = listener.accept().await?;
             Ok::<_, io::Error>((place, stream))
         };
@@ -77,33 +81,40 @@ pub async fn serve(
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 };
+                // The address that was dialled: a listener on every address has none of its own.
+                let Ok(local) = stream.local_addr() else { continue };
                 let server = Arc::clone(&server);
+                let stop = stop.clone();
                 connections.spawn(async move {
                     let _place = place;
-                    let service = service_fn(move |request| answer(Arc::clone(&server), request));
-                    let _ = hyper::server::conn::http1::Builder::new()
-                        .timer(TokioTimer::new())
-                        .header_read_timeout(HEADER_TIMEOUT)
-                        .keep_alive(false)
-                        .max_buf_size(HEADER_BYTES)
-                        .serve_connection(TokioIo::new(stream), service)
-                        .await;
+                    let service = service_fn(move |request| Box::pin(answer(Arc::clone(&server), local, request)));
+                    link::run(stream, service, stop).await;
                 });
             }
         }
     }
-    let _ = tokio::time::timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
+    drop(listener);
+    stop.cancel();
+    let _ = tokio::time::timeout(GRACE, async {
+        while connections.join_next().await.is_some() {}
+    })
+    .await;
     Ok(())
 }
 
-async fn answer(server: Arc<Server>, request: Request<Incoming>) -> Result<Response<Lines>, Infallible> {
-    let refused = server.admit(&request);
+async fn answer(
+    server: Arc<Server>,
+    local: SocketAddr,
+    request: Request<Incoming>,
+) -> Result<Response<Lines>, Infallible> {
+    let refused = server.admit(local, &request);
     let mut response = match (refused, request.uri().path(), request.method()) {
         (Some(refused), _, _) => refused,
         (None, "/v1/agent/version", &Method::GET) => {
             // Both are fixed texts of this build, so nothing needs escaping.
             let version = server.options.version;
-            let body = format!(r#"{{"mty_version":"{version}","agent_protocol":"{PROTOCOL_VERSION}"}}"#);
+            let body =
+                format!(r#"{{"mty_version":"{version}","agent_protocol":"{PROTOCOL_VERSION}"}}"#);
             whole(StatusCode::OK, "application/json", body.into_bytes())
         }
         (None, path @ ("/v1/agent" | "/v1/agent/batch"), &Method::POST) => {
@@ -117,48 +128,67 @@ async fn answer(server: Arc<Server>, request: Request<Incoming>) -> Result<Respo
         (None, "/v1/agent" | "/v1/agent/batch", _) => not_allowed("POST"),
         (None, _, _) => error(StatusCode::NOT_FOUND, "no such path"),
     };
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
     Ok(response)
 }
 
 impl Server {
     /// Refuses who may not ask: without the token, or, where none is set, from a web page.
-    fn admit(&self, request: &Request<Incoming>) -> Option<Response<Lines>> {
+    fn admit(&self, local: SocketAddr, request: &Request<Incoming>) -> Option<Response<Lines>> {
         if let Some(token) = &self.options.token {
-            if bearer(request.headers().get(AUTHORIZATION)).is_some_and(|given| same(given, token)) {
+            if bearer(request.headers().get(AUTHORIZATION)).is_some_and(|given| same(given, token))
+            {
                 return None;
             }
             let mut response = error(StatusCode::UNAUTHORIZED, "unauthorized");
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+                .headers_mut()
+                .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return Some(response);
         }
         let hosts: Vec<_> = request.headers().get_all(HOST).iter().collect();
         let host_is_ours = match hosts.as_slice() {
-            [host] => host.to_str().is_ok_and(|host| self.is_ours(host)),
+            [host] => host.to_str().is_ok_and(|host| is_ours(local, host)),
             // HTTP/1.0 has none; a browser always sends one.
             [] => request.version() == hyper::Version::HTTP_10,
             _ => false,
         };
-        if request.headers().contains_key(ORIGIN) || !host_is_ours {
-            return Some(error(StatusCode::FORBIDDEN, "forbidden: cross-origin or foreign host"));
+        // A target in absolute form names a host too, and the one that counts.
+        let target_is_ours = request
+            .uri()
+            .authority()
+            .is_none_or(|target| is_ours(local, target.as_str()));
+        if request.headers().contains_key(ORIGIN) || !host_is_ours || !target_is_ours {
+            return Some(error(
+                StatusCode::FORBIDDEN,
+                "forbidden: cross-origin or foreign host",
+            ));
         }
         None
     }
+}
 
-    fn is_ours(&self, host: &str) -> bool {
-        let (name, port) = match host.rsplit_once(':') {
-            Some((name, port)) if !port.contains(']') => (name, Some(port)),
-            _ => (host, None),
-        };
-        if port.is_some_and(|port| port.parse() != Ok(self.bound.port())) {
-            return false;
-        }
-        if name.eq_ignore_ascii_case("localhost") {
-            return true;
-        }
-        let bare = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
-        bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip == self.bound.ip())
+/// Whether a `Host` names a loopback address or the one that was dialled, with the right port if any.
+fn is_ours(local: SocketAddr, host: &str) -> bool {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    if port.is_some_and(|port| port.parse() != Ok(local.port())) {
+        return false;
     }
+    if name.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|n| n.strip_suffix(']'))
+        .unwrap_or(name);
+    bare.parse::<IpAddr>()
+        .map(|ip| ip.to_canonical())
+        .is_ok_and(|ip| ip.is_loopback() || ip == local.ip().to_canonical())
 }
 
 /// The token of an `Authorization` header; the scheme's case does not count.
@@ -166,7 +196,9 @@ fn bearer(header: Option<&HeaderValue>) -> Option<&[u8]> {
     let value = header?.as_bytes();
     let (scheme, rest) = value.split_at_checked(6)?;
     let token = rest.strip_prefix(b" ")?;
-    scheme.eq_ignore_ascii_case(b"bearer").then(|| token.trim_ascii())
+    scheme
+        .eq_ignore_ascii_case(b"bearer")
+        .then(|| token.trim_ascii())
 }
 
 fn same(given: &[u8], token: &str) -> bool {
@@ -174,17 +206,29 @@ fn same(given: &[u8], token: &str) -> bool {
 }
 
 async fn collect(mut body: Incoming) -> Result<Vec<u8>, Response<Lines>> {
-    let too_large = || error(StatusCode::PAYLOAD_TOO_LARGE, &format!("request too large: more than {REQUEST_BYTES} bytes"));
+    let too_large = || {
+        error(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &format!("request too large: more than {REQUEST_BYTES} bytes"),
+        )
+    };
     if body.size_hint().lower() > REQUEST_BYTES as u64 {
         return Err(too_large());
     }
     let mut all = Vec::new();
+    let deadline = tokio::time::Instant::now() + BODY_TIMEOUT;
     loop {
-        let frame = tokio::time::timeout(BODY_TIMEOUT, body.frame())
+        let frame = tokio::time::timeout_at(deadline, body.frame())
             .await
-            .map_err(|_| error(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))?;
+            .map_err(|_| {
+                error(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "the body did not arrive in time",
+                )
+            })?;
         let Some(frame) = frame else { return Ok(all) };
-        let frame = frame.map_err(|_| error(StatusCode::BAD_REQUEST, "the body could not be read"))?;
+        let frame =
+            frame.map_err(|_| error(StatusCode::BAD_REQUEST, "the body could not be read"))?;
         let data = frame.into_data().unwrap_or_default();
         if all.len() + data.len() > REQUEST_BYTES {
             return Err(too_large());
@@ -204,7 +248,10 @@ fn stream(server: &Arc<Server>, body: Vec<u8>, batch: bool) -> Response<Lines> {
         connection.cancel.cancel();
     });
     let mut response = Response::new(Lines::Streamed(lines));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    response.headers_mut().insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("application/x-ndjson"),
+    );
     response
 }
 
@@ -216,10 +263,19 @@ async fn perform(
     recorder: Option<&Recorder>,
 ) -> io::Result<()> {
     if !batch {
-        return exchange_recorded(connection, body, Trailing::Report, sink, recorder).await.map(drop);
+        return exchange_recorded(connection, body, Trailing::Report, sink, recorder)
+            .await
+            .map(drop);
     }
-    for line in body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
-        if exchange_recorded(connection, line, Trailing::Refuse, sink, recorder).await?.halts {
+    for line in body
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty())
+    {
+        if exchange_recorded(connection, line, Trailing::Refuse, sink, recorder)
+            .await?
+            .halts
+        {
             break;
         }
     }
@@ -255,13 +311,17 @@ impl Body for Lines {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut *self {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Streamed(lines) => lines.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Streamed(lines) => lines
+                .poll_recv(cx)
+                .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
             Self::Streamed(_) => SizeHint::default(),
         }
     }
@@ -270,7 +330,9 @@ impl Body for Lines {
 fn whole(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Response<Lines> {
     let mut response = Response::new(Lines::Whole(Some(body.into())));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 
@@ -284,6 +346,8 @@ fn error(status: StatusCode, message: &str) -> Response<Lines> {
 
 fn not_allowed(method: &'static str) -> Response<Lines> {
     let mut response = error(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(method));
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static(method));
     response
 }

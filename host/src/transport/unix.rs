@@ -2,19 +2,31 @@
 //! unlinked, and at the end only our own.
 
 use std::future::Future;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::net::UnixListener;
+use tokio::io::Interest;
+use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::{Factory, Input, MAX_CONNECTIONS, Output};
+use crate::context::Connection;
 use crate::record::Recorder;
-use crate::serve::sequential::serve_lines;
+use crate::serve::sequential::{LineSink, serve_lines};
+
+/// A client that takes no byte for so long is gone.
+const WRITE_STALL: Duration = Duration::from_secs(30);
+/// From shutdown to the end of running exchanges.
+const GRACE: Duration = Duration::from_secs(2);
+/// Connections that may wait to be accepted.
+const BACKLOG: u32 = 1024;
 
 /// A bound socket file; unlinked when dropped, if it is still ours.
 pub struct Socket {
@@ -28,29 +40,40 @@ impl Socket {
     pub fn bind(path: &Path) -> io::Result<Self> {
         match path.symlink_metadata() {
             Ok(found) if !found.file_type().is_socket() => {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the path exists and is not a socket"));
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    "the path exists and is not a socket",
+                ));
             }
             Ok(_) => {
-                // A server that answers is not stale.
-                if std::os::unix::net::UnixStream::connect(path).is_ok() {
-                    return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens on this socket"));
+                if is_served(path)? {
+                    return Err(io::Error::new(
+                        io::ErrorKind::AddrInUse,
+                        "another server listens on this socket",
+                    ));
                 }
                 std::fs::remove_file(path)?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        // The mask holds from the first moment on: the file never exists with wider access.
-        let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-        let bound = UnixListener::bind(path);
-        rustix::process::umask(before);
-        let listener = bound?;
+        let socket = UnixSocket::new_stream()?;
+        // Linux takes the file's mode from the socket's own. (A umask would be the whole process's.)
+        #[cfg(target_os = "linux")]
+        rustix::fs::fchmod(&socket, rustix::fs::Mode::from_raw_mode(0o600))?;
+        socket.bind(path)?;
+        // Elsewhere the file may be wider for a moment, but nobody connects before `listen`.
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         let made = path.symlink_metadata()?;
-        Ok(Self { listener, path: path.to_owned(), identity: (made.dev(), made.ino()) })
+        let listener = socket.listen(BACKLOG)?;
+        Ok(Self {
+            listener,
+            path: path.to_owned(),
+            identity: (made.dev(), made.ino()),
+        })
     }
 
-    /// Accepts until `shutdown` resolves; running connections end with the process.
+    /// Accepts until `shutdown` resolves. Then connections read no more and have two seconds to end.
     pub async fn serve(
         &self,
         factory: &Factory,
@@ -60,45 +83,144 @@ impl Socket {
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let mut shutdown = std::pin::pin!(shutdown);
         let mut connections = JoinSet::new();
+        let stop = CancellationToken::new();
         loop {
             let accepted = async {
-                let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
+                let place = Arc::clone(&places)
+                    .acquire_owned()
+                    .await
+                    .map_err(io::Error::other)?;
                 let (stream, _) = self.listener.accept().await?;
                 Ok::<_, io::Error>((place, stream))
             };
             tokio::select! {
-                () = &mut shutdown => return Ok(()),
+                () = &mut shutdown => break,
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 accepted = accepted => {
                     let Ok((place, stream)) = accepted else {
                         // Out of descriptors, most likely: let a connection end first.
-                        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                        tokio::time::sleep(Duration::from_millis(50)).await;
                         continue;
                     };
                     let connection = factory();
                     let recorder = recorder.clone();
+                    let stop = stop.clone();
                     connections.spawn(async move {
                         let _place = place;
-                        let Ok((mut input, mut output)) = halves(stream) else { return };
-                        let _ = serve_lines(&connection, &mut input, &mut output, recorder.as_deref()).await;
-                        connection.cancel.cancel();
+                        // Also when the task is dropped at the end of the grace.
+                        let _cancel = connection.cancel.clone().drop_guard();
+                        // A descriptor that cannot be had ends this connection, not the server.
+                        let _ = converse(stream, &connection, recorder.as_deref(), stop).await;
                     });
                 }
             }
         }
+        stop.cancel();
+        let _ = timeout(GRACE, async {
+            while connections.join_next().await.is_some() {}
+        })
+        .await;
+        Ok(())
     }
 }
 
-fn halves(stream: tokio::net::UnixStream) -> io::Result<(Input, Output)> {
+/// One connection from its first line to its last.
+async fn converse(
+    stream: UnixStream,
+    connection: &Arc<Connection>,
+    recorder: Option<&Recorder>,
+    stop: CancellationToken,
+) -> io::Result<()> {
     let reading = OwnedFd::from(stream.into_std()?);
-    let writing = reading.try_clone()?;
-    Ok((Input::new(reading)?, Output::new(writing)?))
+    let control = reading.try_clone()?;
+    let output = Output::new(reading.try_clone()?)?;
+    let mut output = Impatient {
+        output,
+        watched: UnixStream::from_std(reading.try_clone()?.into())?,
+    };
+    let mut input = Input::new(reading)?;
+    let mut served = std::pin::pin!(serve_lines(connection, &mut input, &mut output, recorder));
+    tokio::select! {
+        served = &mut served => served.map(drop),
+        () = stop.cancelled() => {
+            // The loop sees the end of its input, and ends after the exchange it is in.
+            rustix::net::shutdown(&control, rustix::net::Shutdown::Read)?;
+            served.await.map(drop)
+        }
+    }
+}
+
+/// An output that fails when the other end takes nothing for [`WRITE_STALL`]: it holds one of few places.
+struct Impatient {
+    output: Output,
+    /// The same socket with a readiness of its own, which only [`LineSink::closed`] looks at.
+    watched: UnixStream,
+}
+
+impl LineSink for Impatient {
+    async fn write(&mut self, mut lines: &[u8]) -> io::Result<()> {
+        while !lines.is_empty() {
+            match self.output.try_write(&[IoSlice::new(lines)]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => lines = lines.get(n..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    timeout(WRITE_STALL, self.output.writable())
+                        .await
+                        .map_err(|_| io::ErrorKind::TimedOut)??;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn closed(&self) {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        // A socket whose peer is gone hangs up; one whose peer only stopped sending does not.
+        while self.watched.ready(Interest::WRITABLE).await.is_ok() {
+            let mut probe = [PollFd::new(&self.watched, PollFlags::empty())];
+            let asked = poll(
+                &mut probe,
+                Some(&Timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                }),
+            );
+            if asked.is_err()
+                || probe[0]
+                    .revents()
+                    .intersects(PollFlags::HUP | PollFlags::ERR)
+            {
+                return;
+            }
+            // Clears the readiness, so that the next change is waited for.
+            let _ = self.watched.try_io(Interest::WRITABLE, || {
+                Err::<(), _>(io::ErrorKind::WouldBlock.into())
+            });
+        }
+    }
+}
+
+/// Whether somebody listens on a socket file. One left behind refuses; a full queue is not a refusal.
+fn is_served(path: &Path) -> io::Result<bool> {
+    use rustix::io::Errno;
+    let probe = UnixSocket::new_stream()?;
+    let address = rustix::net::SocketAddrUnix::new(path)?;
+    match rustix::net::connect(&probe, &address) {
+        // A socket of another type answers with a complaint about ours.
+        Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS | Errno::PROTOTYPE) => Ok(true),
+        Err(Errno::CONNREFUSED | Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        let still_ours =
-            self.path.symlink_metadata().is_ok_and(|found| (found.dev(), found.ino()) == self.identity);
+        let still_ours = self
+            .path
+            .symlink_metadata()
+            .is_ok_and(|found| (found.dev(), found.ino()) == self.identity);
         if still_ours {
             let _ = std::fs::remove_file(&self.path);
         }

@@ -1,8 +1,34 @@
 //! The agent engine: what a process admits at startup and, behind one facade, what it does with it.
 //! Knows no wire; callers translate its values into their dialect.
 
+mod attach;
 mod backend;
+mod conversation;
+mod error;
+mod history;
+mod run;
 mod startup;
 
+pub use attach::{Attached, Notice};
 pub use backend::{Backend, Phase, Status};
+pub use error::{SessionError, TurnError};
+pub use history::{EntryKind, HistoryEntry, HistoryPage};
+pub use run::{
+    ActivityState, MAX_PROMPT_BYTES, Persistence, Run, RunErrorCode, RunEvent, RunEvents,
+};
 pub use startup::{Environment, InitializeError, StartupError};
+/// How a run ended.
+pub use store::sessions::Outcome;
+
+/// A new opaque id of 36 bytes from the id grammar.
+fn new_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// Whether `id` follows the grammar of opaque ids: 1 to 64 bytes of `[A-Za-z0-9._-]`.
+fn is_id(id: &str) -> bool {
+    (1..=64).contains(&id.len())
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+}

@@ -52,13 +52,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
     ///
     /// # Errors
     /// [`Error::Violation`] for an incompatible server; otherwise as [`Client::call`].
-    pub async fn negotiate(&mut self, requirements: &Requirements) -> Result<Profile, Error> {
-        let named = if requirements.operations.len() > 8 {
-            &[][..]
-        } else {
-            requirements.operations
-        };
-        let requested_capabilities = named.iter().map(|name| (*name).to_owned()).collect();
+    pub async fn negotiate(&mut self) -> Result<Profile, Error> {
+        let requested_capabilities = self.tracker.requested();
         self.call(Request::Initialize {
             requested_capabilities,
         })

@@ -104,6 +104,17 @@ impl Tracker {
         self.profile.as_ref()
     }
 
+    /// The required operations that `initialize` can carry: at most eight, and the rest are left to the preflight.
+    #[must_use]
+    pub fn requested(&self) -> Vec<String> {
+        let names = self.requirements.operations;
+        if names.len() > 8 {
+            Vec::new()
+        } else {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        }
+    }
+
     /// Turns and logins that have not had their terminal event. After the end of the stream these are
     /// unsettled: neither done nor undone.
     #[must_use]
@@ -454,5 +465,5 @@ impl Login {
 }
 
 #[cfg(test)]
-#[path = "tracker_tests.rs"]
+#[path = "tracker_tests/mod.rs"]
 mod tests;

@@ -1,22 +1,18 @@
-//! What the frames of a run add up to, and what the pages of a history add up to.
+//! What the events of a run add up to.
 //! Pure: no I/O and no clock. Text here is as received; make it `display::plain` before a terminal sees it.
 
 use std::collections::{HashMap, HashSet};
 
-use super::answer::{Entry, Page};
 use super::event::{Event, EventKind};
-use super::request::Request;
-use super::words::{ActivityKind, ActivityState, EntryKind, ErrorCode, Outcome, Persistence};
+use super::words::{ActivityKind, ActivityState, ErrorCode, Outcome, Persistence};
 use crate::Violation;
 
-/// UTF-8 bytes of assistant content in one run, and of one history.
+/// UTF-8 bytes of assistant content in one run.
 pub const CONTENT_BYTES: usize = 8 * 1024 * 1024;
 /// Assistant segments in one run.
 pub const SEGMENTS: usize = 512;
 /// Activity identities, and approval identities, in one run.
 pub const ACTIVITIES: usize = 4096;
-/// Parts in one history.
-pub const HISTORY_PARTS: usize = 10_000;
 
 /// One segment of the answer: what was streamed, and the authoritative copy once it is whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +45,12 @@ impl Segment {
             (None, Some(end)) => &self.deltas[..end],
             (None, None) => &self.deltas,
         }
+    }
+
+    /// Everything streamed so far, with its holes, also after the authoritative copy is here.
+    #[must_use]
+    pub fn streamed(&self) -> &str {
+        &self.deltas
     }
 
     /// The authoritative copy is here.
@@ -382,143 +384,6 @@ impl Transcript {
         self.approvals.clear();
         self.ended = Some(ended);
         Ok(())
-    }
-}
-
-/// One whole message of a history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    pub message_id: String,
-    pub kind: EntryKind,
-    pub text: String,
-    pub partial: bool,
-}
-
-/// A history, read page by page: ask for [`History::request`] until there is none.
-#[derive(Clone, Debug)]
-pub struct History {
-    session_id: String,
-    revision: String,
-    cursor: Option<String>,
-    ended: bool,
-    complete: bool,
-    pages: usize,
-    parts: usize,
-    bytes: usize,
-    open: Option<(Message, u64)>,
-    messages: Vec<Message>,
-    seen: HashSet<String>,
-}
-
-impl History {
-    #[must_use]
-    pub fn new(session_id: String, revision: String) -> Self {
-        Self {
-            session_id,
-            revision,
-            cursor: None,
-            ended: false,
-            complete: false,
-            pages: 0,
-            parts: 0,
-            bytes: 0,
-            open: None,
-            messages: Vec::new(),
-            seen: HashSet::new(),
-        }
-    }
-
-    /// The request for the next page, or `None` after the last.
-    #[must_use]
-    pub fn request(&self) -> Option<Request> {
-        (!self.ended).then(|| Request::HistoryPage {
-            session_id: self.session_id.clone(),
-            revision: self.revision.clone(),
-            cursor: self.cursor.clone(),
-        })
-    }
-
-    /// Takes the page that answered [`History::request`].
-    ///
-    /// # Errors
-    /// The rule it breaks: parts out of order, a message twice, more than one history may hold.
-    pub fn accept(&mut self, page: Page) -> Result<(), Violation> {
-        if self.ended {
-            return Err(Violation::AfterTerminal);
-        }
-        if page.next_cursor.is_some() && page.next_cursor == self.cursor {
-            return Err(Violation::Contradiction("next_cursor"));
-        }
-        self.pages += 1;
-        for entry in page.entries {
-            self.entry(entry)?;
-        }
-        self.ended = page.next_cursor.is_none();
-        self.complete = page.complete;
-        self.cursor = page.next_cursor;
-        if self.ended && self.open.is_some() {
-            Err(Violation::ReconcileGap)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn entry(&mut self, entry: Entry) -> Result<(), Violation> {
-        self.parts += 1;
-        self.bytes += entry.text.len();
-        if self.parts > HISTORY_PARTS || self.bytes > CONTENT_BYTES {
-            return Err(Violation::ContentLimit);
-        }
-        let message = match self.open.take() {
-            Some((mut message, next)) => {
-                if message.message_id != entry.message_id
-                    || message.kind != entry.kind
-                    || next != entry.part
-                {
-                    return Err(Violation::ReconcileGap);
-                }
-                message.text.push_str(&entry.text);
-                message.partial |= entry.partial;
-                message
-            }
-            None => {
-                if entry.part != 0 {
-                    return Err(Violation::ReconcileGap);
-                }
-                if !self.seen.insert(entry.message_id.clone()) {
-                    return Err(Violation::OutOfOrder);
-                }
-                Message {
-                    message_id: entry.message_id,
-                    kind: entry.kind,
-                    text: entry.text,
-                    partial: entry.partial,
-                }
-            }
-        };
-        if entry.last_part {
-            self.messages.push(message);
-        } else {
-            self.open = Some((message, entry.part + 1));
-        }
-        Ok(())
-    }
-
-    /// Every message that is whole so far, in stored order.
-    #[must_use]
-    pub fn messages(&self) -> &[Message] {
-        &self.messages
-    }
-
-    #[must_use]
-    pub fn pages(&self) -> usize {
-        self.pages
-    }
-
-    /// The last page has been read and says that nothing is missing.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.ended && self.complete
     }
 }
 

@@ -330,5 +330,5 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
 }
 
 #[cfg(test)]
-#[path = "client_tests.rs"]
+#[path = "client_tests/mod.rs"]
 mod tests;

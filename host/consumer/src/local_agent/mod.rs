@@ -7,14 +7,16 @@ pub mod child;
 pub mod client;
 pub mod event;
 pub mod frames;
+pub mod history;
 pub mod request;
 pub mod words;
 
 pub use answer::{Answer, Entry, Initialized, Limits, Page, Status};
-pub use assemble::{History, Message, Transcript};
+pub use assemble::{Approval, Ended, Segment, Transcript};
 pub use child::{Child, Launch, Stderr};
 pub use client::{Client, Incoming, REQUIRED_FOR_TURNS};
 pub use event::{Event, EventKind};
+pub use history::{History, Message};
 pub use request::{Method, Request};
 pub use words::{ActivityKind, ActivityState, EntryKind, ErrorCode, Outcome, Persistence, State};
 

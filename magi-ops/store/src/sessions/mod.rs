@@ -89,11 +89,8 @@ impl Sessions {
     fn read(&self, id: &SessionId, lease: Arc<Lease>) -> Result<Opened, SessionError> {
         let path = self.dir.join(id.file_name());
         let content = read::read(&path, id)?;
-        let writer = Writer::resume(self.dir.clone(), id.clone(), lease, &content);
-        Ok(Opened {
-            writer,
-            records: content.records,
-        })
+        let (writer, records) = Writer::resume(self.dir.clone(), id.clone(), lease, content);
+        Ok(Opened { writer, records })
     }
 
     fn require_file(&self, id: &SessionId) -> Result<(), SessionError> {

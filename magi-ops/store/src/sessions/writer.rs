@@ -42,6 +42,9 @@ pub enum AppendError {
     Encode,
     #[error("cannot write the session file: {0}")]
     Io(#[from] io::Error),
+    /// After this the system no longer says what is on the disk and what is not.
+    #[error("cannot flush the session file: {0}")]
+    Flush(#[source] io::Error),
 }
 
 /// Size, identity and times of a file.
@@ -126,21 +129,28 @@ impl Writer {
         }
     }
 
-    pub(super) fn resume(dir: PathBuf, id: SessionId, lease: Arc<Lease>, content: &Content) -> Self {
-        Self {
+    /// Goes on where `content` ends.
+    pub(super) fn resume(
+        dir: PathBuf,
+        id: SessionId,
+        lease: Arc<Lease>,
+        content: Content,
+    ) -> (Self, Vec<Record>) {
+        let writer = Self {
             dir,
             id,
             lease,
             next: content.records.last().map_or(1, |record| record.n + 1),
-            open: content.file.try_clone().ok().map(|file| Open {
-                file,
+            open: Some(Open {
+                file: content.file,
                 end: content.end,
-                hash: content.hash.clone(),
+                hash: content.hash,
                 settled: !content.stamp.is_fresh(),
                 stamp: Some(content.stamp),
             }),
             failed: false,
-        }
+        };
+        (writer, content.records)
     }
 
     pub fn id(&self) -> &SessionId {
@@ -194,11 +204,17 @@ impl Writer {
         }
         let path = self.path();
         let result = match &mut self.open {
-            Some(open) => open.append(&path, &lines, flush).map_err(|error| {
+            Some(open) => open.append(&path, &lines, flush).inspect_err(|error| {
                 // A file that others changed is theirs to answer for; what we left half
                 // written is not to be built upon.
-                self.failed = !matches!(error, AppendError::Changed) && !open.put_back();
-                error
+                self.failed = match error {
+                    AppendError::Changed => false,
+                    AppendError::Flush(_) => {
+                        open.put_back();
+                        true
+                    }
+                    _ => !open.put_back(),
+                };
             }),
             None => match Open::create(&self.dir, &path, &lines, flush) {
                 Ok(open) => {
@@ -279,7 +295,7 @@ impl Open {
         }
         self.file.write_all_at(lines, self.end)?;
         if flush == Flush::Durable {
-            self.file.sync_data()?;
+            self.file.sync_data().map_err(AppendError::Flush)?;
         }
         self.end += lines.len() as u64;
         self.hash.update(lines);
@@ -292,7 +308,9 @@ impl Open {
         let mut at = self.end;
         let mut buffer = [0; 64 * 1024];
         while at < len {
-            let most = buffer.len().min(usize::try_from(len - at).unwrap_or(usize::MAX));
+            let most = buffer
+                .len()
+                .min(usize::try_from(len - at).unwrap_or(usize::MAX));
             let read = self.file.read_at(&mut buffer[..most], at)?;
             if read == 0 {
                 break;
@@ -324,7 +342,9 @@ impl Open {
         if !named.is_same_file(&now) || now.len < self.end || now.len > MAX_READ_BYTES {
             return false;
         }
-        let same = self.digest().is_ok_and(|hash| hash == self.hash.clone().finalize().to_vec())
+        let same = self
+            .digest()
+            .is_ok_and(|hash| hash == self.hash.clone().finalize().to_vec())
             && !self.tail_has_line(now.len).unwrap_or(true);
         if same {
             self.stamp = Some(now);
@@ -340,7 +360,9 @@ impl Open {
         let mut left = self.end;
         let mut buffer = vec![0; 64 * 1024];
         while left > 0 {
-            let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let most = buffer
+                .len()
+                .min(usize::try_from(left).unwrap_or(usize::MAX));
             let read = file.read(&mut buffer[..most])?;
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());

@@ -1,0 +1,441 @@
+//! `magi-code try`: one real turn with a child of its own, for a newcomer's first minute and a frontend author's debugging.
+//! A client and nothing else: it reads no settings, no sessions and no credentials.
+
+mod asker;
+mod screen;
+mod step;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use asker::{Asker, read_terminal};
+use consumer::Error;
+use consumer::local_agent::{
+    Answer, Child, Client, Event, EventKind, History, Incoming, Launch, Outcome, Persistence,
+    REQUIRED_FOR_TURNS, Request, Transcript,
+};
+use screen::{Remarks, Screen, Terminals};
+use step::{Failure, explain, step};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+const STARTUP: Duration = Duration::from_secs(30);
+const ANSWER: Duration = Duration::from_secs(10);
+const SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// What the command line says.
+pub(crate) struct TryArgs {
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) frames: bool,
+    pub(crate) prompt: String,
+    /// This executable; must not be relative, since the child starts in `cwd`.
+    pub(crate) program: PathBuf,
+    /// Whether `out` is a terminal: descriptor 1 no longer tells, once main has claimed it.
+    pub(crate) out_is_terminal: bool,
+}
+
+/// Why it stopped early: the exit status (2 before a turn could start, else 1) and what to say.
+struct Stop {
+    status: i32,
+    why: String,
+}
+
+impl Stop {
+    fn before(why: impl Into<String>) -> Self {
+        Self {
+            status: 2,
+            why: why.into(),
+        }
+    }
+
+    fn during(why: impl Into<String>) -> Self {
+        Self {
+            status: 1,
+            why: why.into(),
+        }
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::during(format!("the answer cannot be written: {error}"))
+    }
+}
+
+/// Runs the turn: words to `out`, everything else to stderr. Returns the exit status: 0 completed,
+/// 1 failed, cancelled or a broken protocol, 2 when no turn could start.
+pub(crate) fn run(args: TryArgs, out: &mut dyn Write) -> anyhow::Result<i32> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let terminals = Terminals {
+        words: args.out_is_terminal,
+        remarks: std::io::stderr().is_terminal(),
+    };
+    let remarks: Remarks = Arc::new(Mutex::new(std::io::stderr()));
+    let mut screen = Screen::new(out, remarks, terminals, args.frames);
+    Ok(runtime.block_on(attempt(args, &mut screen, terminals.remarks)))
+}
+
+async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i32 {
+    let (interrupted, mut interrupts) = mpsc::channel(1);
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() && interrupted.send(()).await.is_ok() {}
+    });
+    let mut launch = Launch::new(args.program);
+    if let Some(cwd) = args.cwd {
+        if !cwd.is_dir() {
+            screen.remark("magi-code try: the directory given with --cwd does not exist");
+            return 2;
+        }
+        launch.cwd = Some(cwd);
+    }
+    let mut child = match Child::spawn(launch) {
+        Ok(child) => child,
+        Err(error) => {
+            screen.remark(&format!(
+                "magi-code try: the server could not be started: {error}"
+            ));
+            return 2;
+        }
+    };
+    if args.frames {
+        child.client.set_tap(screen.tap());
+    }
+    let mut asker = Asker {
+        open: if at_terminal { read_terminal } else { || None },
+        lines: None,
+    };
+    let ended = converse(
+        &mut child.client,
+        screen,
+        &mut interrupts,
+        &mut asker,
+        &args.prompt,
+    )
+    .await;
+    // Whatever happened, the line of words that stands open is ended before the last remarks.
+    let flushed = screen.end_line();
+    let status = match (ended, flushed) {
+        (Ok(status), Ok(())) => {
+            farewell(&mut child, screen, &mut interrupts).await;
+            return status;
+        }
+        (Ok(_), Err(error)) => Stop::from(error),
+        (Err(stop), _) => stop,
+    };
+    screen.remark(&format!("magi-code try: {}", status.why));
+    if child.kill().await.is_err() {
+        screen.remark("magi-code try: the server could not be ended");
+    }
+    let said = child.stderr();
+    if !said.trim().is_empty() {
+        screen.remark(&format!("The server's stderr:\n{}", said.trim_end()));
+    }
+    status.status
+}
+
+/// One turn over any streams: negotiate, create, start, watch, read back. The exit status of a turn
+/// that came to its end.
+async fn converse<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    client: &mut Client<R, W>,
+    screen: &mut Screen<'_>,
+    interrupts: &mut mpsc::Receiver<()>,
+    asker: &mut Asker,
+    prompt: &str,
+) -> Result<i32, Stop> {
+    let initialized = step(interrupts, STARTUP, client.negotiate(REQUIRED_FOR_TURNS))
+        .await
+        .map_err(|error| Stop::before(explain("the server did not start", &error)))?;
+    introduce(screen, &initialized.status);
+    let created = step(interrupts, ANSWER, client.call(Request::SessionCreate))
+        .await
+        .map_err(|error| Stop::before(explain("no session could be created", &error)))?;
+    let Answer::SessionCreated(session) = created else {
+        return Err(Stop::before("no session was created"));
+    };
+    let session_id = session.session_id;
+    let start = Request::TurnStart {
+        session_id: session_id.clone(),
+        prompt: prompt.to_owned(),
+    };
+    step(interrupts, ANSWER, client.call(start))
+        .await
+        .map_err(|error| Stop::before(explain("the turn could not be started", &error)))?;
+    watch(client, screen, interrupts, asker).await?;
+    screen.end_line()?;
+    let transcript = client.transcript().cloned();
+    let Some((transcript, ended)) = transcript
+        .as_ref()
+        .and_then(|run| run.ended().map(|ended| (run, ended)))
+    else {
+        return Err(Stop::during("the run has no end"));
+    };
+    let outcome = match (ended.outcome, ended.error_code) {
+        (Outcome::Completed, _) => "completed".to_owned(),
+        (outcome, Some(code)) => format!("{} ({})", outcome.word(), code.word()),
+        (outcome, None) => outcome.word().to_owned(),
+    };
+    let stored = match ended.persistence {
+        Persistence::Durable => "durable: it is on disk",
+        Persistence::Degraded => "degraded: not all of it is on disk",
+        Persistence::NotStarted => "not stored",
+    };
+    screen.remark(&format!("turn {outcome}; {stored}"));
+    if !transcript.is_settled() {
+        screen.remark("The text above is incomplete: its authoritative copy never came.");
+    }
+    read_back(
+        client,
+        screen,
+        interrupts,
+        transcript,
+        ended.revision.clone(),
+    )
+    .await?;
+    screen.remark(&format!("session {session_id}"));
+    Ok(i32::from(ended.outcome != Outcome::Completed))
+}
+
+fn introduce(screen: &mut Screen<'_>, status: &consumer::local_agent::Status) {
+    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "(not shown)".to_owned());
+    screen.remark(&format!(
+        "provider {}, model {}",
+        name(&status.provider),
+        name(&status.model)
+    ));
+    if status.provider.as_deref() == Some("fixture") {
+        screen.remark(
+            "This is the offline demonstration: no model is asked, but the process, the pipes, the tools and the \
+             session are real.\nFor a real model set \"provider\" and \"model\" in ~/.magi-code/settings.json (or in \
+             $MC_HOME), or MC_PROVIDER and MC_MODEL; see docs/configuration.md.",
+        );
+    }
+}
+
+/// Follows the run to its terminal event, which has no deadline.
+async fn watch<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    client: &mut Client<R, W>,
+    screen: &mut Screen<'_>,
+    interrupts: &mut mpsc::Receiver<()>,
+    asker: &mut Asker,
+) -> Result<(), Stop> {
+    let mut cancelling = false;
+    // The approval being asked about, and until when.
+    let mut asking: Option<(String, Instant)> = None;
+    loop {
+        let until = asking
+            .as_ref()
+            .map_or_else(Instant::now, |(_, until)| *until);
+        tokio::select! {
+            incoming = client.next() => match incoming {
+                Ok(Some(Incoming::Event(event))) => {
+                    if show(client, screen, &event)? {
+                        return Ok(());
+                    }
+                }
+                Ok(Some(Incoming::Refused { code, .. })) => screen.remark(&format!("the server refused: {}", code.word())),
+                Ok(Some(Incoming::Answered { .. })) => {}
+                Ok(None) => return Err(Stop::during("the server ended before the turn did; what it did is not known")),
+                Err(error) => return Err(Stop::during(explain("the turn was lost", &error))),
+            },
+            Some(()) = interrupts.recv() => {
+                let run = client.transcript().filter(|_| !cancelling);
+                let Some(run) = run else { return Err(Stop::during("interrupted; the server is killed")) };
+                let cancel = Request::TurnCancel { session_id: run.session_id().into(), run_id: run.run_id().into() };
+                if !client.offers("turn.cancel") || client.send(cancel).is_err() {
+                    return Err(Stop::during("interrupted; the server cannot cancel and is killed"));
+                }
+                cancelling = true;
+                screen.remark("cancelling the turn; interrupt again to kill the server");
+            },
+            line = asker.line(), if asking.is_some() => {
+                let Some((id, _)) = asking.take() else { continue };
+                let allow = line.is_some_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes"));
+                answer(client, screen, &id, allow)?;
+            },
+            () = sleep_until(until), if asking.is_some() => {
+                let Some((id, _)) = asking.take() else { continue };
+                screen.remark("\nno answer in time: denied");
+                if let Some(run) = client.transcript_mut() {
+                    run.answered(&id);
+                }
+            },
+        }
+        if asking.is_none() {
+            asking = next_question(client, screen, asker)?;
+        }
+    }
+}
+
+/// Shows one event; whether it was the last.
+fn show<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    client: &Client<R, W>,
+    screen: &mut Screen<'_>,
+    event: &Event,
+) -> Result<bool, Stop> {
+    match &event.kind {
+        EventKind::MessageDelta { message_id, .. }
+        | EventKind::MessageReconcile {
+            message_id,
+            last_part: true,
+            ..
+        } => {
+            if let Some(segment) = client.transcript().and_then(|run| run.segment(message_id)) {
+                screen.segment(segment)?;
+            }
+        }
+        EventKind::Activity {
+            state,
+            name,
+            summary,
+            ..
+        } => screen.activity(*state, name, summary),
+        EventKind::Diagnostic { code, summary } => screen.remark(&format!("[{code}] {summary}")),
+        EventKind::RunFinished { .. } => return Ok(true),
+        EventKind::InputPersisted { .. }
+        | EventKind::MessageReconcile { .. }
+        | EventKind::ApprovalRequested { .. } => {}
+    }
+    Ok(false)
+}
+
+/// Asks about the oldest approval that waits; where there is nobody to ask, denies it.
+fn next_question<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    client: &mut Client<R, W>,
+    screen: &mut Screen<'_>,
+    asker: &mut Asker,
+) -> Result<Option<(String, Instant)>, Stop> {
+    loop {
+        let Some(approval) = client
+            .transcript()
+            .and_then(|run| run.approvals().first().cloned())
+        else {
+            return Ok(None);
+        };
+        if asker.ready() {
+            screen.question(&format!("Allow this? {} [y/N] ", approval.summary));
+            let until = Instant::now() + Duration::from_millis(approval.expires_in_ms);
+            return Ok(Some((approval.approval_id, until)));
+        }
+        screen.remark(&format!(
+            "denied, since there is no terminal to ask at: {}",
+            approval.summary
+        ));
+        answer(client, screen, &approval.approval_id, false)?;
+    }
+}
+
+fn answer<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    client: &mut Client<R, W>,
+    screen: &mut Screen<'_>,
+    approval_id: &str,
+    allow: bool,
+) -> Result<(), Stop> {
+    let Some(run) = client.transcript_mut() else {
+        return Ok(());
+    };
+    // Marked before the server's word, so that nobody is asked twice; it decides in any case.
+    run.answered(approval_id);
+    let request = Request::ApprovalAnswer {
+        session_id: run.session_id().to_owned(),
+        run_id: run.run_id().to_owned(),
+        approval_id: approval_id.to_owned(),
+        allow,
+    };
+    match client.send(request) {
+        Ok(_) => Ok(()),
+        // Left alone an approval expires as denied, which is what a lost "no" means.
+        Err(Error::NotSent(why)) if !allow => {
+            screen.remark(&format!("the denial was not sent ({why}); it will expire"));
+            Ok(())
+        }
+        Err(error) => Err(Stop::during(explain(
+            "the approval could not be answered",
+            &error,
+        ))),
+    }
+}
+
+/// Reads the session's history back, page by page, as any frontend would after a restart.
+async fn read_back<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
+    client: &mut Client<R, W>,
+    screen: &mut Screen<'_>,
+    interrupts: &mut mpsc::Receiver<()>,
+    run: &Transcript,
+    revision: Option<String>,
+) -> Result<(), Stop> {
+    let session_id = run.session_id().to_owned();
+    let failed = |error: Failure| Stop::during(explain("the history could not be read", &error));
+    let revision = match revision {
+        Some(revision) => revision,
+        // A null revision means: open it again to read it (spec: "Turns, approvals and events").
+        None if run.is_persisted() && client.offers("session.open") => {
+            let open = Request::SessionOpen {
+                session_id: session_id.clone(),
+            };
+            match step(interrupts, ANSWER, client.call(open))
+                .await
+                .map_err(failed)?
+            {
+                Answer::SessionOpened(session) => session.revision,
+                _ => return Ok(()),
+            }
+        }
+        None => {
+            screen.remark("no history to read back");
+            return Ok(());
+        }
+    };
+    let mut history = History::new(session_id, revision);
+    while let Some(request) = history.request() {
+        if let Answer::HistoryPage(page) = step(interrupts, ANSWER, client.call(request))
+            .await
+            .map_err(failed)?
+        {
+            history
+                .accept(page)
+                .map_err(|violation| failed(Failure::Client(violation.into())))?;
+        }
+    }
+    let count = |count: usize, one: &str, more: &str| {
+        format!("{count} {}", if count == 1 { one } else { more })
+    };
+    screen.remark(&format!(
+        "history: {} on {}, {}",
+        count(history.messages().len(), "entry", "entries"),
+        count(history.pages(), "page", "pages"),
+        if history.is_complete() {
+            "complete"
+        } else {
+            "incomplete"
+        },
+    ));
+    Ok(())
+}
+
+/// Says goodbye and waits for the child; kills it when that takes too long.
+async fn farewell(child: &mut Child, screen: &mut Screen<'_>, interrupts: &mut mpsc::Receiver<()>) {
+    let deadline = Instant::now() + SHUTDOWN;
+    if let Err(error) = step(interrupts, SHUTDOWN, child.client.call(Request::Shutdown)).await {
+        screen.remark(&explain("the server did not say goodbye", &error));
+    }
+    match child
+        .finish(deadline.saturating_duration_since(Instant::now()))
+        .await
+    {
+        Ok(Some(status)) if status.success() => {}
+        Ok(Some(_)) => screen.remark("the server ended with an error status"),
+        Ok(None) => screen.remark("the server did not end in time and was killed"),
+        Err(error) => screen.remark(&explain(
+            "the server did not end well",
+            &Failure::Client(error),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! Tests of the twenty operations: what each sends and which answers it takes.
+//! Turns and logins in progress are elsewhere.
+
+use super::*;
+
+#[test]
+fn every_operation_has_an_answer_it_accepts_and_a_missing_field_it_refuses() {
+    let effective = json!({"selection": {"provider_id": "anthropic", "model_id": "m"}, "thinking_level": "high",
+        "configured_thinking_level": "high", "available_thinking_levels": ["default", "high"], "fast": false,
+        "precedence": ["environment", "project", "global"], "writable_scopes": ["global", "project"],
+        "global_only": ["fast"]});
+    let model = json!({"provider_id": "anthropic", "model_id": "m", "label": "M", "available": true,
+        "context_window": null, "max_output_tokens": null, "available_thinking_levels": ["default"]});
+    let s1 = || "s1".to_owned();
+    let anthropic = || "anthropic".to_owned();
+    let auth = json!({"provider_id": "anthropic", "auth_method": "api_key", "source": "none", "readiness": "missing",
+        "ready": false});
+    let message = json!({"cursor": "c1", "kind": "message", "role": "user", "text": "Q", "part": 0, "last_part": true});
+    let end = json!({"cursor": "c2", "kind": "terminal", "status": "compaction_required"});
+    let cases = [
+        (
+            Request::SessionList {
+                after: None,
+                limit: None,
+            },
+            json!({"sessions": [{"session_id": "s1", "title": null,
+            "updated_at": "2026-01-01T00:00:00Z"}], "next_after": null, "truncated": false, "incomplete": false}),
+        ),
+        (
+            Request::SessionCreate,
+            json!({"session_id": "s1", "status": "open"}),
+        ),
+        (
+            Request::SessionReplay {
+                session_id: s1(),
+                after: None,
+                limit: None,
+            },
+            json!({"events": [message, end],
+            "next_cursor": "c2", "snapshot_cursor": "c2", "truncated": false, "gap": false, "resync_required": false}),
+        ),
+        (
+            Request::SessionClose { session_id: s1() },
+            json!({"session_id": "s1", "status": "closing"}),
+        ),
+        (
+            Request::TurnCancel {
+                turn_id: "t".into(),
+            },
+            json!({"status": "cancellation_requested"}),
+        ),
+        (Request::AuthStatus, json!({"providers": [auth]})),
+        (
+            Request::AuthLoginCallback {
+                login_id: "l".into(),
+                input: crate::application_service::event::Transient::new("c".into()),
+            },
+            json!({"status": "submitted"}),
+        ),
+        (
+            Request::AuthLoginCancel {
+                login_id: "l".into(),
+            },
+            json!({"status": "cancellation_requested"}),
+        ),
+        (
+            Request::AuthLogout {
+                provider_id: anthropic(),
+            },
+            json!({"provider_id": "anthropic", "status": "logged_out",
+            "removed": false, "environment_unchanged": true}),
+        ),
+        (
+            Request::CatalogProviders {
+                offset: 0,
+                limit: None,
+            },
+            json!({"entries": [{"provider_id": "anthropic",
+            "label": "anthropic"}], "next_offset": null, "refresh": "cache_only"}),
+        ),
+        (
+            Request::CatalogModels {
+                provider_id: anthropic(),
+                offset: 0,
+                limit: None,
+            },
+            json!({"entries": [model], "next_offset": 32, "state": "fresh_cache", "refresh": "cache_only"}),
+        ),
+        (
+            Request::CatalogRefresh {
+                provider_id: anthropic(),
+            },
+            json!({"provider_id": "anthropic", "state": "stale"}),
+        ),
+        (Request::ConfigGet, effective.clone()),
+        (
+            Request::ConfigSet {
+                scope: crate::application_service::words::Scope::Global,
+                change: crate::application_service::request::Change {
+                    fast: Some(true),
+                    ..Default::default()
+                },
+            },
+            json!({"persisted": true, "scope": "global", "effective": effective}),
+        ),
+        (Request::Capabilities, capabilities()),
+    ];
+    for (request, payload) in cases {
+        let answer = |payload: Value| {
+            let mut tracker = ready();
+            let (id, record) = tracker.send(request.clone()).unwrap();
+            let sent: Value = serde_json::from_slice(&record).unwrap();
+            assert_eq!(sent["method"], request.method());
+            assert_eq!(
+                sent.get("session_id").and_then(Value::as_str),
+                request.session_id()
+            );
+            take(
+                &mut tracker,
+                &response(&id, request.session_id(), request.method(), payload),
+            )
+            .map(drop)
+        };
+        assert_eq!(answer(payload.clone()), Ok(()), "{}", request.method());
+        for name in payload.as_object().unwrap().keys() {
+            if name == "activity" {
+                continue;
+            }
+            let mut less = payload.clone();
+            remove(&mut less, name);
+            assert!(answer(less).is_err(), "{} without {name}", request.method());
+        }
+    }
+}
+
+#[test]
+fn what_the_server_would_have_to_refuse_stays_here() {
+    let mut tracker = ready();
+    let turn = |prompt: String| Request::TurnStart {
+        session_id: None,
+        prompt,
+    };
+    for (request, why) in [
+        (turn(" \n".into()), NotSent::BlankPrompt),
+        (turn("x".repeat(16_385)), NotSent::PromptTooLong),
+        (turn("\u{1}".repeat(16_384)), NotSent::TooLarge),
+        (
+            Request::SessionOpen {
+                session_id: "x".repeat(129),
+            },
+            NotSent::BadIdentity,
+        ),
+        (
+            Request::SessionList {
+                after: None,
+                limit: Some(33),
+            },
+            NotSent::BadArgument,
+        ),
+        (
+            Request::CatalogProviders {
+                offset: 100_001,
+                limit: None,
+            },
+            NotSent::BadArgument,
+        ),
+        (
+            Request::AuthLogout {
+                provider_id: "a b".into(),
+            },
+            NotSent::BadIdentity,
+        ),
+        (
+            Request::ConfigSet {
+                scope: crate::application_service::words::Scope::Project,
+                change: crate::application_service::request::Change {
+                    fast: Some(false),
+                    ..Default::default()
+                },
+            },
+            NotSent::BadArgument,
+        ),
+    ] {
+        assert_eq!(tracker.send(request), Err(why));
+    }
+    for _ in 0..32 {
+        tracker.send(Request::Status).unwrap();
+    }
+    assert_eq!(tracker.send(Request::Status), Err(NotSent::TooManyInFlight));
+}

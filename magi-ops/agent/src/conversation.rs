@@ -1,0 +1,174 @@
+//! The conversation of stored records, as a provider replays it: raw, complete, with every tool call answered.
+//! Not for showing: the history projection is another reading of the same records.
+
+use provider::{Message, ToolCall};
+use store::sessions::{Body, Record};
+
+use crate::error::SessionError;
+use crate::is_id;
+
+/// What the model is told of a call whose result was never stored.
+const UNKNOWN_RESULT: &str = "The call was interrupted; whether it had an effect is unknown.";
+/// Longest id of a tool call, in bytes (spec: local-agent, "Bounds and failure policy").
+pub(crate) const MAX_CALL_ID_BYTES: usize = 1024;
+
+/// Reads the conversation. Refuses records whose ids could not be shown.
+pub(crate) fn replay(records: &[Record]) -> Result<Vec<Message>, SessionError> {
+    let mut replay = Replay::default();
+    for record in records {
+        replay.take(record)?;
+    }
+    replay.close();
+    Ok(replay.messages)
+}
+
+#[derive(Default)]
+struct Replay {
+    messages: Vec<Message>,
+    current: Option<Response>,
+}
+
+/// One provider response and what its tools answered.
+struct Response {
+    number: u32,
+    /// Message ids and texts.
+    texts: Vec<(String, String)>,
+    calls: Vec<(ToolCall, Option<Message>)>,
+}
+
+impl Replay {
+    fn take(&mut self, record: &Record) -> Result<(), SessionError> {
+        match &record.body {
+            Body::UserInput { message_id, text } => {
+                check(message_id)?;
+                self.close();
+                self.messages.push(Message::User { text: text.clone() });
+            }
+            Body::AssistantText {
+                message_id,
+                response,
+                text,
+            } => {
+                check(message_id)?;
+                self.text_of(*response, message_id).push_str(text);
+            }
+            Body::AssistantMessage {
+                message_id,
+                response,
+                text,
+                ..
+            } => {
+                check(message_id)?;
+                let kept = self.text_of(*response, message_id);
+                if let Some(text) = text {
+                    kept.clone_from(text);
+                }
+            }
+            Body::ToolStarted {
+                activity_id,
+                call_id,
+                response,
+                name,
+                input,
+            } => {
+                check(activity_id)?;
+                if call_id.len() > MAX_CALL_ID_BYTES {
+                    return Err(SessionError::SessionInvalid);
+                }
+                let call = ToolCall {
+                    id: call_id.clone(),
+                    name: name.clone(),
+                    input: input.clone(),
+                };
+                self.response(*response).calls.push((call, None));
+            }
+            Body::ToolFinished {
+                activity_id,
+                call_id,
+                name,
+                is_error,
+                content,
+                ..
+            } => {
+                check(activity_id)?;
+                let calls = self.current.iter_mut().flat_map(|r| &mut r.calls);
+                let call = calls
+                    .rev()
+                    .find(|(call, result)| call.id == *call_id && result.is_none())
+                    .ok_or(SessionError::SessionInvalid)?;
+                call.1 = Some(Message::ToolResult {
+                    call_id: call_id.clone(),
+                    name: name.clone(),
+                    content: content.clone(),
+                    is_error: *is_error,
+                });
+            }
+            Body::Reasoning { item_id, .. } => item_id.as_deref().map_or(Ok(()), check)?,
+            Body::TurnFinished { .. } => self.close(),
+            Body::Session { .. } | Body::Diagnostic { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn response(&mut self, number: u32) -> &mut Response {
+        if self.current.as_ref().is_some_and(|r| r.number != number) {
+            self.close();
+        }
+        self.current.get_or_insert_with(|| Response {
+            number,
+            texts: Vec::new(),
+            calls: Vec::new(),
+        })
+    }
+
+    fn text_of(&mut self, response: u32, message_id: &str) -> &mut String {
+        let texts = &mut self.response(response).texts;
+        let at = texts
+            .iter()
+            .position(|(id, _)| id == message_id)
+            .unwrap_or_else(|| {
+                texts.push((message_id.to_owned(), String::new()));
+                texts.len() - 1
+            });
+        &mut texts[at].1
+    }
+
+    fn close(&mut self) {
+        let Some(response) = self.current.take() else {
+            return;
+        };
+        let text: String = response.texts.into_iter().map(|(_, text)| text).collect();
+        let (calls, results): (Vec<_>, Vec<_>) = response.calls.into_iter().unzip();
+        if text.is_empty() && calls.is_empty() {
+            return;
+        }
+        // Providers refuse a call that no result follows.
+        let results = results
+            .into_iter()
+            .zip(&calls)
+            .map(|(result, call)| result.unwrap_or_else(|| unknown_result(call)))
+            .collect::<Vec<_>>();
+        self.messages.push(Message::Assistant {
+            text,
+            tool_calls: calls,
+        });
+        self.messages.extend(results);
+    }
+}
+
+fn unknown_result(call: &ToolCall) -> Message {
+    Message::ToolResult {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        content: UNKNOWN_RESULT.to_owned(),
+        is_error: true,
+    }
+}
+
+fn check(id: &str) -> Result<(), SessionError> {
+    if is_id(id) {
+        Ok(())
+    } else {
+        Err(SessionError::SessionInvalid)
+    }
+}

@@ -1,0 +1,68 @@
+//! Why the facade refuses: one closed vocabulary for sessions and history, one for turns.
+//! Words only: no path, no content, no underlying error.
+
+use crate::startup::StartupError;
+
+/// Refusals of session and history operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    #[error("not initialized")]
+    NotInitialized,
+    #[error(transparent)]
+    Startup(#[from] StartupError),
+    #[error("another operation is active")]
+    Busy,
+    #[error("another session is attached")]
+    StaleSession,
+    #[error("no such session")]
+    SessionMissing,
+    #[error("another writer holds the session")]
+    SessionBusy,
+    #[error("the session is unsafe, unreadable or malformed")]
+    SessionInvalid,
+    #[error("the session belongs to another directory")]
+    CwdMismatch,
+    #[error("the session is beyond the history bounds")]
+    HistoryLimit,
+    #[error("the revision or cursor is not the current one")]
+    StaleRevision,
+    #[error("the operation was cancelled")]
+    OperationCancelled,
+}
+
+impl From<store::sessions::SessionError> for SessionError {
+    fn from(error: store::sessions::SessionError) -> Self {
+        use store::sessions::SessionError as E;
+        match error {
+            E::Missing => Self::SessionMissing,
+            E::Busy => Self::SessionBusy,
+            E::CwdMismatch => Self::CwdMismatch,
+            E::HistoryLimit => Self::HistoryLimit,
+            // Storage that fails leaves the session as unreadable as a broken file.
+            E::Invalid | E::Io(_) => Self::SessionInvalid,
+        }
+    }
+}
+
+/// Refusals of turn operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TurnError {
+    #[error("not initialized")]
+    NotInitialized,
+    #[error(transparent)]
+    Startup(#[from] StartupError),
+    #[error("another operation is active")]
+    Busy,
+    #[error("no session is attached")]
+    SessionMissing,
+    #[error("another session is attached")]
+    StaleSession,
+    #[error("the prompt is blank or longer than 16384 bytes")]
+    InvalidPrompt,
+    #[error("not the active run")]
+    StaleRun,
+    #[error("no approval waits under this identity")]
+    StaleApproval,
+    #[error("the operation was cancelled")]
+    OperationCancelled,
+}

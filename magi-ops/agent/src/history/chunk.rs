@@ -1,0 +1,66 @@
+//! Cutting redacted text into parts that fit their bounds raw and as JSON.
+//! Knows how JSON escapes strings, and nothing of frames.
+
+use store::Redacted;
+
+/// Bytes of `c` inside a JSON string.
+fn json_len(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        _ => c.len_utf8(),
+    }
+}
+
+/// Cuts `text` at characters' ends into parts of at most `bytes` UTF-8 bytes and `json_bytes`
+/// bytes inside a JSON string, each with its bytes as JSON. Empty text is one empty part.
+pub(crate) fn split(mut text: Redacted, bytes: usize, json_bytes: usize) -> Vec<(Redacted, usize)> {
+    let mut parts = Vec::new();
+    loop {
+        let mut raw = 0;
+        let mut json = 0;
+        let fits = text.as_str().chars().all(|c| {
+            if raw + c.len_utf8() > bytes || json + json_len(c) > json_bytes {
+                return false;
+            }
+            raw += c.len_utf8();
+            json += json_len(c);
+            true
+        });
+        if fits || raw == 0 {
+            parts.push((text, json));
+            return parts;
+        }
+        let rest = text.split_off(raw);
+        parts.push((text, json));
+        text = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+    use store::Redactor;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn parts_fit_and_concatenate(text in "(?s)[\\x00-\\x40a-c\u{80}-\u{90}日🔑]{0,300}", bytes in 4usize..40, json in 8usize..60) {
+            let redacted = Redactor::default().redact(&text);
+            let parts = split(redacted.clone(), bytes, json);
+            let mut whole = String::new();
+            for (part, json_bytes) in &parts {
+                whole.push_str(part.as_str());
+                prop_assert!(part.len() <= bytes);
+                let encoded = serde_json::to_string(part.as_str()).unwrap().len() - 2;
+                prop_assert_eq!(encoded, *json_bytes);
+                prop_assert!(encoded <= json);
+            }
+            prop_assert_eq!(whole, redacted.as_str());
+            prop_assert!(parts.len() == 1 || parts.iter().all(|(part, _)| !part.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Tests of the projection and its pages: what is shown of which records, and that every bound holds for any text.
+//! Pages are measured as real JSON, with the longest names a dialect may use.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use store::Redactor;
+use store::sessions::{Body, Outcome, Record};
+
+use super::*;
+
+const REVISION: &str = "00000000-0000-4000-8000-000000000000";
+
+fn records(bodies: Vec<Body>) -> Vec<Record> {
+    (1..)
+        .zip(bodies)
+        .map(|(n, body)| Record {
+            v: 1,
+            n,
+            session: "s".into(),
+            at: 0,
+            turn: Some("t".into()),
+            body,
+        })
+        .collect()
+}
+
+fn user(id: &str, text: &str) -> Body {
+    Body::UserInput {
+        message_id: id.into(),
+        text: text.into(),
+    }
+}
+
+fn piece(id: &str, text: &str) -> Body {
+    Body::AssistantText {
+        message_id: id.into(),
+        response: 0,
+        text: text.into(),
+    }
+}
+
+fn whole(id: &str, text: Option<&str>, partial: bool) -> Body {
+    Body::AssistantMessage {
+        message_id: id.into(),
+        response: 0,
+        text: text.map(Into::into),
+        partial,
+    }
+}
+
+fn end(outcome: Outcome) -> Body {
+    Body::TurnFinished {
+        outcome,
+        error_code: None,
+    }
+}
+
+fn summary(item: Option<&str>, text: &str, provider_summary: bool) -> Body {
+    Body::Reasoning {
+        item_id: item.map(Into::into),
+        text: text.into(),
+        provider_summary,
+    }
+}
+
+fn tool(id: &str) -> Body {
+    Body::ToolStarted {
+        activity_id: id.into(),
+        call_id: id.into(),
+        response: 0,
+        name: "read".into(),
+        input: json!({"path": "input-canary"}),
+    }
+}
+
+fn tool_end(id: &str, is_error: bool) -> Body {
+    Body::ToolFinished {
+        activity_id: id.into(),
+        call_id: id.into(),
+        name: "read".into(),
+        is_error,
+        summary: "read 3 lines".into(),
+        content: "result-canary".into(),
+    }
+}
+
+fn snapshot(bodies: Vec<Body>) -> Snapshot {
+    Snapshot::new(&records(bodies), &Redactor::default()).unwrap()
+}
+
+/// Kind, text and partial of each message, and completeness.
+fn shown(bodies: Vec<Body>) -> (Vec<(EntryKind, String, bool)>, bool) {
+    let snapshot = snapshot(bodies);
+    let all = snapshot
+        .parts
+        .iter()
+        .map(|part| (part.kind, part.text.to_string(), part.partial))
+        .collect();
+    (all, snapshot.complete)
+}
+
+use EntryKind::{Activity, Assistant, Diagnostic, ReasoningSummary, User};
+
+#[test]
+fn a_session_without_history_is_complete() {
+    let page = snapshot(Vec::new()).page(0, "s", REVISION).unwrap();
+    assert!(page.entries.is_empty() && page.complete && page.next_cursor.is_none());
+}
+
+#[test]
+fn one_reconciled_copy_of_an_answer() {
+    for answer in [
+        vec![piece("a", "Hel"), piece("a", "lo"), whole("a", None, false)],
+        vec![
+            piece("a", "Hel"),
+            piece("a", "XX"),
+            whole("a", Some("Hello"), false),
+        ],
+        vec![whole("a", Some("Hello"), false)],
+    ] {
+        let mut bodies = vec![user("u", "hi")];
+        bodies.extend(answer);
+        bodies.push(end(Outcome::Completed));
+        let (all, complete) = shown(bodies);
+        let want = [
+            (User, "hi".into(), false),
+            (Assistant, "Hello".into(), false),
+        ];
+        assert_eq!(all, want);
+        assert!(complete);
+    }
+}
+
+#[test]
+fn an_interrupted_turn_is_partial_and_never_complete() {
+    let (all, complete) = shown(vec![
+        user("u", "hi"),
+        piece("a", "Half of "),
+        user("v", "again"),
+        whole("b", Some("Whole."), false),
+        end(Outcome::Completed),
+    ]);
+    assert!(!complete);
+    assert_eq!(all[1], (Assistant, "Half of ".into(), true));
+    assert_eq!((all[2].0, all[2].2), (Diagnostic, true));
+    assert_eq!(all[3].1, "again");
+    assert_eq!(all[4], (Assistant, "Whole.".into(), false));
+}
+
+#[test]
+fn recorded_failures_and_cancellations_keep_partial_replies_and_completeness() {
+    for outcome in [Outcome::Cancelled, Outcome::Failed] {
+        let (all, complete) = shown(vec![
+            user("u", "hi"),
+            whole("a", Some("Half of "), true),
+            end(outcome),
+        ]);
+        assert!(complete);
+        assert_eq!(all[1], (Assistant, "Half of ".into(), true));
+    }
+}
+
+#[test]
+fn only_summaries_with_provenance_show_and_later_ones_replace() {
+    let (all, _) = shown(vec![
+        user("u", "hi"),
+        summary(Some("1"), "raw thinking", false),
+        summary(Some("1"), "first", true),
+        summary(None, "unnamed", true),
+        summary(Some("1"), "second", true),
+        summary(None, "unnamed too", true),
+        end(Outcome::Completed),
+        user("v", "hi"),
+        summary(Some("1"), "of another turn", true),
+        end(Outcome::Completed),
+    ]);
+    let summaries: Vec<_> = all
+        .iter()
+        .filter(|(kind, ..)| *kind == ReasoningSummary)
+        .map(|(_, text, _)| text.as_str())
+        .collect();
+    assert_eq!(
+        summaries,
+        ["second", "unnamed", "unnamed too", "of another turn"]
+    );
+    // Records from before provenance was stored have none.
+    let line = r#"{"v":1,"n":1,"session":"s","at":0,"body":{"type":"reasoning","text":"old"}}"#;
+    let old: Record = serde_json::from_str(line).unwrap();
+    let snapshot = Snapshot::new(&[old], &Redactor::default()).unwrap();
+    assert!(snapshot.parts.is_empty());
+}
+
+#[test]
+fn tools_show_their_state_and_no_bodies() {
+    let (all, _) = shown(vec![
+        user("u", "hi"),
+        tool("x"),
+        tool("y"),
+        tool("z"),
+        tool_end("y", true),
+        tool_end("x", false),
+    ]);
+    let tools: Vec<_> = all.iter().filter(|(kind, ..)| *kind == Activity).collect();
+    assert_eq!(tools[0].1, "read completed: read 3 lines");
+    assert_eq!(tools[1].1, "read failed: read 3 lines");
+    assert_eq!((tools[2].1.as_str(), tools[2].2), ("read started", true));
+    assert!(all.iter().all(|(_, text, _)| !text.contains("canary")));
+}
+
+#[test]
+fn a_secret_in_pieces_is_redacted_in_one() {
+    let key = ["gh", "p_a8Kd93LmQpR7sT2v", "Xy5ZbC1nE4fG6hJ0wU9i"];
+    let (all, _) = shown(vec![
+        user("u", "hi"),
+        piece("a", key[0]),
+        piece("a", key[1]),
+        piece("a", key[2]),
+    ]);
+    assert_eq!(all[1].1, "[redacted]");
+}
+
+#[test]
+fn cursors_name_one_page_of_one_revision_in_one_spelling() {
+    assert_eq!(page_of(&cursor(REVISION, 7), REVISION), Some(7));
+    let longest = cursor(REVISION, MAX_SNAPSHOT_PARTS);
+    assert!(crate::is_id(&longest), "{longest}");
+    for wrong in [
+        "",
+        "7",
+        ".7",
+        "+7",
+        "07",
+        "-1",
+        "7 ",
+        "99999999999999999999999",
+    ] {
+        let text = format!("{REVISION}.{wrong}");
+        if wrong != "7" {
+            assert_eq!(page_of(&text, REVISION), None, "{text}");
+        }
+        assert_eq!(page_of(wrong, REVISION), None);
+    }
+    assert_eq!(page_of(&cursor("another", 7), REVISION), None);
+}
+
+#[test]
+fn beyond_the_snapshot_bounds_there_is_no_page() {
+    let many = |count: usize| {
+        let bodies = (0..count).map(|n| user(&n.to_string(), "")).collect();
+        // Each of these turns was interrupted, which adds an entry, but for the last record.
+        Snapshot::new(&records(bodies), &Redactor::default())
+    };
+    assert!(many(MAX_SNAPSHOT_PARTS / 2).is_ok());
+    assert_eq!(
+        many(MAX_SNAPSHOT_PARTS / 2 + 1).unwrap_err(),
+        SessionError::HistoryLimit
+    );
+    let long = |bytes: usize| {
+        let bodies = vec![user("u", &"x".repeat(bytes))];
+        Snapshot::new(&records(bodies), &Redactor::default())
+    };
+    assert!(long(MAX_SNAPSHOT_BYTES - 256 * 1024).is_ok());
+    assert_eq!(
+        long(MAX_SNAPSHOT_BYTES).unwrap_err(),
+        SessionError::HistoryLimit
+    );
+}
+
+fn as_json(page: &HistoryPage) -> Value {
+    let entries: Vec<_> = page
+        .entries
+        .iter()
+        .map(|entry| {
+            json!({
+                "message_id": entry.message_id,
+                "kind": "reasoning_summary",
+                "text": entry.text.as_str(),
+                "partial": entry.partial,
+                "part": entry.part,
+                "last_part": entry.last_part,
+            })
+        })
+        .collect();
+    json!({
+        "session_id": page.session_id,
+        "revision": page.revision,
+        "entries": entries,
+        "next_cursor": page.next_cursor,
+        "complete": page.complete,
+    })
+}
+
+/// Reads all pages as a client does; checks every bound; returns the messages.
+fn read(snapshot: &Snapshot, session: &str) -> Vec<(String, String)> {
+    let mut messages: Vec<(String, String)> = Vec::new();
+    let mut number = 0;
+    let mut open = false;
+    loop {
+        let page = snapshot.page(number, session, REVISION).unwrap();
+        assert!(serde_json::to_string(&as_json(&page)).unwrap().len() <= 32_768);
+        assert!(page.entries.len() <= 100);
+        for entry in &page.entries {
+            assert!(entry.text.len() <= 16_384);
+            if open {
+                let last = messages.last_mut().unwrap();
+                assert_eq!(last.0, entry.message_id);
+                assert!(entry.part > 0);
+                last.1.push_str(entry.text.as_str());
+            } else {
+                assert_eq!(entry.part, 0);
+                messages.push((entry.message_id.clone(), entry.text.to_string()));
+            }
+            open = !entry.last_part;
+        }
+        let Some(next) = &page.next_cursor else {
+            assert_eq!(page.complete, snapshot.complete);
+            break;
+        };
+        assert!(!page.complete);
+        number = page_of(next, REVISION).unwrap();
+    }
+    assert!(!open);
+    messages
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_history_fits_its_pages_and_is_read_back_whole(
+        texts in prop::collection::vec(("[\\x00-\\x1f\"\\\\ -~ä日🔑]{1,12}", 1usize..9000), 1..30),
+        small in 0usize..250,
+    ) {
+        let session = "s".repeat(64);
+        let texts: Vec<String> = texts
+            .iter()
+            .map(|(unit, times)| unit.repeat(*times))
+            .chain((0..small).map(|n| n.to_string()))
+            .collect();
+        let mut bodies = Vec::new();
+        for (n, text) in texts.iter().enumerate() {
+            bodies.push(user(&format!("{n:064}"), text));
+            bodies.push(end(Outcome::Completed));
+        }
+        let redactor = Redactor::default();
+        let snapshot = Snapshot::new(&records(bodies), &redactor).unwrap();
+        let got = read(&snapshot, &session);
+        prop_assert_eq!(got.len(), texts.len());
+        for ((_, got), text) in got.iter().zip(&texts) {
+            prop_assert_eq!(got.clone(), redactor.redact(text).into_string());
+        }
+    }
+}

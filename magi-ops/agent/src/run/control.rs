@@ -1,0 +1,103 @@
+//! The handle on an active run that the facade keeps: cancellation, and approvals with exactly one winner.
+//! The run itself is a task that this knows nothing of.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use store::Redacted;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::events::{RunEvent, Sink};
+
+/// How long an approval waits before it is denied (spec: local-agent, "Turns, approvals and
+/// events").
+const APPROVAL_EXPIRY: Duration = Duration::from_millis(60_000);
+
+#[derive(Debug)]
+pub(crate) struct Control {
+    pub(crate) session_id: String,
+    pub(crate) run_id: String,
+    pub(crate) cancel: CancellationToken,
+    approvals: Mutex<HashMap<String, oneshot::Sender<bool>>>,
+}
+
+impl Control {
+    pub(crate) fn new(session_id: String, run_id: String, cancel: CancellationToken) -> Self {
+        Self {
+            session_id,
+            run_id,
+            cancel,
+            approvals: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn is(&self, session_id: &str, run_id: &str) -> bool {
+        self.session_id == session_id && self.run_id == run_id
+    }
+
+    fn approvals(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<bool>>> {
+        self.approvals
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a waiting approval. `false` if none waits under this id any more: who takes it
+    /// out of the table has won, be it an answer, the expiry or a cancellation.
+    pub(crate) fn answer(&self, approval_id: &str, allow: bool) -> bool {
+        let waiting = self.approvals().remove(approval_id);
+        waiting.is_some_and(|sender| sender.send(allow).is_ok())
+    }
+
+    /// Asks for an approval and waits. Everything but a timely `true` denies.
+    pub(super) async fn ask(&self, sink: &Sink, summary: Redacted) -> bool {
+        let approval_id = crate::new_id();
+        let (sender, mut answer) = oneshot::channel();
+        // Before the event: the answer may be there as soon as it is out.
+        self.approvals().insert(approval_id.clone(), sender);
+        let waiting = Waiting {
+            control: self,
+            approval_id: &approval_id,
+        };
+        let asked = sink
+            .critical(RunEvent::ApprovalRequested {
+                approval_id: approval_id.clone(),
+                summary,
+                expires_in_ms: APPROVAL_EXPIRY.as_millis() as u64,
+            })
+            .await;
+        if asked.is_err() {
+            return false;
+        }
+        let allowed = tokio::select! {
+            biased;
+            allowed = &mut answer => return allowed.unwrap_or(false),
+            () = self.cancel.cancelled() => false,
+            () = tokio::time::sleep(APPROVAL_EXPIRY) => false,
+        };
+        if waiting.withdraw() {
+            return allowed;
+        }
+        // The answer was recorded at the same moment: it has won.
+        answer.try_recv().unwrap_or(false)
+    }
+}
+
+/// Takes an approval out of the table when nobody waits for it any more.
+struct Waiting<'a> {
+    control: &'a Control,
+    approval_id: &'a str,
+}
+
+impl Waiting<'_> {
+    fn withdraw(&self) -> bool {
+        self.control.approvals().remove(self.approval_id).is_some()
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}

@@ -1,0 +1,453 @@
+//! One run: the input on the disk, then provider responses and tool calls in turn, then one terminal event.
+//! Admission and the attachment are the backend's; policy, storage and events have their own files.
+
+use std::sync::Arc;
+
+use provider::{Chunk, Message, Request, Response, ToolCall};
+use store::Redacted;
+use store::sessions::{Body, Flush, Outcome, now_ms};
+
+use crate::attach::SharedWriter;
+use crate::backend::Backend;
+use crate::conversation::MAX_CALL_ID_BYTES;
+use crate::startup::{Admitted, Selection};
+
+mod control;
+mod events;
+mod persist;
+mod segment;
+mod tools;
+
+pub(crate) use control::Control;
+pub use events::{ActivityState, Persistence, RunEvent, RunEvents};
+use events::{Lost, Sink};
+use persist::Persist;
+use segment::Segment;
+
+/// Longest prompt, in UTF-8 bytes (spec: local-agent, "Bounds and failure policy").
+pub const MAX_PROMPT_BYTES: usize = 16_384;
+/// Most assistant text of one run, in bytes.
+const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
+/// Most assistant messages of one run.
+const MAX_SEGMENTS: usize = 512;
+/// Most provider responses of one run.
+const MAX_RESPONSES: u32 = 256;
+/// Longest summary of any kind, in bytes, after redaction.
+const MAX_SUMMARY_BYTES: usize = 1024;
+
+/// An admitted run.
+#[derive(Debug)]
+pub struct Run {
+    pub run_id: String,
+    pub events: RunEvents,
+}
+
+/// Why a run failed, or what a diagnostic is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunErrorCode {
+    ExecutionFailed,
+    PersistenceFailed,
+    OutputUnavailable,
+    ContentLimit,
+}
+
+impl RunErrorCode {
+    /// The word that is stored.
+    fn word(self) -> &'static str {
+        match self {
+            Self::ExecutionFailed => "execution_failed",
+            Self::PersistenceFailed => "persistence_failed",
+            Self::OutputUnavailable => "output_unavailable",
+            Self::ContentLimit => "content_limit",
+        }
+    }
+}
+
+/// What a run takes from the attachment, and gives back at its end.
+pub(crate) struct Task {
+    pub(crate) admitted: Arc<Admitted>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) writer: SharedWriter,
+    pub(crate) selection: Selection,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) prompt: String,
+}
+
+/// How a run left the attachment.
+pub(crate) struct Ended {
+    pub(crate) messages: Vec<Message>,
+    /// The history on the disk is what the run says it is.
+    pub(crate) durable: bool,
+}
+
+/// Why a run stops before the model does.
+enum Stop {
+    Cancelled,
+    OutputLost,
+    Failed(RunErrorCode),
+    /// Nothing began: the input could not be stored.
+    NotStarted,
+}
+
+impl From<Lost> for Stop {
+    fn from(_: Lost) -> Self {
+        Self::OutputLost
+    }
+}
+
+pub(crate) fn start(backend: &Arc<Backend>, task: Task) -> Run {
+    let run_id = task.control.run_id.clone();
+    let (sink, events) = events::channel(backend, &run_id);
+    let worker = Worker {
+        persist: Persist::new(task.writer.clone(), &run_id),
+        backend: Arc::clone(backend),
+        admitted: task.admitted,
+        control: task.control,
+        writer: task.writer,
+        selection: task.selection,
+        messages: task.messages,
+        sink,
+        content: 0,
+        segments: 0,
+        activities: 0,
+        warned: false,
+    };
+    tokio::spawn(worker.run(task.prompt));
+    Run { run_id, events }
+}
+
+struct Worker {
+    backend: Arc<Backend>,
+    admitted: Arc<Admitted>,
+    control: Arc<Control>,
+    writer: SharedWriter,
+    selection: Selection,
+    messages: Vec<Message>,
+    sink: Sink,
+    persist: Persist,
+    /// Bytes of assistant text so far.
+    content: usize,
+    segments: usize,
+    activities: usize,
+    /// The client knows that storing failed.
+    warned: bool,
+}
+
+/// Frees the backend also if the worker panics: a run that never ends would block it for good.
+struct Release<'a> {
+    backend: &'a Backend,
+    run_id: &'a str,
+    ended: Option<Ended>,
+}
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        self.backend.run_ended(self.run_id, self.ended.take());
+    }
+}
+
+impl Worker {
+    async fn run(mut self, prompt: String) {
+        let backend = Arc::clone(&self.backend);
+        let control = Arc::clone(&self.control);
+        let mut release = Release {
+            backend: &backend,
+            run_id: &control.run_id,
+            ended: None,
+        };
+        let result = self.drive(prompt).await;
+        let (outcome, error_code) = match &result {
+            Ok(()) => (Outcome::Completed, None),
+            Err(Stop::Cancelled) => (Outcome::Cancelled, None),
+            Err(Stop::OutputLost) => (Outcome::Cancelled, Some(RunErrorCode::OutputUnavailable)),
+            Err(Stop::Failed(code)) => (Outcome::Failed, Some(*code)),
+            Err(Stop::NotStarted) => (Outcome::Failed, Some(RunErrorCode::PersistenceFailed)),
+        };
+        let persistence = if matches!(result, Err(Stop::NotStarted)) {
+            Persistence::NotStarted
+        } else {
+            self.persist.push(Body::TurnFinished {
+                outcome,
+                error_code: error_code.map(|code| code.word().to_owned()),
+            });
+            if self.persist.settle(Flush::Durable).await {
+                Persistence::Durable
+            } else {
+                Persistence::Degraded
+            }
+        };
+        self.warn_if_degraded().await;
+        let durable = persistence == Persistence::Durable;
+        release.ended = Some(Ended {
+            messages: std::mem::take(&mut self.messages),
+            durable,
+        });
+        // The backend is told first: whoever sees the terminal event may begin the next run.
+        let room = self.sink.reserve_terminal().await;
+        let revision = backend.run_ended(&control.run_id, release.ended.take());
+        if let Ok(room) = room {
+            room.send(RunEvent::Finished {
+                outcome,
+                persistence,
+                revision,
+                error_code,
+            });
+        }
+    }
+
+    async fn drive(&mut self, prompt: String) -> Result<(), Stop> {
+        self.accept(prompt).await?;
+        for response in 0..MAX_RESPONSES {
+            let calls = self.respond(response).await?;
+            self.warn_if_degraded().await;
+            if calls.is_empty() {
+                return Ok(());
+            }
+            self.run_tools(response, &calls).await?;
+        }
+        Err(self
+            .fail(
+                RunErrorCode::ExecutionFailed,
+                Redacted::fixed("the model asked for tools too many times in one run"),
+            )
+            .await)
+    }
+
+    /// Stores the input, then says so; nothing else happens before (spec: local-agent,
+    /// `input.persisted`).
+    async fn accept(&mut self, prompt: String) -> Result<(), Stop> {
+        let message_id = crate::new_id();
+        if self.writer.with(|writer| writer.is_empty()) {
+            self.persist.push(Body::Session {
+                created_at: now_ms(),
+                // A path that is not UTF-8 can't be recorded, and is unverified later.
+                cwd: self.admitted.cwd.to_str().unwrap_or_default().to_owned(),
+                provider: Some(self.selection.provider.clone()),
+                model: Some(self.selection.model.clone()),
+            });
+        }
+        self.persist.push(Body::UserInput {
+            message_id: message_id.clone(),
+            text: prompt.clone(),
+        });
+        if !self.persist.settle(Flush::Durable).await {
+            return Err(Stop::NotStarted);
+        }
+        self.messages.push(Message::User { text: prompt });
+        let revision = self.backend.input_stored(&self.control.run_id);
+        self.send(RunEvent::InputPersisted {
+            message_id,
+            revision,
+        })
+        .await
+    }
+
+    /// One provider response: streams its text, returns the tools it asks for.
+    async fn respond(&mut self, response: u32) -> Result<Vec<ToolCall>, Stop> {
+        let cancel = self.control.cancel.child_token();
+        let mut stream = self.admitted.provider.respond(
+            Request {
+                session: self.control.session_id.clone(),
+                model: self.selection.model.clone(),
+                messages: self.messages.clone(),
+                tools: self.admitted.tools.clone(),
+                workspace: self.admitted.cwd.clone(),
+            },
+            cancel.clone(),
+        );
+        let _stop_with_us = cancel.drop_guard();
+        let mut turn = Turn::new(response);
+        let mut end = self.read(&mut stream, &mut turn).await;
+        drop(stream);
+        turn.end_reasoning(&mut self.persist);
+        if let Err(stop) = self.end_segment(&mut turn, end.is_err()).await {
+            end = end.and(Err(stop));
+        }
+        let calls = match &end {
+            Ok(()) => std::mem::take(&mut turn.calls),
+            // A response that broke off asks for nothing.
+            Err(_) => Vec::new(),
+        };
+        if !turn.text.is_empty() || !calls.is_empty() {
+            self.messages.push(Message::Assistant {
+                text: turn.text,
+                tool_calls: calls.clone(),
+            });
+        }
+        end.map(|()| calls)
+    }
+
+    async fn read(&mut self, stream: &mut Response, turn: &mut Turn) -> Result<(), Stop> {
+        loop {
+            let chunk = match self.next(stream).await? {
+                None => return Ok(()),
+                Some(Ok(chunk)) => chunk,
+                Some(Err(provider::ProviderError::Cancelled)) => return Err(Stop::Cancelled),
+                Some(Err(error)) => {
+                    let summary = self.admitted.redactor.redact(&error.to_string());
+                    return Err(self.fail(RunErrorCode::ExecutionFailed, summary).await);
+                }
+            };
+            match chunk {
+                Chunk::Text(text) => self.accept_text(&text, turn).await?,
+                Chunk::Reasoning {
+                    text,
+                    provider_summary: true,
+                } => turn.reasoning.push_str(&text),
+                Chunk::ToolCall(call) => {
+                    turn.end_reasoning(&mut self.persist);
+                    self.end_segment(turn, false).await?;
+                    if call.id.len() > MAX_CALL_ID_BYTES {
+                        let summary = Redacted::fixed("the provider's response is malformed");
+                        return Err(self.fail(RunErrorCode::ExecutionFailed, summary).await);
+                    }
+                    turn.calls.push(call);
+                }
+                // Raw thinking is neither shown nor kept; token counts have no reader yet.
+                Chunk::Reasoning { .. } | Chunk::Usage(_) => {}
+            }
+        }
+    }
+
+    /// The next chunk. While the provider pauses, accepted text goes to the disk.
+    async fn next(
+        &mut self,
+        stream: &mut Response,
+    ) -> Result<Option<Result<Chunk, provider::ProviderError>>, Stop> {
+        if self.control.cancel.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        if self.persist.is_due() {
+            self.persist.start();
+        }
+        tokio::select! {
+            biased;
+            chunk = stream.next() => return Ok(chunk),
+            () = std::future::ready(()) => {}
+        }
+        loop {
+            self.persist.start();
+            let writing = self.persist.is_writing();
+            tokio::select! {
+                biased;
+                () = self.control.cancel.cancelled() => return Err(Stop::Cancelled),
+                chunk = stream.next() => return Ok(chunk),
+                () = self.persist.written(), if writing => {}
+            }
+        }
+    }
+
+    async fn accept_text(&mut self, text: &str, turn: &mut Turn) -> Result<(), Stop> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        turn.end_reasoning(&mut self.persist);
+        if turn.segment.is_none() {
+            if self.segments == MAX_SEGMENTS {
+                return Err(self.limit("the run's messages").await);
+            }
+            self.segments += 1;
+        }
+        let room = MAX_CONTENT_BYTES - self.content;
+        let accepted = &text[..text.floor_char_boundary(room)];
+        if !accepted.is_empty() {
+            self.content += accepted.len();
+            turn.segment
+                .get_or_insert_with(|| Segment::new(turn.response, &self.admitted.redactor))
+                .push(accepted, &self.sink, &mut self.persist)
+                .await;
+        }
+        if accepted.len() < text.len() {
+            return Err(self.limit("the run's text").await);
+        }
+        Ok(())
+    }
+
+    async fn end_segment(&mut self, turn: &mut Turn, partial: bool) -> Result<(), Stop> {
+        let Some(segment) = turn.segment.take() else {
+            return Ok(());
+        };
+        let redactor = &self.admitted.redactor;
+        let (raw, sent) = segment
+            .finish(partial, redactor, &self.sink, &mut self.persist)
+            .await;
+        self.persist.start();
+        turn.text.push_str(&raw);
+        Ok(sent?)
+    }
+
+    async fn send(&self, event: RunEvent) -> Result<(), Stop> {
+        Ok(self.sink.critical(event).await?)
+    }
+
+    /// Says why the run fails, live and in the history.
+    async fn fail(&mut self, code: RunErrorCode, summary: Redacted) -> Stop {
+        let summary = summary.summary(MAX_SUMMARY_BYTES);
+        self.persist.push(Body::Diagnostic {
+            code: code.word().to_owned(),
+            summary: summary.as_str().to_owned(),
+        });
+        match self.send(RunEvent::Diagnostic { code, summary }).await {
+            Ok(()) => Stop::Failed(code),
+            Err(stop) => stop,
+        }
+    }
+
+    async fn limit(&mut self, what: &str) -> Stop {
+        let summary = self
+            .admitted
+            .redactor
+            .redact(&format!("{what} reached the limit of this protocol"));
+        self.fail(RunErrorCode::ContentLimit, summary).await
+    }
+
+    /// Once: a client must not take the history for durable.
+    async fn warn_if_degraded(&mut self) {
+        if self.persist.failed() && !self.warned {
+            self.warned = true;
+            let summary = Redacted::fixed("the session file cannot be written");
+            let code = RunErrorCode::PersistenceFailed;
+            // A loss shows at the next event that the run can't do without.
+            let _ = self.send(RunEvent::Diagnostic { code, summary }).await;
+        }
+    }
+}
+
+/// One provider response as it is put together.
+struct Turn {
+    response: u32,
+    segment: Option<Segment>,
+    /// The raw text of the messages that ended.
+    text: String,
+    calls: Vec<ToolCall>,
+    /// The summary that is arriving.
+    reasoning: String,
+    summaries: u32,
+}
+
+impl Turn {
+    fn new(response: u32) -> Self {
+        Self {
+            response,
+            segment: None,
+            text: String::new(),
+            calls: Vec::new(),
+            reasoning: String::new(),
+            summaries: 0,
+        }
+    }
+
+    /// Anything else than reasoning ends a summary. Only summaries that the provider made for
+    /// display come here.
+    fn end_reasoning(&mut self, persist: &mut Persist) {
+        if self.reasoning.is_empty() {
+            return;
+        }
+        persist.push(Body::Reasoning {
+            item_id: Some(format!("{}.{}", self.response, self.summaries)),
+            text: std::mem::take(&mut self.reasoning),
+            provider_summary: true,
+        });
+        self.summaries += 1;
+    }
+}

@@ -1,0 +1,149 @@
+//! What a run stores, in order and without holding the run up: partial text soon, ends flushed.
+//! After one failed append nothing more of the run is stored: a history with a hole would lie.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use store::sessions::{AppendError, Body, Flush};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::attach::SharedWriter;
+
+/// Text that waits for the disk at most, before it is written; unless the provider pauses, when
+/// it is written at once.
+const PENDING_BYTES: usize = 4096;
+/// How long it waits at most.
+const PENDING_TIME: Duration = Duration::from_millis(50);
+
+pub(super) struct Persist {
+    writer: SharedWriter,
+    run_id: Arc<str>,
+    queue: Vec<Body>,
+    /// Bytes of text in the queue.
+    pending: usize,
+    since: Instant,
+    in_flight: Option<JoinHandle<Result<(), AppendError>>>,
+    /// The message whose first pieces are on their way to the disk or there.
+    begun: Option<Arc<str>>,
+    failed: bool,
+}
+
+impl Persist {
+    pub(super) fn new(writer: SharedWriter, run_id: &str) -> Self {
+        Self {
+            writer,
+            run_id: run_id.into(),
+            queue: Vec::new(),
+            pending: 0,
+            since: Instant::now(),
+            in_flight: None,
+            begun: None,
+            failed: false,
+        }
+    }
+
+    /// Whether something could not be stored.
+    pub(super) fn failed(&self) -> bool {
+        self.failed
+    }
+
+    pub(super) fn push(&mut self, body: Body) {
+        if !self.failed {
+            self.queue.push(body);
+        }
+    }
+
+    /// More of a message.
+    pub(super) fn text(&mut self, id: &Arc<str>, response: u32, more: &str) {
+        if self.failed {
+            return;
+        }
+        self.pending += more.len();
+        if let Some(Body::AssistantText {
+            message_id, text, ..
+        }) = self.queue.last_mut()
+            && **id == **message_id
+        {
+            text.push_str(more);
+            return;
+        }
+        self.queue.push(Body::AssistantText {
+            message_id: id.to_string(),
+            response,
+            text: more.to_owned(),
+        });
+    }
+
+    /// The end of a message. If none of its text has left the queue, one record holds all.
+    pub(super) fn message(&mut self, id: &Arc<str>, response: u32, whole: &str, partial: bool) {
+        let text = if self.begun.as_ref() == Some(id) {
+            None
+        } else {
+            let piece = |body: &Body| matches!(body, Body::AssistantText { message_id, .. } if **message_id == **id);
+            self.queue.retain(|body| !piece(body));
+            Some(whole.to_owned())
+        };
+        self.push(Body::AssistantMessage {
+            message_id: id.to_string(),
+            response,
+            text,
+            partial,
+        });
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.pending >= PENDING_BYTES || (self.pending > 0 && self.since.elapsed() >= PENDING_TIME)
+    }
+
+    /// Begins to write what is queued, unless something is being written.
+    pub(super) fn start(&mut self) {
+        if self.in_flight.is_none() && !self.queue.is_empty() && !self.failed {
+            self.spawn(Flush::Written);
+        }
+    }
+
+    fn spawn(&mut self, flush: Flush) {
+        let bodies = std::mem::take(&mut self.queue);
+        let last = bodies.iter().rev().find_map(|body| match body {
+            Body::AssistantText { message_id, .. } => Some(message_id.as_str().into()),
+            _ => None,
+        });
+        self.begun = last.or(self.begun.take());
+        self.pending = 0;
+        self.since = Instant::now();
+        let writer = self.writer.clone();
+        let run_id = Arc::clone(&self.run_id);
+        self.in_flight = Some(tokio::task::spawn_blocking(move || {
+            writer.with(|writer| writer.append(Some(&run_id), bodies, flush))
+        }));
+    }
+
+    pub(super) fn is_writing(&self) -> bool {
+        self.in_flight.is_some()
+    }
+
+    /// Waits for what is being written. Cancel safe.
+    pub(super) async fn written(&mut self) {
+        if let Some(append) = &mut self.in_flight {
+            let done = append.await;
+            self.in_flight = None;
+            if !matches!(done, Ok(Ok(()))) {
+                self.failed = true;
+                self.queue.clear();
+                self.pending = 0;
+            }
+        }
+    }
+
+    /// Writes everything. Whether all of the run so far is stored, and with
+    /// [`Flush::Durable`] on the disk.
+    pub(super) async fn settle(&mut self, flush: Flush) -> bool {
+        self.written().await;
+        if !self.failed && (!self.queue.is_empty() || flush == Flush::Durable) {
+            self.spawn(flush);
+            self.written().await;
+        }
+        !self.failed
+    }
+}

@@ -1,0 +1,76 @@
+//! One assistant message while it streams, and its reconciliation at the end.
+//! Raw text goes to the store and the provider; what is shown passes the redactor.
+
+use std::sync::Arc;
+
+use store::{Redactor, StreamRedactor};
+
+use super::events::{Deltas, Lost, MAX_TEXT_BYTES, RunEvent, Sink};
+use super::persist::Persist;
+
+/// Most bytes of one event's text as JSON: even all escapes leave room in a frame of 65,536.
+const MAX_TEXT_JSON_BYTES: usize = 6 * MAX_TEXT_BYTES;
+
+pub(super) struct Segment {
+    pub(super) id: Arc<str>,
+    response: u32,
+    raw: String,
+    stream: StreamRedactor,
+    deltas: Deltas,
+}
+
+impl Segment {
+    pub(super) fn new(response: u32, redactor: &Redactor) -> Self {
+        let id: Arc<str> = crate::new_id().into();
+        Self {
+            deltas: Deltas::new(Arc::clone(&id)),
+            id,
+            response,
+            raw: String::new(),
+            stream: redactor.stream(),
+        }
+    }
+
+    /// Accepts more text.
+    pub(super) async fn push(&mut self, text: &str, sink: &Sink, persist: &mut Persist) {
+        self.raw.push_str(text);
+        persist.text(&self.id, self.response, text);
+        if let Some(shown) = self.stream.push(text) {
+            self.deltas.push(sink, shown).await;
+        }
+    }
+
+    /// Ends the message: the rest of its deltas, its record, its authoritative text. Returns
+    /// the raw text.
+    pub(super) async fn finish(
+        mut self,
+        partial: bool,
+        redactor: &Redactor,
+        sink: &Sink,
+        persist: &mut Persist,
+    ) -> (String, Result<(), Lost>) {
+        let rest = self.stream.finish();
+        self.deltas.push(sink, rest).await;
+        self.deltas.flush(sink);
+        persist.message(&self.id, self.response, &self.raw, partial);
+        let sent = self.reconcile(partial, redactor, sink).await;
+        (self.raw, sent)
+    }
+
+    async fn reconcile(&self, partial: bool, redactor: &Redactor, sink: &Sink) -> Result<(), Lost> {
+        let whole = redactor.redact(&self.raw);
+        let parts = crate::history::split(whole, MAX_TEXT_BYTES, MAX_TEXT_JSON_BYTES);
+        let last = parts.len() - 1;
+        for (part, (text, _)) in parts.into_iter().enumerate() {
+            sink.critical(RunEvent::Reconcile {
+                message_id: Arc::clone(&self.id),
+                part: part as u32,
+                text,
+                last_part: part == last,
+                partial,
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}

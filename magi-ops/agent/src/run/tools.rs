@@ -1,0 +1,210 @@
+//! The tool calls of one provider response: policy, approval, running side by side, results in order.
+//! What a tool does is the toolbox's matter; whether it may is decided here.
+
+use std::sync::Arc;
+
+use provider::{Message, ToolCall};
+use store::sessions::{Body, Flush};
+use store::settings::Permission;
+use store::{Redacted, Redactor};
+use tokio::task::JoinSet;
+use tools::ToolOutcome;
+
+use super::control::Control;
+use super::events::{ActivityState, RunEvent, Sink};
+use super::{MAX_SUMMARY_BYTES, Stop, Worker};
+use crate::startup::Admitted;
+
+/// Calls that run at the same time; the rest waits.
+const SIDE_BY_SIDE: usize = 8;
+/// Most activities of one run (spec: local-agent, "Bounds and failure policy").
+const MAX_ACTIVITIES: usize = 4096;
+/// Longest tool name that is shown, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+
+impl Worker {
+    /// Runs `calls`, appends their results to the conversation in the order of the calls.
+    pub(super) async fn run_tools(
+        &mut self,
+        response: u32,
+        calls: &[ToolCall],
+    ) -> Result<(), Stop> {
+        let mut results: Vec<Option<ToolOutcome>> = vec![None; calls.len()];
+        let outcome = self.run_all(response, calls, &mut results).await;
+        // Every call gets its result, also when the run stops here: the conversation goes on
+        // in the next run.
+        for (call, result) in calls.iter().zip(results) {
+            let (content, is_error) = result
+                .map_or(("The call was cancelled.".to_owned(), true), |outcome| {
+                    (outcome.content, outcome.is_error)
+                });
+            self.messages.push(Message::ToolResult {
+                call_id: call.id.clone(),
+                name: call.name.clone(),
+                content,
+                is_error,
+            });
+        }
+        // Bounds what waits for the disk, whatever the tools bring.
+        self.persist.settle(Flush::Written).await;
+        self.warn_if_degraded().await;
+        outcome
+    }
+
+    async fn run_all(
+        &mut self,
+        response: u32,
+        calls: &[ToolCall],
+        results: &mut [Option<ToolOutcome>],
+    ) -> Result<(), Stop> {
+        let mut running = JoinSet::new();
+        let mut next = 0;
+        let mut stop = Ok(());
+        loop {
+            while stop.is_ok() && next < calls.len() && running.len() < SIDE_BY_SIDE {
+                stop = self
+                    .start_tool(response, next, &calls[next], &mut running)
+                    .await;
+                next += 1;
+            }
+            // Calls that began are waited for, whatever happens: none may outlive the run.
+            let Some(done) = running.join_next().await else {
+                return stop;
+            };
+            let Ok((index, activity_id, outcome)) = done else {
+                continue;
+            };
+            let reported = self.report(&calls[index], activity_id, &outcome).await;
+            results[index] = Some(outcome);
+            stop = stop.and(reported);
+            if self.control.cancel.is_cancelled() {
+                stop = stop.and(Err(Stop::Cancelled));
+            }
+        }
+    }
+
+    async fn start_tool(
+        &mut self,
+        response: u32,
+        index: usize,
+        call: &ToolCall,
+        running: &mut JoinSet<(usize, String, ToolOutcome)>,
+    ) -> Result<(), Stop> {
+        if self.control.cancel.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        if self.activities == MAX_ACTIVITIES {
+            return Err(self.limit("the run's activities").await);
+        }
+        self.activities += 1;
+        let activity_id = crate::new_id();
+        self.persist.push(Body::ToolStarted {
+            activity_id: activity_id.clone(),
+            call_id: call.id.clone(),
+            response,
+            name: call.name.clone(),
+            input: call.input.clone(),
+        });
+        self.persist.start();
+        let name = self.shown_name(call);
+        self.send(RunEvent::Activity {
+            activity_id: activity_id.clone(),
+            state: ActivityState::Started,
+            name,
+            summary: Redacted::fixed("started"),
+        })
+        .await?;
+        let (admitted, control) = (Arc::clone(&self.admitted), Arc::clone(&self.control));
+        let (sink, call) = (self.sink.clone(), call.clone());
+        running.spawn(async move {
+            // A task of its own within: a tool that panics is a failed call, not a failed run.
+            let work = tokio::spawn(async move { run(&admitted, &control, &sink, &call).await });
+            let outcome = work.await.unwrap_or_else(|_| ToolOutcome {
+                content: "the tool stopped unexpectedly".to_owned(),
+                is_error: true,
+                summary: "stopped unexpectedly".to_owned(),
+            });
+            (index, activity_id, outcome)
+        });
+        Ok(())
+    }
+
+    async fn report(
+        &mut self,
+        call: &ToolCall,
+        activity_id: String,
+        outcome: &ToolOutcome,
+    ) -> Result<(), Stop> {
+        let summary = self
+            .admitted
+            .redactor
+            .redact(&outcome.summary)
+            .summary(MAX_SUMMARY_BYTES);
+        self.persist.push(Body::ToolFinished {
+            activity_id: activity_id.clone(),
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            is_error: outcome.is_error,
+            summary: summary.as_str().to_owned(),
+            content: outcome.content.clone(),
+        });
+        self.persist.start();
+        let name = self.shown_name(call);
+        self.send(RunEvent::Activity {
+            activity_id,
+            state: if outcome.is_error {
+                ActivityState::Failed
+            } else {
+                ActivityState::Completed
+            },
+            name,
+            summary,
+        })
+        .await
+    }
+
+    /// The name as a model wrote it may be anything.
+    fn shown_name(&self, call: &ToolCall) -> Redacted {
+        self.admitted
+            .redactor
+            .redact(&call.name)
+            .summary(MAX_NAME_BYTES)
+    }
+}
+
+async fn run(admitted: &Admitted, control: &Control, sink: &Sink, call: &ToolCall) -> ToolOutcome {
+    let denied = |content: &str, summary: &str| ToolOutcome {
+        content: content.to_owned(),
+        is_error: true,
+        summary: summary.to_owned(),
+    };
+    match admitted.permission(&call.name) {
+        Permission::Allow => {}
+        Permission::Deny => {
+            return denied(
+                "The settings deny this tool (permissions.<tool>).",
+                "denied by the settings",
+            );
+        }
+        Permission::Ask => {
+            if !control
+                .ask(sink, approval_summary(&admitted.redactor, call))
+                .await
+            {
+                return denied("The person did not allow this call.", "not allowed");
+            }
+        }
+    }
+    admitted
+        .toolbox
+        .run(&call.name, &call.input, control.cancel.clone())
+        .await
+}
+
+/// Says what would be done, so that a person can decide: the tool and its input, redacted whole
+/// and then cut.
+fn approval_summary(redactor: &Redactor, call: &ToolCall) -> Redacted {
+    redactor
+        .redact(&format!("{} {}", call.name, call.input))
+        .summary(MAX_SUMMARY_BYTES)
+}

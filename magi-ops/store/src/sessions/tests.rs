@@ -1,0 +1,400 @@
+//! Tests of session files within one process: creation, records, torn tails, refusals, leases, outside edits.
+//! Two processes and full disks are tested in `tests/processes.rs`.
+#![allow(clippy::unwrap_used)]
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use proptest::prelude::*;
+
+use super::*;
+
+struct Place {
+    dir: tempfile::TempDir,
+    sessions: Sessions,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::prepare(&dir.path().join("home")).unwrap();
+        let sessions = Sessions::new(&home);
+        Self { dir, sessions }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.sessions.dir.join(name)
+    }
+
+    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> SessionId {
+        fs::write(self.path(&format!("{name}.jsonl")), bytes).unwrap();
+        name.parse().unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(&self.sessions.dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+fn input(text: &str) -> Body {
+    Body::UserInput {
+        message_id: "m".into(),
+        text: text.into(),
+    }
+}
+
+fn line(session: &str, n: u64, text: &str) -> String {
+    let record = Record {
+        v: 1,
+        n,
+        session: session.into(),
+        at: 7,
+        turn: Some("t".into()),
+        body: input(text),
+    };
+    serde_json::to_string(&record).unwrap() + "\n"
+}
+
+fn texts(records: &[Record]) -> Vec<&str> {
+    records
+        .iter()
+        .map(|record| match &record.body {
+            Body::UserInput { text, .. } => text.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+fn append(writer: &mut Writer, text: &str) -> Result<(), AppendError> {
+    writer.append(Some("t"), vec![input(text)], Flush::Durable)
+}
+
+#[test]
+fn a_new_session_has_no_file_before_its_first_record_and_leaves_none_behind() {
+    let place = Place::new();
+    let writer = place.sessions.create().unwrap();
+    assert!(!writer.is_durable());
+    assert_eq!(place.names(), [format!("{}.lock", writer.id())]);
+    drop(writer);
+    assert!(place.names().is_empty());
+}
+
+#[test]
+fn what_was_appended_is_read_back_and_continued() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let id = writer.id().clone();
+    writer
+        .append(
+            Some("t"),
+            vec![input("one"), input("two\n\u{2028}\"")],
+            Flush::Durable,
+        )
+        .unwrap();
+    assert!(writer.is_durable() && writer.is_unchanged());
+    let mode = fs::metadata(place.path(&id.file_name()))
+        .unwrap()
+        .permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+    drop(writer);
+
+    let mut opened = place.sessions.open(&id).unwrap();
+    assert_eq!(texts(&opened.records), ["one", "two\n\u{2028}\""]);
+    append(&mut opened.writer, "three").unwrap();
+    let again = place.sessions.reopen(&opened.writer).unwrap();
+    let numbers: Vec<_> = again.records.iter().map(|record| record.n).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    assert_eq!(again.records[0].session, id.as_str());
+    assert_eq!(again.records[0].turn.as_deref(), Some("t"));
+}
+
+#[test]
+fn the_lease_excludes_within_one_process_and_survives_a_reopen() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let id = writer.id().clone();
+    assert!(matches!(
+        place.sessions.open(&id),
+        Err(SessionError::Missing)
+    ));
+    append(&mut writer, "x").unwrap();
+    assert!(matches!(place.sessions.open(&id), Err(SessionError::Busy)));
+    let again = place.sessions.reopen(&writer).unwrap();
+    drop(writer);
+    assert!(matches!(place.sessions.open(&id), Err(SessionError::Busy)));
+    drop(again);
+    assert!(place.sessions.open(&id).is_ok());
+}
+
+#[test]
+fn a_torn_last_line_is_tolerated_and_cut_by_the_next_append() {
+    let whole = line("s", 1, "one") + &line("s", 2, "two");
+    for torn in [
+        "{",
+        "{\"v\":1}",
+        "\0\0\0",
+        "\u{fffd}",
+        line("s", 3, "x").trim_end(),
+    ] {
+        let place = Place::new();
+        let id = place.put("s", format!("{whole}{torn}"));
+        let mut opened = place.sessions.open(&id).unwrap();
+        assert_eq!(texts(&opened.records), ["one", "two"]);
+        assert!(opened.writer.is_unchanged());
+        append(&mut opened.writer, "three").unwrap();
+        assert!(opened.writer.is_unchanged());
+        drop(opened);
+        let text = fs::read_to_string(place.path("s.jsonl")).unwrap();
+        assert!(text.starts_with(&whole) && text.ends_with("}\n"));
+        let opened = place.sessions.open(&id).unwrap();
+        assert_eq!(texts(&opened.records), ["one", "two", "three"]);
+        assert_eq!(opened.records[2].n, 3);
+    }
+}
+
+#[test]
+fn any_other_wrong_line_makes_the_session_invalid() {
+    let good = line("s", 1, "one");
+    let newer = line("s", 2, "x").replace("\"v\":1", "\"v\":2");
+    let unknown = line("s", 2, "x").replace("user_input", "user_output");
+    for bad in [
+        "\n",
+        "{}\n",
+        "nonsense\n",
+        &line("other", 2, "x"),
+        &good,
+        &newer,
+        &unknown,
+        "\u{feff}{}\n",
+    ] {
+        for text in [
+            format!("{good}{bad}"),
+            format!("{good}{bad}{}", line("s", 9, "y")),
+        ] {
+            let place = Place::new();
+            let id = place.put("s", &text);
+            assert!(
+                matches!(place.sessions.open(&id), Err(SessionError::Invalid)),
+                "{text}"
+            );
+            assert_eq!(fs::read_to_string(place.path("s.jsonl")).unwrap(), text);
+        }
+    }
+    let place = Place::new();
+    let id = place.put("s", b"{\"v\":1,\"n\":1,\"session\":\"s\xff\"}\n");
+    assert!(matches!(
+        place.sessions.open(&id),
+        Err(SessionError::Invalid)
+    ));
+}
+
+#[test]
+fn an_empty_file_is_durable() {
+    let place = Place::new();
+    let id = place.put("s", "");
+    let mut opened = place.sessions.open(&id).unwrap();
+    assert!(opened.records.is_empty() && opened.writer.is_durable() && opened.writer.is_empty());
+    append(&mut opened.writer, "first").unwrap();
+    assert!(!opened.writer.is_empty());
+}
+
+#[test]
+fn links_directories_pipes_and_unreadable_files_are_invalid() {
+    let place = Place::new();
+    let target = place.dir.path().join("elsewhere.jsonl");
+    fs::write(&target, line("s", 1, "x")).unwrap();
+    symlink(&target, place.path("s.jsonl")).unwrap();
+    fs::create_dir(place.path("d.jsonl")).unwrap();
+    let pipe = place.path("p.jsonl");
+    let mode = rustix::fs::Mode::from(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    for name in ["s", "d", "p"] {
+        let id = name.parse().unwrap();
+        assert!(
+            matches!(place.sessions.open(&id), Err(SessionError::Invalid)),
+            "{name}"
+        );
+    }
+    let id = place.put("l", line("l", 1, "x"));
+    symlink(&target, place.path("l.lock")).unwrap();
+    assert!(matches!(
+        place.sessions.open(&id),
+        Err(SessionError::Invalid)
+    ));
+}
+
+#[test]
+fn reads_are_bounded_in_bytes_and_lines() {
+    let place = Place::new();
+    let id = place.put("s", "");
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(place.path("s.jsonl"))
+        .unwrap();
+    file.set_len(MAX_READ_BYTES + 1).unwrap();
+    assert!(matches!(
+        place.sessions.open(&id),
+        Err(SessionError::HistoryLimit)
+    ));
+
+    let lines = |count: u64| (1..=count).map(|n| line("n", n, "")).collect::<String>();
+    let id = place.put("n", lines(MAX_READ_LINES as u64));
+    assert_eq!(
+        place.sessions.open(&id).unwrap().records.len(),
+        MAX_READ_LINES
+    );
+    let id = place.put("n", lines(MAX_READ_LINES as u64 + 1));
+    assert!(matches!(
+        place.sessions.open(&id),
+        Err(SessionError::HistoryLimit)
+    ));
+}
+
+#[test]
+fn edits_by_others_are_noticed_and_never_written_over() {
+    type Edit = fn(&Path);
+    let edits: [(&str, Edit, bool); 5] = [
+        (
+            "appended",
+            |path| {
+                let mut text = fs::read_to_string(path).unwrap();
+                text.push_str("{\"theirs\":1}\n");
+                fs::write(path, text).unwrap();
+            },
+            true,
+        ),
+        ("truncated", |path| fs::write(path, "").unwrap(), true),
+        ("removed", |path| fs::remove_file(path).unwrap(), true),
+        (
+            "replaced",
+            |path| {
+                let copy = path.with_extension("copy");
+                fs::copy(path, &copy).unwrap();
+                fs::rename(copy, path).unwrap();
+            },
+            true,
+        ),
+        // Same length: known by the digest when somebody looks.
+        (
+            "changed in place",
+            |path| {
+                let text = fs::read_to_string(path).unwrap().replace("one", "two");
+                fs::write(path, text).unwrap();
+            },
+            false,
+        ),
+    ];
+    for (what, edit, refused) in edits {
+        let place = Place::new();
+        let mut writer = place.sessions.create().unwrap();
+        append(&mut writer, "one").unwrap();
+        assert!(writer.is_unchanged());
+        let path = place.path(&writer.id().file_name());
+        edit(&path);
+        let before = fs::read(&path).ok();
+        assert!(!writer.is_unchanged(), "{what}");
+        if refused {
+            let error = append(&mut writer, "mine").unwrap_err();
+            assert!(matches!(error, AppendError::Changed), "{what}: {error}");
+            assert_eq!(fs::read(&path).ok(), before, "{what}");
+        }
+        assert!(!writer.is_unchanged(), "{what}");
+    }
+}
+
+#[test]
+fn a_file_in_the_way_of_a_new_session_is_not_touched() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let path = place.path(&writer.id().file_name());
+    fs::write(&path, "theirs").unwrap();
+    assert!(!writer.is_unchanged());
+    assert!(append(&mut writer, "mine").is_err());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+}
+
+#[test]
+fn recorded_directories_must_be_this_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let cwd = fs::canonicalize(dir.path()).unwrap();
+    symlink(&cwd, cwd.join("alias")).unwrap();
+    let check = |cwds: &[&str]| {
+        let records: Vec<_> = cwds
+            .iter()
+            .map(|recorded| Record {
+                v: 1,
+                n: 1,
+                session: "s".into(),
+                at: 0,
+                turn: None,
+                body: Body::Session {
+                    created_at: 0,
+                    cwd: (*recorded).into(),
+                    provider: None,
+                    model: None,
+                },
+            })
+            .collect();
+        verify_cwd(&records, &cwd)
+    };
+    let here = cwd.to_str().unwrap();
+    let alias = format!("{here}/alias");
+    assert!(check(&[here, &alias, ""]).unwrap());
+    assert!(!check(&[]).unwrap());
+    assert!(!check(&[""]).unwrap());
+    for wrong in ["relative", ".", "/", "/does/not/exist"] {
+        let result = check(&[here, wrong]);
+        assert!(matches!(result, Err(SessionError::CwdMismatch)), "{wrong}");
+    }
+}
+
+#[test]
+fn ids_are_safe_file_names() {
+    for good in ["a", "A-z_9", &"x".repeat(64), SessionId::random().as_str()] {
+        assert_eq!(good.parse::<SessionId>().unwrap().as_str(), good);
+    }
+    for bad in [
+        "",
+        ".",
+        "..",
+        "a.b",
+        "a/b",
+        "a b",
+        "ä",
+        "a\0",
+        &"x".repeat(65),
+        "a\n",
+    ] {
+        assert!(bad.parse::<SessionId>().is_err(), "{bad:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However a file is cut short, every line before the cut is read and the rest is ignored.
+    #[test]
+    fn any_prefix_of_a_session_opens(words in prop::collection::vec("(?s).{0,40}", 1..8), cut in any::<prop::sample::Index>()) {
+        let place = Place::new();
+        let whole: String = (1..).zip(&words).map(|(n, word)| line("s", n, word)).collect();
+        let cut = cut.index(whole.len() + 1);
+        let id = place.put("s", &whole.as_bytes()[..cut]);
+        let opened = place.sessions.open(&id).unwrap();
+        let lines = whole.as_bytes()[..cut].iter().filter(|&&b| b == b'\n').count();
+        prop_assert_eq!(texts(&opened.records), &words[..lines]);
+    }
+
+    #[test]
+    fn any_bytes_open_or_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let place = Place::new();
+        let id = place.put("s", &bytes);
+        match place.sessions.open(&id) {
+            Ok(opened) => prop_assert!(opened.records.is_empty()),
+            Err(error) => prop_assert!(matches!(error, SessionError::Invalid)),
+        }
+    }
+}

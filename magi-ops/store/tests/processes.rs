@@ -1,0 +1,178 @@
+//! Sessions across processes: the lease dies with its holder, acknowledged records survive SIGKILL, a full disk is an error.
+//! The other process is this test binary again, started with the part it plays in its environment.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use store::Home;
+use store::sessions::{AppendError, Body, Flush, SessionError, SessionId, Sessions, Writer};
+
+const ROLE: &str = "STORE_TEST_ROLE";
+const HOME: &str = "STORE_TEST_HOME";
+
+fn sessions(home: &Path) -> Sessions {
+    Sessions::new(&Home::prepare(home).unwrap())
+}
+
+fn append(writer: &mut Writer, text: &str, flush: Flush) -> Result<(), AppendError> {
+    let body = Body::UserInput {
+        message_id: "m".into(),
+        text: text.into(),
+    };
+    writer.append(None, vec![body], flush)
+}
+
+fn say(line: impl std::fmt::Display) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "@{line}").unwrap();
+    out.flush().unwrap();
+}
+
+/// The other process.
+#[test]
+#[ignore = "started by the other tests"]
+fn child() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let sessions = sessions(Path::new(&std::env::var_os(HOME).unwrap()));
+    let mut writer = sessions.create().unwrap();
+    match role.as_str() {
+        "holder" => {
+            append(&mut writer, "held", Flush::Durable).unwrap();
+            say(writer.id());
+            std::io::stdin().lines().next();
+        }
+        "stream" => {
+            append(&mut writer, "0", Flush::Durable).unwrap();
+            say(writer.id());
+            for n in 1.. {
+                append(&mut writer, &n.to_string(), Flush::Written).unwrap();
+                say(n);
+            }
+        }
+        "full" => {
+            append(&mut writer, "fits", Flush::Durable).unwrap();
+            let long = "x".repeat(64 * 1024);
+            let error = append(&mut writer, &long, Flush::Durable).unwrap_err();
+            assert!(matches!(error, AppendError::Io(_)), "{error}");
+            assert!(writer.is_unchanged());
+            append(&mut writer, "fits too", Flush::Durable).unwrap();
+
+            let mut first = sessions.create().unwrap();
+            assert!(append(&mut first, &long, Flush::Durable).is_err());
+            assert!(!first.is_durable());
+            drop(first);
+            say(writer.id());
+        }
+        other => panic!("{other}"),
+    }
+}
+
+struct Other {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Other {
+    fn start(role: &str, home: &Path, before: &str) -> Self {
+        let mut child = Command::new("/bin/sh")
+            .arg("-c")
+            .arg(format!("{before} exec \"$0\" \"$@\""))
+            .arg(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "child", "--nocapture"])
+            .env(ROLE, role)
+            .env(HOME, home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    fn said(&mut self) -> Option<String> {
+        // The test harness has its own lines, and begins one that ours may continue.
+        self.lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| line.split_once('@').map(|(_, said)| said.to_owned()))
+    }
+
+    fn id(&mut self) -> SessionId {
+        self.said().unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_second_process_is_refused_until_the_first_dies() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut other = Other::start("holder", dir.path(), "");
+    let id = other.id();
+    let here = sessions(dir.path());
+    assert!(matches!(here.open(&id), Err(SessionError::Busy)));
+    other.child.kill().unwrap();
+    other.child.wait().unwrap();
+    let opened = here.open(&id).unwrap();
+    assert_eq!(opened.records.len(), 1);
+}
+
+#[test]
+fn killed_at_any_moment_everything_acknowledged_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = sessions(dir.path());
+    for round in 0..20 {
+        let mut other = Other::start("stream", dir.path(), "");
+        let id = other.id();
+        let mut acknowledged: usize = 0;
+        for _ in 0..=(round * 7 % 40) {
+            acknowledged = other.said().unwrap().parse().unwrap();
+        }
+        other.child.kill().unwrap();
+        other.child.wait().unwrap();
+        while let Some(line) = other.said() {
+            // The last line itself may have been cut by the kill.
+            acknowledged = acknowledged.max(line.parse().unwrap_or(0));
+        }
+        let mut opened = here.open(&id).unwrap();
+        assert!(opened.records.len() > acknowledged);
+        append(&mut opened.writer, "goes on", Flush::Durable).unwrap();
+        assert!(opened.writer.is_unchanged());
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_leaves_whole_records() {
+    let dir = tempfile::tempdir().unwrap();
+    // A file size limit cuts a write short as a full disk does; 8 blocks are 4 or 8 KiB.
+    let mut other = Other::start("full", dir.path(), "trap '' XFSZ; ulimit -f 8;");
+    let id = other.id();
+    other.child.wait().unwrap();
+    let here = sessions(dir.path());
+    let opened = here.open(&id).unwrap();
+    let texts: Vec<_> = opened
+        .records
+        .iter()
+        .map(|record| match &record.body {
+            Body::UserInput { text, .. } => text.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(texts, ["fits", "fits too"]);
+    let files = std::fs::read_dir(dir.path().join("sessions"))
+        .unwrap()
+        .count();
+    assert_eq!(
+        files, 2,
+        "the session and its lock; nothing of the one that failed"
+    );
+}
