@@ -40,6 +40,12 @@ fn local_agent_links_its_features() {
         ("initialize", lifecycle),
         ("status", lifecycle),
         ("shutdown", lifecycle),
+        ("session.create", cfg!(feature = "session")),
+        ("session.open", cfg!(feature = "session")),
+        ("history.page", cfg!(feature = "history")),
+        ("turn.start", cfg!(feature = "turn")),
+        ("turn.cancel", cfg!(feature = "turn")),
+        ("approval.answer", cfg!(feature = "approval")),
     ]);
     assert_eq!(
         linked(env!("CARGO_BIN_EXE_magi-code"), &["schema", "local-agent"]),

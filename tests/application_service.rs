@@ -1,6 +1,6 @@
 //! Black-box tests of `magi-code --app service` (dialect application-service v1), one module per area.
 //! Everything goes through the built binary's pipes; no type of the implementation is used here.
-#![cfg(all(feature = "application-service", unix))]
+#![cfg(all(feature = "application-service", feature = "lifecycle", unix))]
 #![allow(clippy::unwrap_used)]
 
 #[path = "support/mod.rs"]

@@ -1,6 +1,12 @@
 //! Black-box tests of `mty agent` (dialect mty-agent 1.0), one module per area.
 //! Everything goes through the built binary's pipes and sockets; no type of the implementation is used here.
-#![cfg(all(feature = "mty-agent", unix))]
+#![cfg(all(
+    feature = "mty-agent",
+    feature = "explain",
+    feature = "find",
+    feature = "halt",
+    unix
+))]
 #![allow(clippy::unwrap_used)]
 
 #[path = "support/mod.rs"]
@@ -13,10 +19,8 @@ mod client;
 #[cfg(feature = "http")]
 #[path = "mty_agent/auth.rs"]
 mod auth;
-#[cfg(feature = "explain")]
 #[path = "mty_agent/explain.rs"]
 mod explain;
-#[cfg(feature = "find")]
 #[path = "mty_agent/find.rs"]
 mod find;
 #[cfg(feature = "http")]

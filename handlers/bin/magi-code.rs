@@ -1,5 +1,8 @@
 //! `magi-code`: parses arguments, picks the dialect, serves.
 
+#[cfg(feature = "try")]
+mod try_turn;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -36,6 +39,17 @@ enum Command {
         /// On standard input and output, which must be pipes
         #[arg(long, required = true)]
         stdio: bool,
+    },
+    /// Hold one turn with a child of its own and show what happens
+    #[cfg(feature = "try")]
+    Try {
+        /// Where the turn works; the current directory by default
+        #[arg(long)]
+        cwd: Option<std::path::PathBuf>,
+        /// Show every frame both ways on stderr
+        #[arg(long)]
+        frames: bool,
+        prompt: String,
     },
     /// Print the JSON Schema of every linked method and event, or the reference page
     Schema {
@@ -83,6 +97,17 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
                 Ok(status) => (status, None),
                 Err(refused) => (2, Some(format!("magi-code: {}", refused.0))),
             })
+        }
+        #[cfg(feature = "try")]
+        (None, Some(Command::Try { cwd, frames, prompt })) => {
+            let args = try_turn::TryArgs {
+                cwd,
+                frames,
+                prompt,
+                program: std::env::current_exe()?,
+                out_is_terminal: stdio.output_endpoint() == host::transport::Endpoint::Terminal,
+            };
+            Ok((try_turn::run(args, &mut std::fs::File::from(stdio.output))?, None))
         }
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
         _ => Ok((2, Some("magi-code: nothing to do; see --help".to_owned()))),

@@ -236,7 +236,7 @@ fn stdout_closed_in_the_middle_ends_the_process_with_exit_1() {
 }
 
 #[test]
-fn standard_descriptors_are_not_needed_for_stderr() {
+fn stderr_may_lead_nowhere() {
     // A client that gives no stderr at all still gets its answers.
     let mut child = std::process::Command::new(crate::client::BIN)
         .args(["--app", "service"])

@@ -5,8 +5,6 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-
 use crate::client::{Agent, BIN, launch, request_line};
 use crate::support::{Launch, Server};
 
@@ -57,13 +55,8 @@ fn assert_stdout_refused(stdout: Stdio) {
 }
 
 fn socket() -> (OwnedFd, OwnedFd) {
-    socketpair(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::empty(),
-        None,
-    )
-    .unwrap()
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    (ours.into(), theirs.into())
 }
 
 /// A terminal device: the master side of a pseudo terminal answers `isatty` like the slave.
@@ -85,34 +78,41 @@ fn pipes_are_served() {
     agent.end();
 }
 
+/// Descriptors of a process without close-on-exec.
+#[cfg(target_os = "linux")]
+fn inheritable(pid: &str) -> Vec<u32> {
+    const CLOSE_ON_EXEC: u32 = 0o2_000_000;
+    let flags = |path: std::path::PathBuf| {
+        let info = std::fs::read_to_string(path).ok()?;
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        u32::from_str_radix(flags.trim(), 8).ok()
+    };
+    std::fs::read_dir(format!("/proc/{pid}/fdinfo"))
+        .unwrap()
+        .flatten()
+        .filter(|entry| flags(entry.path()).is_some_and(|flags| flags & CLOSE_ON_EXEC == 0))
+        .map(|entry| entry.file_name().into_string().unwrap().parse().unwrap())
+        .collect()
+}
+
 /// A stray print or a curious child must meet neither the requests nor the frames.
 #[cfg(target_os = "linux")]
 #[test]
 fn standard_descriptors_belong_to_the_protocol() {
+    // What the test process itself passes on is not the child's doing.
+    let ours = inheritable("self");
     let mut agent = Agent::start();
     agent.initialize();
     let fds = format!("/proc/{}/fd", agent.server.pid());
     let target = |fd: u32| std::fs::read_link(format!("{fds}/{fd}")).unwrap();
     assert_eq!(target(0), std::path::Path::new("/dev/null"));
     assert_eq!(target(1), target(2), "stdout is stderr");
-    for entry in std::fs::read_dir(&fds).unwrap().flatten() {
-        let number = entry.file_name().into_string().unwrap();
-        let info = format!("/proc/{}/fdinfo/{number}", agent.server.pid());
-        let Ok(info) = std::fs::read_to_string(info) else {
-            continue;
-        };
-        let flags = info
-            .lines()
-            .find_map(|line| line.strip_prefix("flags:"))
-            .unwrap()
-            .trim();
-        let flags = u32::from_str_radix(flags, 8).unwrap();
-        // O_CLOEXEC: nothing but the standard three may reach a child process.
-        assert!(
-            number.parse::<u32>().unwrap() < 3 || flags & 0o2_000_000 != 0,
-            "fd {number}"
-        );
-    }
+    let theirs = inheritable(&agent.server.pid().to_string());
+    let added: Vec<_> = theirs
+        .iter()
+        .filter(|fd| **fd > 2 && !ours.contains(fd))
+        .collect();
+    assert!(added.is_empty(), "a child process would inherit {added:?}");
     agent.end();
 }
 

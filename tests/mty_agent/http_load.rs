@@ -1,10 +1,11 @@
 //! The HTTP server under many and under slow clients (spec: limits of `mty`).
 
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::time::{Duration, Instant};
 
-use crate::client::{Request, connect, read_response, try_read_response};
+use crate::client::{Request, connect, read_head, read_response, try_read_response};
 use crate::server::HttpServer;
+use crate::support::wait_for;
 use crate::wire::*;
 
 #[test]
@@ -135,4 +136,48 @@ fn full_house_of_idle_clients_is_cleared() {
     let response = read_response(stream);
     assert_eq!(Exchange::one(response.text()).exit_code(), 0);
     drop(idle);
+}
+
+#[test]
+fn response_is_streamed_not_buffered() {
+    let http = HttpServer::start(&[]);
+    let before = http.server.rss_kib();
+    // About 60 MB of answer; the client reads its first line and then nothing for a while.
+    let one = Exchange::one(
+        Request::post("/v1/agent", EXPLAIN.as_bytes())
+            .send(http.address)
+            .text(),
+    );
+    let size: usize = one.lines.iter().map(|line| line.len() + 1).sum();
+    let count = (60 << 20) / size;
+    let body = format!("{EXPLAIN}\n").repeat(count);
+    assert!(body.len() < 8 << 20, "the whole batch fits a body");
+    let mut stream = connect(http.address);
+    stream
+        .write_all(
+            Request::post("/v1/agent/batch", body.as_bytes())
+                .head(http.address)
+                .as_bytes(),
+        )
+        .unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    let (status, _) = read_head(&mut reader).unwrap();
+    assert_eq!(status, 200);
+    let mut first = vec![0; 4096];
+    reader.read_exact(&mut first).unwrap();
+    let (mut last, mut quiet) = (0, 0);
+    wait_for("the server to stand still", || {
+        let now = http.server.peak_rss_kib().unwrap_or(0);
+        quiet = if now == last { quiet + 1 } else { 0 };
+        last = now;
+        quiet > 200
+    });
+    if let (Some(before), Some(peak)) = (before, http.server.peak_rss_kib()) {
+        // The request body itself may be held; sixty megabytes of answer may not.
+        assert!(peak < before + 24 * 1024, "{before} KiB grew to {peak} KiB");
+    }
+    // Others are served meanwhile.
+    let response = Request::post("/v1/agent", EXPLAIN.as_bytes()).send(http.address);
+    assert_eq!(response.status, 200);
 }

@@ -1,1 +1,43 @@
-//! The approval methods
+//! `approval.answer` of local-agent (spec: local-agent, "Turns, approvals and events").
+//! Translates only; who wins is decided by the engine.
+
+use agent::Backend;
+use host::dialect::local_agent::Word;
+use host::{Cx, Reply};
+use projection::turn_word;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AnswerParams {
+    session_id: String,
+    run_id: String,
+    approval_id: String,
+    allow: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Recorded {
+    recorded: bool,
+}
+
+host::operation! {
+    /// Answers one waiting approval of the active run. Exactly one answer is recorded.
+    dialect: LOCAL_AGENT,
+    method: "approval.answer",
+    position: 90,
+    class: Inline,
+    needs: Initialization,
+    params: AnswerParams,
+    answer: Recorded,
+    errors: [InvalidParams, NotInitialized, StaleApproval],
+    handler: answer,
+}
+
+async fn answer(cx: Cx<Backend>, params: AnswerParams) -> Result<Reply<Recorded>, Word> {
+    cx.engine()
+        .answer_approval(&params.session_id, &params.run_id, &params.approval_id, params.allow)
+        .map_err(turn_word)?;
+    Ok(Recorded { recorded: true }.into())
+}

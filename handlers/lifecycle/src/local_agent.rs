@@ -1,8 +1,9 @@
 //! `initialize`, `status` and `shutdown` of local-agent (spec: local-agent, "Implemented operations").
 
-use agent::{Backend, InitializeError, Phase, StartupError, Status};
+use agent::{Backend, InitializeError, Phase, Status};
 use host::dialect::local_agent::{NAME_BYTES, REQUIRED_CAPABILITIES, Word};
 use host::{Cx, Reply, negotiate};
+use projection::startup_word as word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -154,14 +155,5 @@ fn project(status: Status) -> ServerStatus {
         context_id: status.context_id,
         session_id: status.session_id,
         run_id: status.run_id,
-    }
-}
-
-fn word(error: StartupError) -> Word {
-    match error {
-        StartupError::ConfigurationInvalid => Word::ConfigurationInvalid,
-        StartupError::ProviderUnavailable => Word::ProviderUnavailable,
-        StartupError::Cancelled => Word::StartupCancelled,
-        StartupError::Failed => Word::StartupFailed,
     }
 }

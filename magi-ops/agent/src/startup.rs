@@ -260,11 +260,16 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
 /// Whether the selection has what it needs to authenticate, whatever this build can do with it.
 fn has_credential(settings: &Settings, environment: &Environment) -> bool {
     let filled = |name: &str| environment.var(name).is_some_and(|value| !value.is_empty());
-    match (settings.provider.as_str(), settings.providers.get(&settings.provider)) {
+    match (
+        settings.provider.as_str(),
+        settings.providers.get(&settings.provider),
+    ) {
         (FIXTURE_ID, _) => true,
         ("anthropic", _) => filled("ANTHROPIC_API_KEY"),
         // A custom provider says where its key is, or that it needs none.
-        (_, Some(custom)) if custom.api.is_some() => custom.api_key_env.as_deref().is_none_or(filled),
+        (_, Some(custom)) if custom.api.is_some() => {
+            custom.api_key_env.as_deref().is_none_or(filled)
+        }
         _ => false,
     }
 }

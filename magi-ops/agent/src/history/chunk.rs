@@ -13,28 +13,22 @@ fn json_len(c: char) -> usize {
 }
 
 /// Cuts `text` at characters' ends into parts of at most `bytes` UTF-8 bytes and `json_bytes`
-/// bytes inside a JSON string, each with its bytes as JSON. Empty text is one empty part.
-pub(crate) fn split(mut text: Redacted, bytes: usize, json_bytes: usize) -> Vec<(Redacted, usize)> {
+/// bytes inside a JSON string, each with its bytes as JSON. Empty text is one empty part. Both
+/// bounds must hold any single character.
+pub(crate) fn split(text: &Redacted, bytes: usize, json_bytes: usize) -> Vec<(Redacted, usize)> {
     let mut parts = Vec::new();
-    loop {
-        let mut raw = 0;
-        let mut json = 0;
-        let fits = text.as_str().chars().all(|c| {
-            if raw + c.len_utf8() > bytes || json + json_len(c) > json_bytes {
-                return false;
-            }
-            raw += c.len_utf8();
-            json += json_len(c);
-            true
-        });
-        if fits || raw == 0 {
-            parts.push((text, json));
-            return parts;
+    let mut start = 0;
+    let mut json = 0;
+    for (at, c) in text.as_str().char_indices() {
+        if at + c.len_utf8() - start > bytes || json + json_len(c) > json_bytes {
+            parts.push((text.part(start..at), json));
+            start = at;
+            json = 0;
         }
-        let rest = text.split_off(raw);
-        parts.push((text, json));
-        text = rest;
+        json += json_len(c);
     }
+    parts.push((text.part(start..text.len()), json));
+    parts
 }
 
 #[cfg(test)]
@@ -50,7 +44,7 @@ mod tests {
         #[test]
         fn parts_fit_and_concatenate(text in "(?s)[\\x00-\\x40a-c\u{80}-\u{90}日🔑]{0,300}", bytes in 4usize..40, json in 8usize..60) {
             let redacted = Redactor::default().redact(&text);
-            let parts = split(redacted.clone(), bytes, json);
+            let parts = split(&redacted, bytes, json);
             let mut whole = String::new();
             for (part, json_bytes) in &parts {
                 whole.push_str(part.as_str());

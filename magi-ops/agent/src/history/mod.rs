@@ -90,7 +90,7 @@ impl Snapshot {
             // Redacted whole, so that no cut can hide a secret from the redactor.
             let text = redactor.redact(&message.text);
             let texts = split(
-                text,
+                &text,
                 MAX_PART_BYTES,
                 MAX_PAGE_BYTES - PAGE_OVERHEAD - PART_OVERHEAD,
             );

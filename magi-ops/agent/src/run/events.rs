@@ -216,11 +216,12 @@ impl Deltas {
         }
     }
 
-    pub(super) async fn push(&mut self, sink: &Sink, mut text: Redacted) {
-        while !text.is_empty() {
-            let rest = text.split_off(MAX_TEXT_BYTES);
-            self.push_piece(sink, &text).await;
-            text = rest;
+    pub(super) async fn push(&mut self, sink: &Sink, text: &Redacted) {
+        let mut start = 0;
+        while start < text.len() {
+            let end = text.as_str().floor_char_boundary(start + MAX_TEXT_BYTES);
+            self.push_piece(sink, &text.part(start..end)).await;
+            start = end;
         }
     }
 

@@ -84,9 +84,20 @@ pub(crate) struct Ended {
 enum Stop {
     Cancelled,
     OutputLost,
-    Failed(RunErrorCode),
+    /// With what a person should know; at most [`MAX_SUMMARY_BYTES`].
+    Failed(RunErrorCode, Redacted),
     /// Nothing began: the input could not be stored.
     NotStarted,
+}
+
+impl Stop {
+    fn execution(summary: &'static str) -> Self {
+        Self::Failed(RunErrorCode::ExecutionFailed, Redacted::fixed(summary))
+    }
+
+    fn limit(summary: &'static str) -> Self {
+        Self::Failed(RunErrorCode::ContentLimit, Redacted::fixed(summary))
+    }
 }
 
 impl From<Lost> for Stop {
@@ -155,12 +166,23 @@ impl Worker {
             run_id: &control.run_id,
             ended: None,
         };
-        let result = self.drive(prompt).await;
+        let mut result = self.drive(prompt).await;
+        if let Err(Stop::Failed(code, summary)) = &result {
+            // After the messages' ends: in the history, the reason stands below what it ended.
+            let (code, summary) = (*code, summary.clone());
+            self.persist.push(Body::Diagnostic {
+                code: code.word().to_owned(),
+                summary: summary.as_str().to_owned(),
+            });
+            if let Err(stop) = self.send(RunEvent::Diagnostic { code, summary }).await {
+                result = Err(stop);
+            }
+        }
         let (outcome, error_code) = match &result {
             Ok(()) => (Outcome::Completed, None),
             Err(Stop::Cancelled) => (Outcome::Cancelled, None),
             Err(Stop::OutputLost) => (Outcome::Cancelled, Some(RunErrorCode::OutputUnavailable)),
-            Err(Stop::Failed(code)) => (Outcome::Failed, Some(*code)),
+            Err(Stop::Failed(code, _)) => (Outcome::Failed, Some(*code)),
             Err(Stop::NotStarted) => (Outcome::Failed, Some(RunErrorCode::PersistenceFailed)),
         };
         let persistence = if matches!(result, Err(Stop::NotStarted)) {
@@ -205,12 +227,9 @@ impl Worker {
             }
             self.run_tools(response, &calls).await?;
         }
-        Err(self
-            .fail(
-                RunErrorCode::ExecutionFailed,
-                Redacted::fixed("the model asked for tools too many times in one run"),
-            )
-            .await)
+        Err(Stop::execution(
+            "the model asked for tools too many times in one run",
+        ))
     }
 
     /// Stores the input, then says so; nothing else happens before (spec: local-agent,
@@ -285,7 +304,8 @@ impl Worker {
                 Some(Err(provider::ProviderError::Cancelled)) => return Err(Stop::Cancelled),
                 Some(Err(error)) => {
                     let summary = self.admitted.redactor.redact(&error.to_string());
-                    return Err(self.fail(RunErrorCode::ExecutionFailed, summary).await);
+                    let summary = summary.summary(MAX_SUMMARY_BYTES);
+                    return Err(Stop::Failed(RunErrorCode::ExecutionFailed, summary));
                 }
             };
             match chunk {
@@ -298,8 +318,7 @@ impl Worker {
                     turn.end_reasoning(&mut self.persist);
                     self.end_segment(turn, false).await?;
                     if call.id.len() > MAX_CALL_ID_BYTES {
-                        let summary = Redacted::fixed("the provider's response is malformed");
-                        return Err(self.fail(RunErrorCode::ExecutionFailed, summary).await);
+                        return Err(Stop::execution("the provider's response is malformed"));
                     }
                     turn.calls.push(call);
                 }
@@ -344,7 +363,7 @@ impl Worker {
         turn.end_reasoning(&mut self.persist);
         if turn.segment.is_none() {
             if self.segments == MAX_SEGMENTS {
-                return Err(self.limit("the run's messages").await);
+                return Err(Stop::limit("the run has too many messages"));
             }
             self.segments += 1;
         }
@@ -358,7 +377,7 @@ impl Worker {
                 .await;
         }
         if accepted.len() < text.len() {
-            return Err(self.limit("the run's text").await);
+            return Err(Stop::limit("the run's text is too long"));
         }
         Ok(())
     }
@@ -378,27 +397,6 @@ impl Worker {
 
     async fn send(&self, event: RunEvent) -> Result<(), Stop> {
         Ok(self.sink.critical(event).await?)
-    }
-
-    /// Says why the run fails, live and in the history.
-    async fn fail(&mut self, code: RunErrorCode, summary: Redacted) -> Stop {
-        let summary = summary.summary(MAX_SUMMARY_BYTES);
-        self.persist.push(Body::Diagnostic {
-            code: code.word().to_owned(),
-            summary: summary.as_str().to_owned(),
-        });
-        match self.send(RunEvent::Diagnostic { code, summary }).await {
-            Ok(()) => Stop::Failed(code),
-            Err(stop) => stop,
-        }
-    }
-
-    async fn limit(&mut self, what: &str) -> Stop {
-        let summary = self
-            .admitted
-            .redactor
-            .redact(&format!("{what} reached the limit of this protocol"));
-        self.fail(RunErrorCode::ContentLimit, summary).await
     }
 
     /// Once: a client must not take the history for durable.

@@ -36,7 +36,7 @@ impl Segment {
         self.raw.push_str(text);
         persist.text(&self.id, self.response, text);
         if let Some(shown) = self.stream.push(text) {
-            self.deltas.push(sink, shown).await;
+            self.deltas.push(sink, &shown).await;
         }
     }
 
@@ -50,7 +50,7 @@ impl Segment {
         persist: &mut Persist,
     ) -> (String, Result<(), Lost>) {
         let rest = self.stream.finish();
-        self.deltas.push(sink, rest).await;
+        self.deltas.push(sink, &rest).await;
         self.deltas.flush(sink);
         persist.message(&self.id, self.response, &self.raw, partial);
         let sent = self.reconcile(partial, redactor, sink).await;
@@ -59,7 +59,7 @@ impl Segment {
 
     async fn reconcile(&self, partial: bool, redactor: &Redactor, sink: &Sink) -> Result<(), Lost> {
         let whole = redactor.redact(&self.raw);
-        let parts = crate::history::split(whole, MAX_TEXT_BYTES, MAX_TEXT_JSON_BYTES);
+        let parts = crate::history::split(&whole, MAX_TEXT_BYTES, MAX_TEXT_JSON_BYTES);
         let last = parts.len() - 1;
         for (part, (text, _)) in parts.into_iter().enumerate() {
             sink.critical(RunEvent::Reconcile {

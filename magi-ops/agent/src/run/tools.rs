@@ -94,7 +94,7 @@ impl Worker {
             return Err(Stop::Cancelled);
         }
         if self.activities == MAX_ACTIVITIES {
-            return Err(self.limit("the run's activities").await);
+            return Err(Stop::limit("the run has too many activities"));
         }
         self.activities += 1;
         let activity_id = crate::new_id();

@@ -50,9 +50,12 @@ impl Redacted {
         self.0.push_str(&more.0);
     }
 
-    /// Cuts after at most `bytes`, at a character's end, and returns the rest.
-    pub fn split_off(&mut self, bytes: usize) -> Self {
-        Self(self.0.split_off(self.0.floor_char_boundary(bytes)))
+    /// A copy of a part, which must begin and end at characters' ends.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn part(&self, range: Range<usize>) -> Self {
+        Self(self.0[range].to_owned())
     }
 
     /// On one line and within `bytes` UTF-8 bytes: control characters become spaces, and an

@@ -1,0 +1,195 @@
+//! The seven run events of local-agent and their projection from the engine's.
+//! Bounds are the engine's; here only names and words are given.
+
+use std::sync::Arc;
+
+use agent::{ActivityState, Outcome, Persistence, RunErrorCode, RunEvent, RunEvents};
+use host::dialect::local_agent::Word;
+use host::{EventSink, Undelivered};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What every run event's data includes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Scope {
+    session_id: Arc<str>,
+    run_id: Arc<str>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct InputPersisted {
+    #[serde(flatten)]
+    scope: Scope,
+    message_id: String,
+    durable: bool,
+    revision: String,
+}
+
+host::event! {
+    /// The input is on the disk; precedes every provider activity.
+    dialect: LOCAL_AGENT, name: "input.persisted", position: 10, delivery: MustArrive, data: InputPersisted
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct MessageDelta {
+    #[serde(flatten)]
+    scope: Scope,
+    message_id: Arc<str>,
+    /// From 0 for each message; a missing number is text that was dropped.
+    part: u64,
+    /// At most 4,000 UTF-8 bytes.
+    text: String,
+}
+
+host::event! {
+    /// More of a message, shown until its reconciliation.
+    dialect: LOCAL_AGENT, name: "message.delta", position: 20, delivery: MayDrop, data: MessageDelta
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct MessageReconcile {
+    #[serde(flatten)]
+    scope: Scope,
+    message_id: Arc<str>,
+    part: u32,
+    /// At most 4,000 UTF-8 bytes.
+    text: String,
+    last_part: bool,
+    partial: bool,
+}
+
+host::event! {
+    /// A part of the authoritative text, which replaces the deltas once all parts are there.
+    dialect: LOCAL_AGENT, name: "message.reconcile", position: 30, delivery: MustArrive, data: MessageReconcile
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Activity {
+    #[serde(flatten)]
+    scope: Scope,
+    activity_id: String,
+    /// `tool`, `subagent` or `compaction`.
+    kind: &'static str,
+    /// `started`, `completed` or `failed`.
+    state: &'static str,
+    name: String,
+    /// At most 1,024 UTF-8 bytes; never raw params or results.
+    summary: String,
+}
+
+host::event! {
+    /// Something the run does beside writing.
+    dialect: LOCAL_AGENT, name: "activity", position: 40, delivery: MustArrive, data: Activity
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ApprovalRequested {
+    #[serde(flatten)]
+    scope: Scope,
+    approval_id: String,
+    /// At most 1,024 UTF-8 bytes.
+    summary: String,
+    expires_in_ms: u64,
+}
+
+host::event! {
+    /// A tool call waits for an answer; denied when none comes in time.
+    dialect: LOCAL_AGENT, name: "approval.requested", position: 50, delivery: MustArrive, data: ApprovalRequested
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Diagnostic {
+    #[serde(flatten)]
+    scope: Scope,
+    code: &'static str,
+    /// At most 1,024 UTF-8 bytes.
+    summary: String,
+}
+
+host::event! {
+    /// Something a person should know.
+    dialect: LOCAL_AGENT, name: "diagnostic", position: 60, delivery: MustArrive, data: Diagnostic
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunFinished {
+    #[serde(flatten)]
+    scope: Scope,
+    /// `completed`, `cancelled` or `failed`.
+    outcome: &'static str,
+    /// `durable`, `degraded` or `not_started`.
+    persistence: &'static str,
+    /// For history after the run; null when the session must be opened again for it.
+    revision: Option<String>,
+    error_code: Option<&'static str>,
+}
+
+host::event! {
+    /// The run is over and cleaned up; nothing of it follows.
+    dialect: LOCAL_AGENT, name: "run.finished", position: 70, delivery: MustArrive, data: RunFinished
+}
+
+/// Sends a run's events until its last, or until nobody listens; the engine notices the latter.
+pub(crate) async fn forward(mut events: RunEvents, sink: EventSink, session_id: String, run_id: String) {
+    let scope = Scope { session_id: session_id.into(), run_id: run_id.into() };
+    while let Some(event) = events.recv().await {
+        if send(&sink, scope.clone(), event).await.is_err() {
+            break;
+        }
+    }
+}
+
+async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Undelivered> {
+    match event {
+        RunEvent::InputPersisted { message_id, revision } => {
+            sink.send(&InputPersisted { scope, message_id, durable: true, revision }).await
+        }
+        RunEvent::Delta { message_id, part, text } => {
+            sink.send(&MessageDelta { scope, message_id, part, text: text.into_string() }).await
+        }
+        RunEvent::Reconcile { message_id, part, text, last_part, partial } => {
+            let text = text.into_string();
+            sink.send(&MessageReconcile { scope, message_id, part, text, last_part, partial }).await
+        }
+        RunEvent::Activity { activity_id, state, name, summary } => {
+            let state = match state {
+                ActivityState::Started => "started",
+                ActivityState::Completed => "completed",
+                ActivityState::Failed => "failed",
+            };
+            let (name, summary) = (name.into_string(), summary.into_string());
+            sink.send(&Activity { scope, activity_id, kind: "tool", state, name, summary }).await
+        }
+        RunEvent::ApprovalRequested { approval_id, summary, expires_in_ms } => {
+            let summary = summary.into_string();
+            sink.send(&ApprovalRequested { scope, approval_id, summary, expires_in_ms }).await
+        }
+        RunEvent::Diagnostic { code, summary } => {
+            sink.send(&Diagnostic { scope, code: word(code), summary: summary.into_string() }).await
+        }
+        RunEvent::Finished { outcome, persistence, revision, error_code } => {
+            let outcome = match outcome {
+                Outcome::Completed => "completed",
+                Outcome::Cancelled => "cancelled",
+                Outcome::Failed => "failed",
+            };
+            let persistence = match persistence {
+                Persistence::Durable => "durable",
+                Persistence::Degraded => "degraded",
+                Persistence::NotStarted => "not_started",
+            };
+            let error_code = error_code.map(word);
+            sink.send(&RunFinished { scope, outcome, persistence, revision, error_code }).await
+        }
+    }
+}
+
+fn word(code: RunErrorCode) -> &'static str {
+    match code {
+        RunErrorCode::ExecutionFailed => Word::ExecutionFailed,
+        RunErrorCode::PersistenceFailed => Word::PersistenceFailed,
+        RunErrorCode::OutputUnavailable => Word::OutputUnavailable,
+        RunErrorCode::ContentLimit => Word::ContentLimit,
+    }
+    .code()
+}

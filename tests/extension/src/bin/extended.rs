@@ -1,0 +1,52 @@
+//! A third party's server: the operations of this crate beside the families of this repository.
+//! Only the launch stands here; how each dialect is served is the composition root's.
+
+use std::process::ExitCode;
+
+// A crate that is only named in Cargo.toml registers nothing: the linker would drop it.
+use extension as _;
+use handlers as _;
+
+use handlers::magi::Refused;
+use handlers::mighty::Launch;
+use host::transport::Stdio;
+
+fn main() -> ExitCode {
+    // Before anything else: the standard descriptors belong to the protocol.
+    let Ok(stdio) = Stdio::claim() else {
+        return ExitCode::from(2);
+    };
+    let status = serve(stdio).unwrap_or_else(|error| {
+        complain(&format!("extended: {error:#}"));
+        1
+    });
+    ExitCode::from(u8::try_from(status).unwrap_or(1))
+}
+
+fn serve(stdio: Stdio) -> anyhow::Result<i32> {
+    match std::env::args().nth(1).as_deref() {
+        Some("local-agent") => Ok(handlers::magi::serve_local_agent(stdio)?.unwrap_or_else(
+            |Refused(reason)| {
+                complain(&format!("extended: {reason}"));
+                2
+            },
+        )),
+        Some("application-service") => handlers::magi::serve_application_service(stdio),
+        Some("mty-agent") => {
+            let launch = Launch {
+                recorder: None,
+                warn: complain,
+            };
+            handlers::mighty::serve_stdio(stdio, false, &launch)
+        }
+        _ => {
+            complain("extended: name a dialect: local-agent, application-service or mty-agent");
+            Ok(2)
+        }
+    }
+}
+
+#[allow(clippy::print_stderr)]
+fn complain(message: &str) {
+    eprintln!("{message}");
+}
