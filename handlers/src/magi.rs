@@ -68,6 +68,12 @@ fn run<D: Dialect>(
     let ended = runtime.block_on(async {
         let input = Input::new(stdio.input)?;
         let output = Output::new(stdio.output)?;
+        // When the connection closes, for whatever reason, what runs is cancelled while output drains.
+        let (closing, closed) = (connection.cancel.clone(), Arc::clone(backend));
+        tokio::spawn(async move {
+            closing.cancelled().await;
+            closed.close().await;
+        });
         serve(dialect, connection, input, output, backend.close()).await
     });
     // Slow teardown is left to process exit.

@@ -43,13 +43,15 @@ pub async fn serve<D: Dialect>(
 ) -> std::io::Result<Ended> {
     let rules = dialect.rules();
     let mut frames = FrameBuffer::new(rules.frame);
-    let mut events = mpsc::channel(1);
-    let mut state = Duplex::new(dialect, connection, events.0);
+    let (sender, mut events) = mpsc::channel(1);
+    let mut state = Duplex::new(dialect, connection, sender);
     let terminated = super::terminated()?;
     let ended = state
-        .run(&mut input, &output, &mut frames, &mut events.1, terminated)
+        .run(&mut input, &output, &mut frames, &mut events, terminated)
         .await;
     state.connection.cancel.cancel();
+    // Whoever still waits to send an event learns now that nobody listens; teardown must not wait for it.
+    drop((state, events));
     let _ = timeout(rules.cleanup, cleanup).await;
     Ok(ended.unwrap_or_else(|failure| failure))
 }

@@ -191,6 +191,15 @@ impl Backend {
         Ok(self.status())
     }
 
+    /// Another provider for the startup selection.
+    #[cfg(test)]
+    pub(crate) fn replace_provider(&self, provider: Arc<dyn provider::Provider>) {
+        let mut state = self.lock();
+        if let Some(admitted) = state.admitted.as_mut().and_then(Arc::get_mut) {
+            admitted.provider = provider;
+        }
+    }
+
     /// Never waits, and never asks a provider.
     #[must_use]
     pub fn status(&self) -> Status {

@@ -318,3 +318,6 @@ pub(super) fn channel(backend: &Arc<Backend>, run_id: &str) -> (Sink, RunEvents)
     };
     (sink, events)
 }
+
+#[cfg(test)]
+mod tests;

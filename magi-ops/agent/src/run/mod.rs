@@ -31,7 +31,7 @@ const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
 /// Most assistant messages of one run.
 const MAX_SEGMENTS: usize = 512;
 /// Most provider responses of one run.
-const MAX_RESPONSES: u32 = 256;
+const MAX_RESPONSES: u32 = 1024;
 /// Longest summary of any kind, in bytes, after redaction.
 const MAX_SUMMARY_BYTES: usize = 1024;
 
@@ -279,8 +279,9 @@ impl Worker {
         let mut end = self.read(&mut stream, &mut turn).await;
         drop(stream);
         turn.end_reasoning(&mut self.persist);
-        if let Err(stop) = self.end_segment(&mut turn, end.is_err()).await {
-            end = end.and(Err(stop));
+        if let Err(lost) = self.end_segment(&mut turn, end.is_err()).await {
+            // Authoritative text did not arrive: that outweighs why the response ended.
+            end = Err(lost);
         }
         let calls = match &end {
             Ok(()) => std::mem::take(&mut turn.calls),
@@ -449,3 +450,6 @@ impl Turn {
         self.summaries += 1;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! Tests of runs with a provider that does what the offline one never does: several calls and messages in one response.
+//! Everything else of runs is tested through the facade in `tests/turns.rs`.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Mutex;
+
+use provider::{Provider, ProviderError};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::Environment;
+
+/// Plays one list of chunks for each response, and keeps what it was asked.
+struct Canned {
+    responses: Vec<Vec<Chunk>>,
+    asked: Mutex<Vec<Vec<Message>>>,
+}
+
+impl Provider for Canned {
+    fn id(&self) -> &str {
+        "fixture"
+    }
+
+    fn respond(&self, request: Request, _: CancellationToken) -> Response {
+        let mut asked = self.asked.lock().unwrap();
+        let chunks = self.responses.get(asked.len()).cloned().unwrap_or_default();
+        asked.push(request.messages);
+        Response::from_stream(futures_util::stream::iter(
+            chunks.into_iter().map(Ok::<_, ProviderError>),
+        ))
+    }
+}
+
+fn text(text: &str) -> Chunk {
+    Chunk::Text(text.into())
+}
+
+fn call(id: impl Into<String>, name: &str, input: serde_json::Value) -> Chunk {
+    Chunk::ToolCall(ToolCall {
+        id: id.into(),
+        name: name.into(),
+        input,
+    })
+}
+
+struct Played {
+    events: Vec<RunEvent>,
+    asked: Vec<Vec<Message>>,
+    stored: String,
+    replayed: Vec<Message>,
+}
+
+async fn play(responses: Vec<Vec<Chunk>>) -> Played {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a.txt"), "content of a\n").unwrap();
+    let environment = Environment {
+        cwd: dir.path().to_owned(),
+        mc_home: Some(dir.path().join("home")),
+        ..Environment::default()
+    };
+    let backend = Backend::new(environment);
+    let never = CancellationToken::new;
+    backend.initialize(never()).await.unwrap();
+    let provider = Arc::new(Canned {
+        responses,
+        asked: Mutex::default(),
+    });
+    backend.replace_provider(provider.clone());
+    let session = backend.create_session(never()).await.unwrap().session_id;
+    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = run.events.recv().await {
+        events.push(event);
+    }
+    let path = dir.path().join(format!("home/sessions/{session}.jsonl"));
+    let stored = std::fs::read_to_string(path).unwrap();
+    let records: Vec<_> = stored
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let asked = std::mem::take(&mut *provider.asked.lock().unwrap());
+    Played {
+        events,
+        asked,
+        stored,
+        replayed: crate::conversation::replay(&records).unwrap(),
+    }
+}
+
+fn error_code(events: &[RunEvent]) -> Option<RunErrorCode> {
+    match events.last() {
+        Some(RunEvent::Finished { error_code, .. }) => *error_code,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn calls_of_one_response_run_together_and_answer_in_order() {
+    let read = |path: &str| json!({ "path": path });
+    let played = play(vec![
+        vec![
+            text("one "),
+            call("c1", "read", read("absent")),
+            text("two"),
+            call("c2", "read", read("a.txt")),
+            call("c3", "nonsense", json!({})),
+        ],
+        vec![text("done")],
+    ])
+    .await;
+    assert_eq!(error_code(&played.events), None);
+    let second = &played.asked[1];
+    assert_eq!(second.len(), 5);
+    let Message::Assistant { text, tool_calls } = &second[1] else {
+        panic!("{second:?}");
+    };
+    assert_eq!((text.as_str(), tool_calls.len()), ("one two", 3));
+    let results: Vec<_> = second[2..]
+        .iter()
+        .map(|message| match message {
+            Message::ToolResult {
+                call_id,
+                content,
+                is_error,
+                ..
+            } => (
+                call_id.as_str(),
+                *is_error,
+                content.contains("content of a"),
+            ),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        results,
+        [
+            ("c1", true, false),
+            ("c2", false, true),
+            ("c3", true, false)
+        ]
+    );
+    // All began before the first was over.
+    let states: Vec<_> = played
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::Activity { state, .. } => Some(*state),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(states[..3], [ActivityState::Started; 3]);
+    // What is stored replays as what the provider was told, and its last answer.
+    let mut want = second.clone();
+    want.push(Message::Assistant {
+        text: "done".into(),
+        tool_calls: Vec::new(),
+    });
+    assert_eq!(played.replayed, want);
+}
+
+#[tokio::test]
+async fn messages_beyond_512_are_a_content_limit() {
+    let response = |count: usize| {
+        let chunk = |n| [text("x "), call(format!("c{n}"), "nonsense", json!({}))];
+        (0..count).flat_map(chunk).collect::<Vec<_>>()
+    };
+    let messages = |events: &[RunEvent]| {
+        let last = |e: &&RunEvent| {
+            matches!(
+                e,
+                RunEvent::Reconcile {
+                    last_part: true,
+                    ..
+                }
+            )
+        };
+        events.iter().filter(last).count()
+    };
+    let played = play(vec![response(512)]).await;
+    assert_eq!(error_code(&played.events), None);
+    assert_eq!(messages(&played.events), 512);
+    let played = play(vec![response(513)]).await;
+    assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
+    assert_eq!(messages(&played.events), 512);
+    assert!(played.stored.contains("content_limit"));
+}
+
+#[tokio::test]
+async fn activities_beyond_4096_are_a_content_limit() {
+    let calls = (0..4097)
+        .map(|n| call(format!("c{n}"), "nonsense", json!({})))
+        .collect();
+    let played = play(vec![calls]).await;
+    assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
+    let started = |e: &&RunEvent| {
+        matches!(
+            e,
+            RunEvent::Activity {
+                state: ActivityState::Started,
+                ..
+            }
+        )
+    };
+    assert_eq!(played.events.iter().filter(started).count(), 4096);
+    let ended = |e: &&RunEvent| {
+        matches!(
+            e,
+            RunEvent::Activity {
+                state: ActivityState::Failed,
+                ..
+            }
+        )
+    };
+    assert_eq!(played.events.iter().filter(ended).count(), 4096);
+}
+
+#[tokio::test]
+async fn a_model_that_never_stops_asking_is_stopped() {
+    let responses = (0..300).map(|n| vec![call(format!("c{n}"), "nonsense", json!({}))]);
+    let played = play(responses.collect()).await;
+    assert_eq!(
+        error_code(&played.events),
+        Some(RunErrorCode::ExecutionFailed)
+    );
+    assert_eq!(played.asked.len(), 1024);
+}
+
+#[tokio::test]
+async fn overlong_call_ids_are_malformed() {
+    let played = play(vec![vec![
+        text("x"),
+        call("c".repeat(1025), "read", json!({})),
+    ]])
+    .await;
+    assert_eq!(
+        error_code(&played.events),
+        Some(RunErrorCode::ExecutionFailed)
+    );
+    let played = play(vec![vec![call("c".repeat(1024), "nonsense", json!({}))]]).await;
+    assert_eq!(error_code(&played.events), None);
+}
