@@ -99,7 +99,14 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
             })
         }
         #[cfg(feature = "try")]
-        (None, Some(Command::Try { cwd, frames, prompt })) => {
+        (
+            None,
+            Some(Command::Try {
+                cwd,
+                frames,
+                prompt,
+            }),
+        ) => {
             let args = try_turn::TryArgs {
                 cwd,
                 frames,
@@ -107,7 +114,10 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
                 program: std::env::current_exe()?,
                 out_is_terminal: stdio.output_endpoint() == host::transport::Endpoint::Terminal,
             };
-            Ok((try_turn::run(args, &mut std::fs::File::from(stdio.output))?, None))
+            Ok((
+                try_turn::run(args, &mut std::fs::File::from(stdio.output))?,
+                None,
+            ))
         }
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
         _ => Ok((2, Some("magi-code: nothing to do; see --help".to_owned()))),

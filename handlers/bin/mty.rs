@@ -115,11 +115,19 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
     let recorder = args.record.as_deref().and_then(|path| {
         Recorder::open(path, |message| complain(&format!("mty: {message}")))
             // Recording is best effort: the session is served all the same.
-            .inspect_err(|error| complain(&format!("mty: recording failed: {}: {error}", path.display())))
+            .inspect_err(|error| {
+                complain(&format!(
+                    "mty: recording failed: {}: {error}",
+                    path.display()
+                ))
+            })
             .ok()
             .map(Arc::new)
     });
-    let launch = Launch { recorder, warn: complain };
+    let launch = Launch {
+        recorder,
+        warn: complain,
+    };
     if let Some(recording) = &args.replay {
         return mighty::replay(recording, &launch);
     }
@@ -127,13 +135,23 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
         Transport::Stdio => mighty::serve_stdio(stdio, args.single_shot, &launch),
         #[cfg(feature = "http")]
         Transport::Http => {
-            let address = args.listen.clone().unwrap_or_else(|| format!("127.0.0.1:{}", args.port));
+            let address = args
+                .listen
+                .clone()
+                .unwrap_or_else(|| format!("127.0.0.1:{}", args.port));
             mighty::serve_http(stdio, &address, args.auth_token.clone(), &launch)
         }
         #[cfg(feature = "unix")]
-        Transport::Unix => match args.listen.as_ref().map(PathBuf::from).or_else(|| args.socket.clone()) {
+        Transport::Unix => match args
+            .listen
+            .as_ref()
+            .map(PathBuf::from)
+            .or_else(|| args.socket.clone())
+        {
             Some(path) => mighty::serve_unix(stdio, &path, &launch),
-            None => Ok(usage("the unix transport needs --listen PATH or --socket PATH")),
+            None => Ok(usage(
+                "the unix transport needs --listen PATH or --socket PATH",
+            )),
         },
     }
 }

@@ -50,7 +50,12 @@ pub fn serve_stdio(stdio: Stdio, single_shot: bool, launch: &Launch) -> anyhow::
 
 /// Serves HTTP on `address` until a signal. A failed bind is an `error` line on the standard output.
 #[cfg(feature = "http")]
-pub fn serve_http(stdio: Stdio, address: &str, token: Option<String>, launch: &Launch) -> anyhow::Result<i32> {
+pub fn serve_http(
+    stdio: Stdio,
+    address: &str,
+    token: Option<String>,
+    launch: &Launch,
+) -> anyhow::Result<i32> {
     use host::transport::{http, terminated};
     let registry = crate::registry()?;
     let runtime = crate::runtime()?;
@@ -82,9 +87,20 @@ pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyh
         let terminated = terminated()?;
         let socket = match unix::Socket::bind(path) {
             Ok(socket) => socket,
-            Err(error) => return refuse(stdio, &format!("cannot listen on {}: {error}", path.display())),
+            Err(error) => {
+                return refuse(
+                    stdio,
+                    &format!("cannot listen on {}: {error}", path.display()),
+                );
+            }
         };
-        socket.serve(&move || connection(&registry), launch.recorder.clone(), terminated).await?;
+        socket
+            .serve(
+                &move || connection(&registry),
+                launch.recorder.clone(),
+                terminated,
+            )
+            .await?;
         Ok(0)
     });
     runtime.shutdown_background();
@@ -109,7 +125,10 @@ pub fn replay(path: &std::path::Path, launch: &Launch) -> anyhow::Result<i32> {
     let replayed = match replayed {
         Ok(replayed) => replayed,
         Err(error) => {
-            (launch.warn)(&format!("mty: replay of {} failed: {error}", path.display()));
+            (launch.warn)(&format!(
+                "mty: replay of {} failed: {error}",
+                path.display()
+            ));
             return Ok(EXIT_PROTOCOL);
         }
     };
@@ -119,7 +138,11 @@ pub fn replay(path: &std::path::Path, launch: &Launch) -> anyhow::Result<i32> {
     for drift in &replayed.drifted {
         (launch.warn)(&format!("drift at line {}: {}", drift.line, drift.summary));
     }
-    (launch.warn)(&format!("{} of {} responses drifted", replayed.drifted.len(), replayed.pairs));
+    (launch.warn)(&format!(
+        "{} of {} responses drifted",
+        replayed.drifted.len(),
+        replayed.pairs
+    ));
     Ok(1)
 }
 

@@ -138,35 +138,29 @@ fn slow_reader_may_lose_deltas_but_gets_the_whole_text() {
 #[test]
 fn stalled_reader_ends_a_streaming_child_within_the_deadline_and_3_mib() {
     for capacity in [None, Some(4096)] {
-        let place = place(&json!([{"repeat": 200_000, "text": "0123456789"}]));
-        // Nobody reads: requests go out blind, under a session whose name is known.
+        // The first run warms the child up, so that what grows later is the stall's.
+        let place = Place::with_script(&json!({"turns": [
+            {"steps": [{"repeat": 100, "text": "0123456789"}]},
+            {"steps": [{"repeat": 20_000, "text": "0123456789"}]}
+        ]}));
         let mut launch = launch().place(&place).stalled();
         launch.stdout_capacity = capacity;
-        let mut server = crate::support::Server::spawn(launch);
-        std::fs::create_dir_all(place.session_file("x").parent().unwrap()).unwrap();
-        std::fs::write(place.session_file("stalled"), "").unwrap();
-        server.send(request_line(
-            "1",
-            "initialize",
-            &json!({"required_capabilities": []}),
-        ));
-        wait_for("the initialization", || server.unread() > 0);
-        let initialized = server.unread();
-        server.send(request_line(
-            "2",
-            "session.open",
-            &json!({"session_id": "stalled"}),
-        ));
-        wait_for("the session", || server.unread() > initialized);
-        let before = server.rss_kib().unwrap();
+        let mut agent = Agent::spawn(launch);
+        let mut stdout = agent.server.take_stdout();
+        let session = create_by_hand(&agent, &mut stdout);
+        let start = json!({"session_id": session, "prompt": "go"});
+        ask_by_hand(&agent, &mut stdout, "turn.start", &start);
+        while read_frame(&mut stdout)["event"] != "run.finished" {}
+        let before = agent.server.rss_kib().unwrap();
         let started = Instant::now();
-        server.send(request_line(
-            "3",
-            "turn.start",
-            &json!({"session_id": "stalled", "prompt": "go"}),
-        ));
+        agent
+            .server
+            .send(request_line("again", "turn.start", &start));
+        // From here on nobody reads.
         let mut most = before;
-        let exit = server.wait_exit_while(|server| most = most.max(server.rss_kib().unwrap_or(0)));
+        let exit = agent
+            .server
+            .wait_exit_while(|server| most = most.max(server.rss_kib().unwrap_or(0)));
         assert_failed_silently(&exit);
         let took = exit.at.duration_since(started);
         assert!(took <= LATEST, "{capacity:?}: exit after {took:?}");

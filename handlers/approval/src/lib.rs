@@ -37,7 +37,12 @@ host::operation! {
 
 async fn answer(cx: Cx<Backend>, params: AnswerParams) -> Result<Reply<Recorded>, Word> {
     cx.engine()
-        .answer_approval(&params.session_id, &params.run_id, &params.approval_id, params.allow)
+        .answer_approval(
+            &params.session_id,
+            &params.run_id,
+            &params.approval_id,
+            params.allow,
+        )
         .map_err(turn_word)?;
     Ok(Recorded { recorded: true }.into())
 }

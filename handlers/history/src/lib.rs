@@ -78,11 +78,29 @@ host::operation! {
 }
 
 async fn page(cx: Cx<Backend>, params: PageParams) -> Result<Reply<Page>, Word> {
-    let HistoryPage { session_id, revision, entries, next_cursor, complete } = cx
+    let HistoryPage {
+        session_id,
+        revision,
+        entries,
+        next_cursor,
+        complete,
+    } = cx
         .engine()
-        .history_page(&params.session_id, &params.revision, params.cursor.as_deref(), cx.cancellation())
+        .history_page(
+            &params.session_id,
+            &params.revision,
+            params.cursor.as_deref(),
+            cx.cancellation(),
+        )
         .await
         .map_err(session_word)?;
     let entries = entries.into_iter().map(Entry::from).collect();
-    Ok(Page { session_id, revision, entries, next_cursor, complete }.into())
+    Ok(Page {
+        session_id,
+        revision,
+        entries,
+        next_cursor,
+        complete,
+    }
+    .into())
 }

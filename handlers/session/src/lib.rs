@@ -60,7 +60,11 @@ host::operation! {
 }
 
 async fn create(cx: Cx<Backend>, _: NoParams) -> Result<Reply<SessionAttached>, Word> {
-    let attached = cx.engine().create_session(cx.cancellation()).await.map_err(session_word)?;
+    let attached = cx
+        .engine()
+        .create_session(cx.cancellation())
+        .await
+        .map_err(session_word)?;
     Ok(SessionAttached::from(attached).into())
 }
 
@@ -82,6 +86,9 @@ host::operation! {
 }
 
 async fn open(cx: Cx<Backend>, params: OpenParams) -> Result<Reply<SessionAttached>, Word> {
-    let opened = cx.engine().open_session(&params.session_id, cx.cancellation()).await;
+    let opened = cx
+        .engine()
+        .open_session(&params.session_id, cx.cancellation())
+        .await;
     Ok(SessionAttached::from(opened.map_err(session_word)?).into())
 }

@@ -130,8 +130,16 @@ host::event! {
 }
 
 /// Sends a run's events until its last, or until nobody listens; the engine notices the latter.
-pub(crate) async fn forward(mut events: RunEvents, sink: EventSink, session_id: String, run_id: String) {
-    let scope = Scope { session_id: session_id.into(), run_id: run_id.into() };
+pub(crate) async fn forward(
+    mut events: RunEvents,
+    sink: EventSink,
+    session_id: String,
+    run_id: String,
+) {
+    let scope = Scope {
+        session_id: session_id.into(),
+        run_id: run_id.into(),
+    };
     while let Some(event) = events.recv().await {
         if send(&sink, scope.clone(), event).await.is_err() {
             break;
@@ -141,33 +149,99 @@ pub(crate) async fn forward(mut events: RunEvents, sink: EventSink, session_id: 
 
 async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Undelivered> {
     match event {
-        RunEvent::InputPersisted { message_id, revision } => {
-            sink.send(&InputPersisted { scope, message_id, durable: true, revision }).await
+        RunEvent::InputPersisted {
+            message_id,
+            revision,
+        } => {
+            sink.send(&InputPersisted {
+                scope,
+                message_id,
+                durable: true,
+                revision,
+            })
+            .await
         }
-        RunEvent::Delta { message_id, part, text } => {
-            sink.send(&MessageDelta { scope, message_id, part, text: text.into_string() }).await
+        RunEvent::Delta {
+            message_id,
+            part,
+            text,
+        } => {
+            sink.send(&MessageDelta {
+                scope,
+                message_id,
+                part,
+                text: text.into_string(),
+            })
+            .await
         }
-        RunEvent::Reconcile { message_id, part, text, last_part, partial } => {
+        RunEvent::Reconcile {
+            message_id,
+            part,
+            text,
+            last_part,
+            partial,
+        } => {
             let text = text.into_string();
-            sink.send(&MessageReconcile { scope, message_id, part, text, last_part, partial }).await
+            sink.send(&MessageReconcile {
+                scope,
+                message_id,
+                part,
+                text,
+                last_part,
+                partial,
+            })
+            .await
         }
-        RunEvent::Activity { activity_id, state, name, summary } => {
+        RunEvent::Activity {
+            activity_id,
+            state,
+            name,
+            summary,
+        } => {
             let state = match state {
                 ActivityState::Started => "started",
                 ActivityState::Completed => "completed",
                 ActivityState::Failed => "failed",
             };
             let (name, summary) = (name.into_string(), summary.into_string());
-            sink.send(&Activity { scope, activity_id, kind: "tool", state, name, summary }).await
+            sink.send(&Activity {
+                scope,
+                activity_id,
+                kind: "tool",
+                state,
+                name,
+                summary,
+            })
+            .await
         }
-        RunEvent::ApprovalRequested { approval_id, summary, expires_in_ms } => {
+        RunEvent::ApprovalRequested {
+            approval_id,
+            summary,
+            expires_in_ms,
+        } => {
             let summary = summary.into_string();
-            sink.send(&ApprovalRequested { scope, approval_id, summary, expires_in_ms }).await
+            sink.send(&ApprovalRequested {
+                scope,
+                approval_id,
+                summary,
+                expires_in_ms,
+            })
+            .await
         }
         RunEvent::Diagnostic { code, summary } => {
-            sink.send(&Diagnostic { scope, code: word(code), summary: summary.into_string() }).await
+            sink.send(&Diagnostic {
+                scope,
+                code: word(code),
+                summary: summary.into_string(),
+            })
+            .await
         }
-        RunEvent::Finished { outcome, persistence, revision, error_code } => {
+        RunEvent::Finished {
+            outcome,
+            persistence,
+            revision,
+            error_code,
+        } => {
             let outcome = match outcome {
                 Outcome::Completed => "completed",
                 Outcome::Cancelled => "cancelled",
@@ -179,7 +253,14 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
                 Persistence::NotStarted => "not_started",
             };
             let error_code = error_code.map(word);
-            sink.send(&RunFinished { scope, outcome, persistence, revision, error_code }).await
+            sink.send(&RunFinished {
+                scope,
+                outcome,
+                persistence,
+                revision,
+                error_code,
+            })
+            .await
         }
     }
 }

@@ -51,10 +51,20 @@ host::operation! {
 }
 
 async fn start(cx: Cx<Backend>, params: StartParams) -> Result<Reply<Accepted>, Word> {
-    let Run { run_id, events } =
-        cx.engine().start_turn(&params.session_id, &params.prompt).map_err(turn_word)?;
-    let accepted = Accepted { run_id: run_id.clone(), accepted: true };
-    Ok(Reply::new(accepted).then(events::forward(events, cx.events(), params.session_id, run_id)))
+    let Run { run_id, events } = cx
+        .engine()
+        .start_turn(&params.session_id, &params.prompt)
+        .map_err(turn_word)?;
+    let accepted = Accepted {
+        run_id: run_id.clone(),
+        accepted: true,
+    };
+    Ok(Reply::new(accepted).then(events::forward(
+        events,
+        cx.events(),
+        params.session_id,
+        run_id,
+    )))
 }
 
 host::operation! {
@@ -70,7 +80,15 @@ host::operation! {
     handler: cancel,
 }
 
-async fn cancel(cx: Cx<Backend>, params: CancelParams) -> Result<Reply<CancellationRequested>, Word> {
-    cx.engine().cancel_turn(&params.session_id, &params.run_id).map_err(turn_word)?;
-    Ok(CancellationRequested { cancellation_requested: true }.into())
+async fn cancel(
+    cx: Cx<Backend>,
+    params: CancelParams,
+) -> Result<Reply<CancellationRequested>, Word> {
+    cx.engine()
+        .cancel_turn(&params.session_id, &params.run_id)
+        .map_err(turn_word)?;
+    Ok(CancellationRequested {
+        cancellation_requested: true,
+    }
+    .into())
 }

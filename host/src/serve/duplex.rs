@@ -137,7 +137,10 @@ impl<D: Dialect> Duplex<D> {
                 }
             }
             self.flush(output)?;
-            if self.closing.is_none() && waiting.is_some() && self.outbox.len() < self.free_admissions() {
+            if self.closing.is_none()
+                && waiting.is_some()
+                && self.outbox.len() < self.free_admissions()
+            {
                 // The flush made room; nothing below would wake us for it.
                 continue;
             }
