@@ -82,6 +82,39 @@ fn mty_agent_links_its_features() {
     assert_eq!(linked(env!("CARGO_BIN_EXE_mty"), &["schema"]), expected);
 }
 
+/// The reference pages are what the registry says; regenerate them with the command in each comparison.
+#[cfg(feature = "full")]
+#[test]
+fn reference_pages_have_not_drifted() {
+    let pages = [
+        (
+            env!("CARGO_BIN_EXE_magi-code"),
+            &["schema", "local-agent", "--markdown"][..],
+            "local-agent",
+        ),
+        (
+            env!("CARGO_BIN_EXE_magi-code"),
+            &["schema", "application-service", "--markdown"][..],
+            "application-service",
+        ),
+        (
+            env!("CARGO_BIN_EXE_mty"),
+            &["schema", "--markdown"][..],
+            "mty-agent",
+        ),
+    ];
+    for (program, args, dialect) in pages {
+        let out = Command::new(program).args(args).output().unwrap();
+        let path = format!("{}/docs/protocols/{dialect}.md", env!("CARGO_MANIFEST_DIR"));
+        let page = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            page,
+            String::from_utf8(out.stdout).unwrap(),
+            "regenerate {path} with {args:?}"
+        );
+    }
+}
+
 /// `cargo tree` of a mty-only build names no TLS, no HTTP client, no MCP and no magi engine.
 #[test]
 fn a_mty_only_build_pulls_in_nothing_heavy() {
