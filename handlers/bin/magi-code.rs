@@ -67,7 +67,15 @@ fn main() -> ExitCode {
     };
     let (status, message) = match run(stdio) {
         Ok(ended) => ended,
-        Err(error) => (1, Some(format!("magi-code: {error:#}"))),
+        Err(error) => {
+            // A wrongly composed binary must not look like a server that failed.
+            let status = if error.is::<host::registry::DuplicateRegistration>() {
+                2
+            } else {
+                1
+            };
+            (status, Some(format!("magi-code: {error:#}")))
+        }
     };
     if let Some(message) = message {
         complain(&message);

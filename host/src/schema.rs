@@ -1,9 +1,9 @@
 //! What is linked, written down for people who write clients: JSON Schema and a Markdown reference page.
 //! Everything comes from the registry and the dialect's rules, so one build always gives the same bytes.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -12,25 +12,57 @@ use crate::event::{Delivery, EventKind};
 use crate::operation::{Needs, Operation, SessionField};
 use crate::registry::Registry;
 
+/// Where a reference to a shared type begins.
+const DEFINITIONS: &str = "#/$defs/";
+
 /// The schema document of one dialect (JSON Schema 2020-12; shared types under `$defs`). Its members are
 /// sorted by name; the advertised order is that of [`reference`] and of the protocol itself.
 #[must_use]
 pub fn document(registry: &Registry, rules: &Rules) -> Value {
-    let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let operations: Map<String, Value> = registry
-        .operations(rules.name)
-        .into_iter()
-        .map(|operation| {
-            (
-                operation.method.to_owned(),
-                describe_operation(operation, &mut generator),
-            )
+    // A client may leave out what has a default, but gets every member that is not skipped.
+    let mut sent = SchemaSettings::draft2020_12()
+        .for_deserialize()
+        .into_generator();
+    let mut received = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator();
+    let mut params = Vec::new();
+    let mut answers = Vec::new();
+    let operations = registry.operations(rules.name);
+    for operation in &operations {
+        params.push((operation.params)(&mut sent).to_value());
+        answers.push((operation.answer)(&mut received).to_value());
+    }
+    let events = registry.events(rules.name);
+    let mut data: Vec<Value> = events
+        .iter()
+        .map(|event| (event.data)(&mut received).to_value())
+        .collect();
+
+    let mut definitions = sent.take_definitions(true);
+    let received = received.take_definitions(true);
+    let renamed = renamed(&definitions, &received);
+    for schema in answers.iter_mut().chain(&mut data) {
+        rename_references(schema, &renamed);
+    }
+    for (name, mut schema) in received {
+        rename_references(&mut schema, &renamed);
+        let name = renamed.get(&name).cloned().unwrap_or(name);
+        definitions.insert(name, schema);
+    }
+
+    let operations: Map<String, Value> = operations
+        .iter()
+        .zip(params.into_iter().zip(answers))
+        .map(|(operation, (params, answer))| {
+            let entry = describe_operation(operation, params, answer);
+            (operation.method.to_owned(), entry)
         })
         .collect();
-    let events: Map<String, Value> = registry
-        .events(rules.name)
-        .into_iter()
-        .map(|event| (event.name.to_owned(), describe_event(event, &mut generator)))
+    let events: Map<String, Value> = events
+        .iter()
+        .zip(data)
+        .map(|(event, data)| (event.name.to_owned(), describe_event(event, data)))
         .collect();
     let errors: Map<String, Value> = rules
         .words
@@ -46,11 +78,62 @@ pub fn document(registry: &Registry, rules: &Rules) -> Value {
         "operations": operations,
         "events": events,
         "errors": errors,
-        "$defs": generator.take_definitions(true),
+        "$defs": definitions,
     })
 }
 
-fn describe_operation(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
+/// New names for received types whose name a sent type has too, unless both are plainly the same.
+fn renamed(sent: &Map<String, Value>, received: &Map<String, Value>) -> BTreeMap<String, String> {
+    let mut renamed = BTreeMap::new();
+    for (name, schema) in received {
+        let Some(other) = sent.get(name) else {
+            continue;
+        };
+        // Equal text with references in it may still lead to different types.
+        if other == schema && !has_reference(schema) {
+            continue;
+        }
+        let mut fresh = format!("{name}Received");
+        while sent.contains_key(&fresh) || received.contains_key(&fresh) {
+            fresh.push('_');
+        }
+        renamed.insert(name.clone(), fresh);
+    }
+    renamed
+}
+
+fn has_reference(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.get("$ref").is_some_and(Value::is_string) || members.values().any(has_reference)
+        }
+        Value::Array(items) => items.iter().any(has_reference),
+        _ => false,
+    }
+}
+
+fn rename_references(schema: &mut Value, renamed: &BTreeMap<String, String>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::String(path)) = members.get_mut("$ref")
+                && let Some(fresh) = path.strip_prefix(DEFINITIONS).and_then(|n| renamed.get(n))
+            {
+                *path = format!("{DEFINITIONS}{fresh}");
+            }
+            for member in members.values_mut() {
+                rename_references(member, renamed);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                rename_references(item, renamed);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn describe_operation(operation: &Operation, params: Value, answer: Value) -> Value {
     let examples: Vec<Value> = operation
         .examples
         .iter()
@@ -63,26 +146,26 @@ fn describe_operation(operation: &Operation, generator: &mut SchemaGenerator) ->
         "class": operation.class.name(),
         "needs": needs(operation),
         "session": session(operation),
-        "params": (operation.params)(generator),
-        "answer": (operation.answer)(generator),
+        "params": params,
+        "answer": answer,
         "errors": operation.errors,
         "examples": examples,
     })
 }
 
-fn describe_event(event: &EventKind, generator: &mut SchemaGenerator) -> Value {
+fn describe_event(event: &EventKind, data: Value) -> Value {
     json!({
         "description": prose(event.doc),
         "delivery": delivery(event),
-        "data": (event.data)(generator),
+        "data": data,
     })
 }
 
 /// The reference page of one dialect, as it stands under `docs/protocols/`. Operations and events are in
-/// advertised order; types that only one of them uses stand with it, all others under "Types".
+/// advertised order, each with its own params, answer or data; what these name follows under "Types".
 #[must_use]
 pub fn reference(registry: &Registry, rules: &Rules) -> String {
-    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let document = document(registry, rules);
     let command = match rules.name {
         MTY_AGENT => "mty schema --markdown".to_owned(),
         name => format!("magi-code schema {name} --markdown"),
@@ -93,7 +176,7 @@ pub fn reference(registry: &Registry, rules: &Rules) -> String {
     );
     page.push_str("\n## Operations\n");
     for operation in registry.operations(rules.name) {
-        operation_section(&mut page, operation, &mut generator);
+        operation_section(&mut page, operation, &document);
     }
     let events = registry.events(rules.name);
     if !events.is_empty() {
@@ -107,22 +190,10 @@ pub fn reference(registry: &Registry, rules: &Rules) -> String {
             prose(event.doc),
             delivery(event)
         );
-        let data = (event.data)(&mut generator).to_value();
-        fields(&mut page, "Data", &resolved(data, &generator));
+        let data = &document["events"][event.name]["data"];
+        fields(&mut page, "Data", resolved(data, &document));
     }
-    let definitions = generator.take_definitions(true);
-    let named = named_in_page(&page, &definitions);
-    if !named.is_empty() {
-        page.push_str("\n## Types\n");
-    }
-    for name in named {
-        let schema = &definitions[name];
-        let _ = write!(page, "\n### `{name}`\n");
-        if let Some(text) = schema.get("description").and_then(Value::as_str) {
-            let _ = write!(page, "\n{}\n", text.replace('\n', " "));
-        }
-        fields(&mut page, "Members", schema);
-    }
+    types_section(&mut page, &document);
     page.push_str("\n## Limits\n\n| limit | value |\n| --- | ---: |\n");
     for limit in rules.limits {
         let _ = writeln!(page, "| `{}` | {} |", limit.name, limit.value);
@@ -135,15 +206,31 @@ pub fn reference(registry: &Registry, rules: &Rules) -> String {
 }
 
 /// The definition that a bare reference leads to, or the schema itself.
-fn resolved(schema: Value, generator: &SchemaGenerator) -> Value {
-    let target = schema
+fn resolved<'d>(schema: &'d Value, document: &'d Value) -> &'d Value {
+    schema
         .get("$ref")
         .and_then(Value::as_str)
-        .and_then(|path| path.rsplit('/').next())
-        .and_then(|name| generator.definitions().get(name));
-    match target {
-        Some(definition) => definition.clone(),
-        None => schema,
+        .and_then(|path| path.strip_prefix(DEFINITIONS))
+        .and_then(|name| document["$defs"].get(name))
+        .unwrap_or(schema)
+}
+
+fn types_section(page: &mut String, document: &Value) {
+    let Some(definitions) = document["$defs"].as_object() else {
+        return;
+    };
+    let named = named_in_page(page, definitions);
+    if !named.is_empty() {
+        page.push_str("\n## Types\n");
+    }
+    for name in named {
+        let schema = &definitions[name];
+        let _ = write!(page, "\n### `{name}`\n");
+        let text = description(schema);
+        if !text.is_empty() {
+            let _ = write!(page, "\n{text}\n");
+        }
+        fields(page, "Members", schema);
     }
 }
 
@@ -166,7 +253,7 @@ fn named_in_page<'d>(page: &str, definitions: &'d Map<String, Value>) -> Vec<&'d
     }
 }
 
-fn operation_section(page: &mut String, operation: &Operation, generator: &mut SchemaGenerator) {
+fn operation_section(page: &mut String, operation: &Operation, document: &Value) {
     let _ = write!(
         page,
         "\n### `{}`\n\n{}\n",
@@ -180,10 +267,9 @@ fn operation_section(page: &mut String, operation: &Operation, generator: &mut S
         needs(operation),
         session(operation)
     );
-    let params = (operation.params)(generator).to_value();
-    fields(page, "Params", &resolved(params, generator));
-    let answer = (operation.answer)(generator).to_value();
-    fields(page, "Answer", &resolved(answer, generator));
+    let entry = &document["operations"][operation.method];
+    fields(page, "Params", resolved(&entry["params"], document));
+    fields(page, "Answer", resolved(&entry["answer"], document));
     if !operation.errors.is_empty() {
         let words: Vec<_> = operation
             .errors
@@ -213,8 +299,12 @@ fn fields(page: &mut String, title: &str, schema: &Value) {
         return;
     }
     let Some(members) = schema.get("properties").and_then(Value::as_object) else {
+        // An object that describes no member, not even members of any name.
         let none = schema.get("type").is_some_and(|kind| kind == "object")
-            && schema.get("additionalProperties") == Some(&Value::Bool(false));
+            && matches!(
+                schema.get("additionalProperties"),
+                None | Some(Value::Bool(false))
+            );
         let kind = if none {
             "none".to_owned()
         } else {
@@ -367,5 +457,94 @@ fn delivery(event: &EventKind) -> &'static str {
     match event.delivery {
         Delivery::MustArrive => "must arrive",
         Delivery::MayDrop => "may drop",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        }
+    }
+
+    #[test]
+    fn types_of_one_name_are_kept_apart_unless_they_are_the_same() {
+        let sent = map(json!({
+            "Same": {"type": "string"},
+            "Differs": {"type": "object"},
+            "Holder": {"items": {"$ref": "#/$defs/Differs"}},
+            "HolderReceived": {"type": "null"},
+        }));
+        let received = map(json!({
+            "Same": {"type": "string"},
+            "Differs": {"type": "object", "required": ["a"]},
+            "Holder": {"items": {"$ref": "#/$defs/Differs"}},
+            "Own": {"type": "null"},
+        }));
+        let renamed = renamed(&sent, &received);
+        let pairs: Vec<_> = renamed
+            .iter()
+            .map(|(a, b)| (a.as_str(), b.as_str()))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("Differs", "DiffersReceived"),
+                ("Holder", "HolderReceived_")
+            ]
+        );
+
+        let mut answer = json!({"properties": {
+            "one": {"$ref": "#/$defs/Holder"},
+            "two": {"anyOf": [{"$ref": "#/$defs/Same"}, {"$ref": "#/$defs/Differs"}]},
+        }});
+        rename_references(&mut answer, &renamed);
+        assert_eq!(
+            answer,
+            json!({"properties": {
+                "one": {"$ref": "#/$defs/HolderReceived_"},
+                "two": {"anyOf": [{"$ref": "#/$defs/Same"}, {"$ref": "#/$defs/DiffersReceived"}]},
+            }})
+        );
+    }
+
+    #[test]
+    fn types_are_named_in_a_few_words() {
+        for (schema, expected) in [
+            (json!({"type": ["string", "null"]}), "string or null"),
+            (
+                json!({"type": "array", "items": {"$ref": "#/$defs/Hit"}}),
+                "array of [`Hit`](#hit)",
+            ),
+            (json!({"enum": ["a", 1]}), "`\"a\"` or `1`"),
+            (json!({"const": "a"}), "`\"a\"`"),
+            (
+                json!({"anyOf": [{"$ref": "#/$defs/Hit"}, {"type": "null"}]}),
+                "[`Hit`](#hit) or null",
+            ),
+            (
+                json!({"type": "integer", "minimum": 1, "maximum": 16}),
+                "integer, 1 to 16",
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"type": "string"}}}),
+                "object of `a`? string",
+            ),
+            (json!(true), "any"),
+        ] {
+            assert_eq!(type_name(&schema), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_bar_does_not_break_a_table() {
+        let mut page = String::new();
+        let schema = json!({"properties": {"a": {"type": "string", "description": "x|y\nz"}}, "required": ["a"]});
+        fields(&mut page, "Params", &schema);
+        assert!(page.ends_with("| `a` | string | x\\|y z |\n"), "{page}");
     }
 }

@@ -1,0 +1,157 @@
+//! thirdparty.echo over application-service: negotiated, dispatched, its events in order, strict bounds.
+//! Every exchange goes over real pipes; other dialects have their own modules.
+
+use super::*;
+
+fn request(id: &str, method: &str, payload: &Value) -> Value {
+    json!({"protocol_version": 1, "kind": "request", "request_id": id, "method": method, "payload": payload})
+}
+
+fn call(server: &mut Server, id: &str, method: &str, payload: &Value) -> Value {
+    server.send_json(&request(id, method, payload));
+    let record = server.recv();
+    assert_eq!(
+        (&record["kind"], &record["request_id"]),
+        (&json!("response"), &json!(id)),
+        "{record}"
+    );
+    record
+}
+
+fn code(server: &mut Server, id: &str, payload: &Value) -> Value {
+    call(server, id, METHOD, payload)["error"]["code"].clone()
+}
+
+fn versions(requested: &[&str]) -> Value {
+    json!({"supported_protocol_versions": [1], "requested_capabilities": requested})
+}
+
+fn ready() -> Server {
+    let mut server = extended(APPLICATION_SERVICE);
+    let record = call(&mut server, "init", "initialize", &versions(&[METHOD]));
+    assert_eq!(record["error"], Value::Null, "{record}");
+    server
+}
+
+fn finish(mut server: Server) {
+    server.close_stdin();
+    assert!(server.rest().is_empty());
+    assert_eq!(server.wait_exit().code, Some(0));
+}
+
+#[test]
+fn the_operation_is_advertised_and_negotiated() {
+    let mut server = extended(APPLICATION_SERVICE);
+    let refused = call(
+        &mut server,
+        "a",
+        "initialize",
+        &versions(&[METHOD, "thirdparty.other"]),
+    );
+    assert_eq!(refused["error"]["code"], "unsupported_capability");
+    let early = code(&mut server, "b", &json!({"text": "x"}));
+    assert_eq!(early, "not_initialized");
+
+    let accepted = call(&mut server, "c", "initialize", &versions(&[METHOD]));
+    let initialized = &accepted["payload"]["capabilities"];
+    let discovered = call(&mut server, "d", "capabilities", &json!({}));
+    for capabilities in [initialized, &discovered["payload"]] {
+        let operations = list(&capabilities["operations"]);
+        assert_eq!(operations.last(), Some(&METHOD));
+        assert_eq!(operations, registry().methods(APPLICATION_SERVICE));
+        assert_eq!(
+            list(&capabilities["events"]),
+            registry().event_names(APPLICATION_SERVICE)
+        );
+        assert!(list(&capabilities["events"]).contains(&EVENT));
+    }
+    finish(server);
+}
+
+#[test]
+fn the_answer_precedes_the_events_in_order() {
+    let mut server = ready();
+    let (payload, answer) = example(APPLICATION_SERVICE, METHOD);
+    let record = call(&mut server, "echo", METHOD, &payload);
+    assert_eq!(
+        (&record["payload"], &record["method"]),
+        (&answer, &json!(METHOD))
+    );
+    for part in 1..=2 {
+        let record = server.recv();
+        assert_eq!(
+            (&record["kind"], &record["event"]),
+            (&json!("event"), &json!(EVENT))
+        );
+        assert_eq!(record["request_id"], "echo");
+        assert_eq!(record["payload"], json!({"part": part, "bytes": 2}));
+    }
+    finish(server);
+}
+
+#[test]
+fn an_answer_over_a_bound_stops_the_service_and_nothing_replaces_it() {
+    let mut server = ready();
+    let longest = "x".repeat(TEXT_BYTES);
+    // Two are the string bound of 16384 bytes exactly.
+    let fits = call(
+        &mut server,
+        "fits",
+        METHOD,
+        &json!({"text": longest, "repeat": 2}),
+    );
+    assert_eq!(
+        fits["payload"]["text"].as_str().map(str::len),
+        Some(2 * TEXT_BYTES)
+    );
+    assert_eq!(
+        [
+            &server.recv()["payload"]["part"],
+            &server.recv()["payload"]["part"]
+        ],
+        [1, 2]
+    );
+
+    server.send_json(&request(
+        "over",
+        METHOD,
+        &json!({"text": longest, "repeat": 3}),
+    ));
+    assert!(server.rest().is_empty(), "nothing is written for it");
+    let exit = server.wait_exit();
+    assert_eq!(exit.code, Some(1));
+    assert!(exit.stderr.contains("protocol limit"), "{}", exit.stderr);
+    assert!(!exit.stderr.contains("xxxx"), "diagnostics echo nothing");
+}
+
+#[test]
+fn params_out_of_type_or_range_are_refused() {
+    let mut server = ready();
+    let strings =
+        |bytes: usize, count: usize| json!({"text": "x", "more": vec!["x".repeat(bytes); count]});
+    for (id, payload, expected) in [
+        ("1", json!({}), "invalid_payload"),
+        ("2", json!({"text": 5}), "invalid_payload"),
+        ("3", json!({"text": "x", "more": 1}), "invalid_payload"),
+        ("4", json!({"text": "x", "repeat": 17}), "invalid_payload"),
+        (
+            "5",
+            json!({"text": "x".repeat(TEXT_BYTES + 1)}),
+            "limit_exceeded",
+        ),
+        ("6", json!({"text": "x".repeat(16_385)}), "limit_exceeded"),
+        ("7", strings(16_000, 3), "payload_too_large"),
+    ] {
+        assert_eq!(code(&mut server, id, &payload), expected, "{id}");
+    }
+    let record = request("8", METHOD, &strings(16_000, 5));
+    server.send_json(&record);
+    let refused = server.recv();
+    assert_eq!(
+        (&refused["request_id"], &refused["error"]["code"]),
+        (&Value::Null, &json!("record_too_large"))
+    );
+    // The loop goes on behind it.
+    assert_eq!(code(&mut server, "9", &json!({})), "invalid_payload");
+    finish(server);
+}
