@@ -43,5 +43,8 @@ mod secrets;
 #[path = "local_agent/sessions.rs"]
 mod sessions;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/stored.rs"]
+mod stored;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/turns.rs"]
 mod turns;

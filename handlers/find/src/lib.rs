@@ -33,7 +33,7 @@ pub struct Found {
     hits: Vec<Hit>,
 }
 
-/// The schema of a hit; the type itself belongs to an engine, which knows no schema.
+/// A line that holds the query.
 #[derive(JsonSchema)]
 #[schemars(rename = "Hit")]
 #[allow(dead_code)]

@@ -43,7 +43,7 @@ struct Capabilities {
     activity: Activity,
 }
 
-/// Feature flags of structured activity. A flag is set by what is linked.
+/// Feature flags of structured activity. None of it is built yet.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Activity {
     events: bool,

@@ -94,7 +94,7 @@ impl Rules {
             .map(|limit| limit.value)
     }
 
-    /// The limits as a JSON object, in published order.
+    /// The limits as a JSON object; its members are sorted by name.
     #[must_use]
     pub fn limits_object(&self) -> serde_json::Map<String, serde_json::Value> {
         self.limits

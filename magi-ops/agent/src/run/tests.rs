@@ -217,7 +217,8 @@ async fn activities_beyond_4096_are_a_content_limit() {
 
 #[tokio::test]
 async fn a_model_that_never_stops_asking_is_stopped() {
-    let responses = (0..300).map(|n| vec![call(format!("c{n}"), "nonsense", json!({}))]);
+    let responses =
+        (0..MAX_RESPONSES + 1).map(|n| vec![call(format!("c{n}"), "nonsense", json!({}))]);
     let played = play(responses.collect()).await;
     assert_eq!(
         error_code(&played.events),

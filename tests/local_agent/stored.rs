@@ -1,0 +1,297 @@
+//! Histories written by hand in the stored format: budgets, older records, restoration (spec: "Owned
+//! sessions and chat history"). Sessions that the child itself wrote are in sessions.rs and history.rs.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::client::Agent;
+use crate::support::Place;
+
+const SESSION: &str = "by-hand";
+
+/// A place with one session of these bodies, each with the turn it belongs to.
+fn place_with(bodies: impl IntoIterator<Item = (u64, Value)>) -> Arc<Place> {
+    let place = Place::new();
+    let mut text = String::new();
+    for (n, (turn, body)) in bodies.into_iter().enumerate() {
+        let record = json!({
+            "v": 1, "n": n + 1, "session": SESSION, "at": 1_796_000_000_000u64,
+            "turn": format!("00000000-0000-4000-8000-{turn:012}"), "body": body
+        });
+        text += &record.to_string();
+        text.push('\n');
+    }
+    let file = place.session_file(SESSION);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
+    place
+}
+
+/// The first record of a session in the place's own workspace is not known before the place is:
+/// an empty cwd stands for older metadata.
+fn session_record() -> Value {
+    json!({"type": "session", "created_at": 1_796_000_000_000u64, "cwd": ""})
+}
+
+fn user(n: u64, text: &str) -> Value {
+    json!({"type": "user_input", "message_id": format!("user-{n}"), "text": text})
+}
+
+fn finished() -> Value {
+    json!({"type": "turn_finished", "outcome": "completed"})
+}
+
+/// One finished turn of these bodies after its prompt.
+fn turn(bodies: Vec<Value>) -> Vec<(u64, Value)> {
+    let mut all = vec![session_record(), user(1, "prompt")];
+    all.extend(bodies);
+    all.push(finished());
+    all.into_iter().map(|body| (1, body)).collect()
+}
+
+fn open(agent: &mut Agent) -> Value {
+    agent.ok("session.open", json!({"session_id": SESSION}))
+}
+
+/// Opens the session and reads its whole history.
+fn read(place: &Arc<Place>) -> (Vec<Value>, bool) {
+    let mut agent = Agent::ready(place);
+    let opened = open(&mut agent);
+    let history = agent.history(SESSION, opened["revision"].as_str().unwrap());
+    agent.end();
+    history
+}
+
+fn texts<'a>(entries: &'a [Value], kind: &str) -> Vec<&'a str> {
+    entries
+        .iter()
+        .filter(|entry| entry["kind"] == kind)
+        .map(|entry| entry["text"].as_str().unwrap())
+        .collect()
+}
+
+/// The budget is enforced when opening or when paging, and never by a page that claims completeness.
+fn assert_over_budget(place: &Arc<Place>) {
+    let mut agent = Agent::ready(place);
+    let opened = agent.call("session.open", json!({"session_id": SESSION}));
+    let code = match opened.get("result") {
+        None => opened["error"]["code"].as_str().unwrap().to_owned(),
+        Some(result) => agent.err(
+            "history.page",
+            json!({"session_id": SESSION, "revision": result["revision"], "cursor": null}),
+        ),
+    };
+    assert_eq!(code, "history_limit");
+    // The connection stays usable.
+    agent.create();
+    agent.end();
+}
+
+#[test]
+fn absent_cwd_metadata_gives_a_notice() {
+    let place = place_with(turn(vec![]));
+    let mut agent = Agent::ready(&place);
+    assert_eq!(open(&mut agent)["notices"], json!(["cwd_unverified"]));
+    agent.end();
+}
+
+#[test]
+fn relative_recorded_cwd_is_cwd_mismatch() {
+    for cwd in [".", "work", "../work"] {
+        let mut bodies = turn(vec![]);
+        bodies[0].1["cwd"] = json!(cwd);
+        let mut agent = Agent::ready(&place_with(bodies));
+        assert_eq!(
+            agent.err("session.open", json!({"session_id": SESSION})),
+            "cwd_mismatch",
+            "{cwd}"
+        );
+        agent.end();
+    }
+}
+
+#[test]
+fn unavailable_saved_selection_keeps_the_startup_selection_and_says_so() {
+    let mut bodies = turn(vec![]);
+    bodies[0].1["provider"] = json!("gone-provider");
+    bodies[0].1["model"] = json!("gone-model");
+    let place = place_with(bodies);
+    let before = std::fs::read(place.session_file(SESSION)).unwrap();
+    let mut agent = Agent::ready(&place);
+    let notices = open(&mut agent)["notices"].clone();
+    assert!(
+        notices
+            .as_array()
+            .unwrap()
+            .contains(&json!("saved_selection_unavailable")),
+        "{notices}"
+    );
+    let status = agent.ok("status", json!({}));
+    assert_eq!(
+        (&status["provider"], &status["model"]),
+        (&json!("fixture"), &json!("fixture-model"))
+    );
+    agent.end();
+    assert_eq!(
+        std::fs::read(place.session_file(SESSION)).unwrap(),
+        before,
+        "opening wrote history"
+    );
+}
+
+#[test]
+fn legacy_output_without_text_uses_its_chunks() {
+    let piece = |text: &str| json!({"type": "assistant_text", "message_id": "a", "response": 0, "text": text});
+    let place = place_with(turn(vec![
+        piece("One "),
+        piece("two "),
+        piece("three."),
+        json!({"type": "assistant_message", "message_id": "a", "response": 0}),
+    ]));
+    let (entries, complete) = read(&place);
+    assert_eq!(texts(&entries, "assistant"), ["One two three."]);
+    assert!(complete);
+}
+
+#[test]
+fn stored_chunks_and_complete_output_are_projected_once() {
+    let piece = |text: &str| json!({"type": "assistant_text", "message_id": "a", "response": 0, "text": text});
+    let place = place_with(turn(vec![
+        piece("One "),
+        piece("two"),
+        json!({"type": "assistant_message", "message_id": "a", "response": 0, "text": "One two three."}),
+    ]));
+    assert_eq!(texts(&read(&place).0, "assistant"), ["One two three."]);
+}
+
+#[test]
+fn reasoning_needs_explicit_provenance_and_a_repeated_summary_replaces() {
+    let reasoning = |item: &str, text: &str, summary: Value| {
+        let mut body = json!({"type": "reasoning", "item_id": item, "text": text});
+        if !summary.is_null() {
+            body["provider_summary"] = summary;
+        }
+        body
+    };
+    let place = place_with(turn(vec![
+        reasoning("i1", "older unverified", Value::Null),
+        reasoning("i2", "raw", json!(false)),
+        reasoning("i3", "first version", json!(true)),
+        reasoning("i4", "another", json!(true)),
+        reasoning("i3", "second version", json!(true)),
+    ]));
+    let (entries, _) = read(&place);
+    let mut shown = texts(&entries, "reasoning_summary");
+    shown.sort_unstable();
+    assert_eq!(shown, ["another", "second version"]);
+}
+
+#[test]
+fn tool_that_never_finished_is_partial() {
+    let place = place_with(
+        vec![
+            session_record(),
+            user(1, "prompt"),
+            json!({
+                "type": "tool_started", "activity_id": "act", "call_id": "c", "response": 0,
+                "name": "read", "input": {"path": "input-canary"}
+            }),
+        ]
+        .into_iter()
+        .map(|body| (1, body)),
+    );
+    let (entries, complete) = read(&place);
+    let activity = entries
+        .iter()
+        .find(|entry| entry["kind"] == "activity")
+        .expect("an activity");
+    assert_eq!(activity["partial"], true);
+    assert!(!complete);
+    assert!(
+        !json!(entries).to_string().contains("input-canary"),
+        "raw params in the history"
+    );
+}
+
+#[test]
+fn interrupted_earlier_turn_keeps_the_projection_incomplete() {
+    let place = place_with([
+        (1, session_record()),
+        (1, user(1, "interrupted")),
+        (2, user(2, "whole")),
+        (2, finished()),
+    ]);
+    let (entries, complete) = read(&place);
+    assert!(!complete);
+    assert_eq!(texts(&entries, "user"), ["interrupted", "whole"]);
+    assert_eq!(texts(&entries, "diagnostic").len(), 1);
+}
+
+#[test]
+fn stored_secrets_are_redacted_when_projected() {
+    let secret = ["ghp", "_", "a8Kd93LmQpR7sT2vXy5ZbC1nE4fG6hJ0wU9i"].concat();
+    let place = place_with(turn(vec![
+        json!({"type": "assistant_text", "message_id": "a", "response": 0, "text": secret[..20]}),
+        json!({"type": "assistant_text", "message_id": "a", "response": 0, "text": secret[20..]}),
+        json!({"type": "assistant_message", "message_id": "a", "response": 0}),
+        json!({"type": "diagnostic", "code": "execution_failed", "summary": format!("Key {secret}")}),
+    ]));
+    let (entries, _) = read(&place);
+    let joined: String = entries
+        .iter()
+        .map(|entry| entry["text"].as_str().unwrap())
+        .collect();
+    assert!(
+        !joined.contains(&secret) && !joined.contains(&secret[..20]),
+        "{joined}"
+    );
+}
+
+fn prompts(count: u64, text: &str) -> Arc<Place> {
+    let turns = (1..=count).flat_map(|n| [(n, user(n, text)), (n, finished())]);
+    place_with(std::iter::once((1, session_record())).chain(turns))
+}
+
+#[test]
+fn projection_of_10000_parts_is_served_and_one_more_is_history_limit() {
+    let (entries, complete) = read(&prompts(10_000, "p"));
+    assert_eq!(entries.len(), 10_000);
+    assert!(complete);
+    assert_over_budget(&prompts(10_001, "p"));
+}
+
+#[test]
+fn projection_above_8_mib_is_history_limit() {
+    // 16,000 bytes each: 500 stay below 8 MiB, 600 do not.
+    let text = "t".repeat(16_000);
+    let (entries, complete) = read(&prompts(500, &text));
+    assert_eq!(entries.len(), 500);
+    assert!(complete);
+    assert_over_budget(&prompts(600, &text));
+}
+
+#[test]
+fn stored_file_of_more_than_100000_lines_is_history_limit() {
+    // Records that show nothing: only their number is too much.
+    let bodies = std::iter::once(session_record())
+        .chain([user(1, "prompt")])
+        .chain(
+            (0..100_000)
+                .map(|n| json!({"type": "reasoning", "item_id": n.to_string(), "text": "r"})),
+        )
+        .map(|body| (1, body));
+    assert_over_budget(&place_with(bodies));
+}
+
+#[test]
+fn stored_file_above_64_mib_is_history_limit() {
+    let text = "r".repeat(1 << 20);
+    let bodies = std::iter::once(session_record())
+        .chain([user(1, "prompt")])
+        .chain(
+            (0..64).map(|n| json!({"type": "reasoning", "item_id": n.to_string(), "text": text})),
+        )
+        .map(|body| (1, body));
+    assert_over_budget(&place_with(bodies));
+}
