@@ -12,7 +12,15 @@ mod support;
     allow(dead_code)
 )]
 mod client;
+#[path = "local_agent/run.rs"]
+#[cfg_attr(
+    not(all(feature = "session", feature = "history", feature = "turn")),
+    allow(dead_code)
+)]
+mod run;
 
+#[path = "local_agent/context.rs"]
+mod context;
 #[path = "local_agent/envelope.rs"]
 mod envelope;
 #[path = "local_agent/frames.rs"]
@@ -45,6 +53,9 @@ mod sessions;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/stored.rs"]
 mod stored;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/tools.rs"]
+mod tools;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/turns.rs"]
 mod turns;

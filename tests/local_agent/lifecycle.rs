@@ -1,7 +1,7 @@
-//! `initialize`, `status`, `shutdown`, context identity, ends of a child (spec: "Implemented
+//! `initialize`, `status`, `shutdown`, ends of a child (spec: "Implemented
 //! operations", "Shared startup and effects"). Runs and sessions are tested elsewhere.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn require(names: &Value) -> Value {
     json!({"required_capabilities": names})
 }
 
-fn is_digest(value: &Value) -> bool {
+pub(crate) fn is_digest(value: &Value) -> bool {
     value.as_str().is_some_and(|text| {
         text.len() == 64
             && text
@@ -470,65 +470,4 @@ fn seq_counts_every_frame_from_1() {
         assert_eq!(agent.frame()["seq"], expected);
     }
     agent.end();
-}
-
-fn context_id(launch: crate::support::Launch) -> String {
-    let mut agent = Agent::spawn(launch);
-    let status = agent.initialize()["status"].clone();
-    assert!(is_digest(&status["context_id"]), "{status}");
-    agent.end();
-    status["context_id"].as_str().unwrap().to_owned()
-}
-
-#[test]
-fn context_id_is_stable_across_children() {
-    let place = Place::new();
-    assert_eq!(
-        context_id(launch().place(&place)),
-        context_id(launch().place(&place))
-    );
-}
-
-#[test]
-fn context_id_is_equal_for_aliases_of_the_storage_root_and_cwd() {
-    let place = Place::new();
-    let straight = context_id(launch().place(&place));
-    let alias = place.root().join("alias");
-    symlink(place.mc_home(), &alias).unwrap();
-    assert_eq!(
-        context_id(launch().place(&place).env("MC_HOME", alias)),
-        straight
-    );
-    let dotted = place
-        .home()
-        .join("..")
-        .join("home")
-        .join(".")
-        .join(".magi-code");
-    assert_eq!(
-        context_id(launch().place(&place).env("MC_HOME", dotted)),
-        straight
-    );
-    let cwd = place.root().join("cwd");
-    symlink(place.work(), &cwd).unwrap();
-    assert_eq!(context_id(launch().place(&place).cwd(cwd)), straight);
-}
-
-#[test]
-fn context_id_differs_for_other_storage_roots_and_other_cwds() {
-    let place = Place::new();
-    let here = context_id(launch().place(&place));
-    let root = place.root().join("other-root");
-    let there = context_id(launch().place(&place).env("MC_HOME", root));
-    std::fs::create_dir(place.work().join("inner")).unwrap();
-    let inner = context_id(launch().place(&place).cwd(place.work().join("inner")));
-    assert!(here != there && here != inner && there != inner);
-}
-
-#[test]
-fn context_id_does_not_depend_on_settings() {
-    let place = Place::new();
-    let before = context_id(launch().place(&place));
-    place.write_settings(&json!({"thinking_level": "high"}));
-    assert_eq!(context_id(launch().place(&place)), before);
 }

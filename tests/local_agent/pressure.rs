@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Agent, Run, assert_failed_silently, launch, request_line};
+use crate::client::{Agent, assert_failed_silently, launch, request_line};
+#[cfg(target_os = "linux")]
+use crate::run::Run;
 use crate::support::{Place, wait_for};
 #[cfg(target_os = "linux")]
 use crate::support::{read_some, try_read};

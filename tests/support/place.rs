@@ -1,0 +1,85 @@
+//! A private home and workspace on the disk for the children of one test.
+//! What is started in it belongs to the parent module.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// A private `MC_HOME` and workspace, deleted at the end. Two servers share one by cloning the `Arc`.
+pub(crate) struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    /// An empty workspace and a home that does not hold an `MC_HOME` yet.
+    pub(crate) fn new() -> Arc<Self> {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        for name in ["home", "work"] {
+            std::fs::create_dir(root.path().join(name)).expect("a subfolder");
+        }
+        Arc::new(Self { root })
+    }
+
+    /// A place whose global settings are `settings`.
+    pub(crate) fn with_settings(settings: &Value) -> Arc<Self> {
+        let place = Self::new();
+        place.write_settings(settings);
+        place
+    }
+
+    /// A place where the offline provider plays `script`.
+    pub(crate) fn with_script(script: &Value) -> Arc<Self> {
+        let place = Self::new();
+        place.write_script(script);
+        place
+    }
+
+    /// `HOME` of the child; its default `MC_HOME` would be `.magi-code` in here.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    /// `MC_HOME` of the child. It does not exist until somebody creates it.
+    pub(crate) fn mc_home(&self) -> PathBuf {
+        self.home().join(".magi-code")
+    }
+
+    /// The child's working directory.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    /// A folder for the test's own files, outside of home and workspace.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The file that stores a session's records.
+    pub(crate) fn session_file(&self, session_id: &str) -> PathBuf {
+        self.mc_home()
+            .join("sessions")
+            .join(format!("{session_id}.jsonl"))
+    }
+
+    /// Writes the global settings, creating `MC_HOME`.
+    pub(crate) fn write_settings(&self, settings: &Value) {
+        std::fs::create_dir_all(self.mc_home()).expect("MC_HOME");
+        let text = serde_json::to_vec_pretty(settings).expect("settings");
+        std::fs::write(self.mc_home().join("settings.json"), text).expect("settings.json");
+    }
+
+    /// Writes `script` and global settings that make the offline provider play it.
+    pub(crate) fn write_script(&self, script: &Value) {
+        let path = self.root.path().join("script.json");
+        std::fs::write(&path, serde_json::to_vec(script).expect("script")).expect("script.json");
+        self.write_settings(&serde_json::json!({"providers": {"fixture": {"script": path}}}));
+    }
+
+    /// Writes a file of the workspace, creating its parents.
+    pub(crate) fn write_file(&self, path: &str, content: &str) {
+        let path = self.work().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("parents");
+        std::fs::write(path, content).expect("a workspace file");
+    }
+}
