@@ -22,11 +22,10 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use subtle::ConstantTimeEq;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc;
 
-use super::{Factory, MAX_CONNECTIONS};
+use super::Factory;
+use super::accept::accept_until;
 use crate::context::Connection;
 use crate::dialect::mty_agent::{PROTOCOL_VERSION, REQUEST_BYTES, push_error};
 use crate::record::{Recorder, exchange_recorded};
@@ -34,8 +33,6 @@ use crate::serve::sequential::{LineSink, Trailing};
 
 /// From the end of a header to the end of its body: a trickle must not hold a place for ever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// From shutdown to the end of running exchanges.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// What the command line decides.
 pub struct Options {
@@ -59,44 +56,18 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let server = Arc::new(Server { options, factory });
-    let stop = CancellationToken::new();
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let mut connections = JoinSet::new();
-    let mut shutdown = std::pin::pin!(shutdown);
-    loop {
-        let accepted = async {
-            let place = Arc::clone(&places)
-                .acquire_owned()
-                .await
-                .map_err(io::Error::other)?;
-            let (stream, _) = listener.accept().await?;
-            Ok::<_, io::Error>((place, stream))
-        };
-        tokio::select! {
-            () = &mut shutdown => break,
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            accepted = accepted => {
-                let Ok((place, stream)) = accepted else {
-                    // Out of descriptors, most likely: let a connection end first.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                };
-                // The address that was dialled: a listener on every address has none of its own.
-                let Ok(local) = stream.local_addr() else { continue };
-                let server = Arc::clone(&server);
-                let stop = stop.clone();
-                connections.spawn(async move {
-                    let _place = place;
-                    let service = service_fn(move |request| Box::pin(answer(Arc::clone(&server), local, request)));
-                    link::run(stream, service, stop).await;
-                });
-            }
+    let accept = move |cx: &mut Context<'_>| listener.poll_accept(cx).map_ok(|(stream, _)| stream);
+    accept_until(accept, shutdown, |stream, stop| {
+        let server = Arc::clone(&server);
+        async move {
+            // The address that was dialled: a listener on every address has none of its own.
+            let Ok(local) = stream.local_addr() else {
+                return;
+            };
+            let service =
+                service_fn(move |request| Box::pin(answer(Arc::clone(&server), local, request)));
+            link::run(stream, service, stop).await;
         }
-    }
-    drop(listener);
-    stop.cancel();
-    let _ = tokio::time::timeout(GRACE, async {
-        while connections.join_next().await.is_some() {}
     })
     .await;
     Ok(())

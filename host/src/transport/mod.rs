@@ -1,5 +1,7 @@
 //! Bytes in and bytes out: what the loops read from and write to. Protocol knowledge stops at this door.
 
+#[cfg(any(feature = "http", feature = "unix"))]
+mod accept;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod stdio;

@@ -11,20 +11,17 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{Factory, Input, MAX_CONNECTIONS, Output};
+use super::accept::accept_until;
+use super::{Factory, Input, Output};
 use crate::context::Connection;
 use crate::record::Recorder;
 use crate::serve::sequential::{LineSink, serve_lines};
 
 /// A client that takes no byte for so long is gone.
 const WRITE_STALL: Duration = Duration::from_secs(30);
-/// From shutdown to the end of running exchanges.
-const GRACE: Duration = Duration::from_secs(2);
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 1024;
 
@@ -80,44 +77,18 @@ impl Socket {
         recorder: Option<Arc<Recorder>>,
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let mut shutdown = std::pin::pin!(shutdown);
-        let mut connections = JoinSet::new();
-        let stop = CancellationToken::new();
-        loop {
-            let accepted = async {
-                let place = Arc::clone(&places)
-                    .acquire_owned()
-                    .await
-                    .map_err(io::Error::other)?;
-                let (stream, _) = self.listener.accept().await?;
-                Ok::<_, io::Error>((place, stream))
-            };
-            tokio::select! {
-                () = &mut shutdown => break,
-                Some(_) = connections.join_next(), if !connections.is_empty() => {}
-                accepted = accepted => {
-                    let Ok((place, stream)) = accepted else {
-                        // Out of descriptors, most likely: let a connection end first.
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                        continue;
-                    };
-                    let connection = factory();
-                    let recorder = recorder.clone();
-                    let stop = stop.clone();
-                    connections.spawn(async move {
-                        let _place = place;
-                        // Also when the task is dropped at the end of the grace.
-                        let _cancel = connection.cancel.clone().drop_guard();
-                        // A descriptor that cannot be had ends this connection, not the server.
-                        let _ = converse(stream, &connection, recorder.as_deref(), stop).await;
-                    });
-                }
+        let accept = |cx: &mut std::task::Context<'_>| {
+            self.listener.poll_accept(cx).map_ok(|(stream, _)| stream)
+        };
+        accept_until(accept, shutdown, |stream, stop| {
+            let connection = factory();
+            let recorder = recorder.clone();
+            async move {
+                // Also when the task is dropped at the end of the grace.
+                let _cancel = connection.cancel.clone().drop_guard();
+                // A descriptor that cannot be had ends this connection, not the server.
+                let _ = converse(stream, &connection, recorder.as_deref(), stop).await;
             }
-        }
-        stop.cancel();
-        let _ = timeout(GRACE, async {
-            while connections.join_next().await.is_some() {}
         })
         .await;
         Ok(())
