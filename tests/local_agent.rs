@@ -8,13 +8,23 @@ mod support;
 #[path = "local_agent/client.rs"]
 // A slim build has no runs to look at.
 #[cfg_attr(
-    not(all(feature = "session", feature = "history", feature = "turn")),
+    not(all(
+        feature = "session",
+        feature = "history",
+        feature = "turn",
+        feature = "approval"
+    )),
     allow(dead_code)
 )]
 mod client;
 #[path = "local_agent/run.rs"]
 #[cfg_attr(
-    not(all(feature = "session", feature = "history", feature = "turn")),
+    not(all(
+        feature = "session",
+        feature = "history",
+        feature = "turn",
+        feature = "approval"
+    )),
     allow(dead_code)
 )]
 mod run;
@@ -34,7 +44,11 @@ mod lifecycle;
 #[path = "local_agent/output.rs"]
 mod output;
 
-// What needs a session and a run.
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "local_agent/approvals.rs"]
+mod approvals;
+
+// What needs a session, a run and its history.
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/faults.rs"]
 mod faults;

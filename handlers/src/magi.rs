@@ -26,7 +26,10 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
             "serve --stdio needs pipes as standard input and output",
         )));
     }
-    let backend = Backend::new(Environment::of_process()?);
+    let backend = Backend::new(Environment {
+        can_ask: cfg!(feature = "approval"),
+        ..Environment::of_process()?
+    });
     let ended = run(
         stdio,
         &backend,

@@ -32,6 +32,7 @@ host::operation! {
     params: AnswerParams,
     answer: Recorded,
     errors: [InvalidParams, NotInitialized, StaleApproval],
+    example: r#"{"session_id":"<session_id>","run_id":"<run_id>","approval_id":"<approval_id>","allow":true}"# => r#"{"recorded":true}"#,
     handler: answer,
 }
 

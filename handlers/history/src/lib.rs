@@ -74,6 +74,7 @@ host::operation! {
         InvalidParams, NotInitialized, Busy, SessionMissing, StaleSession, StaleRevision, HistoryLimit,
         SessionInvalid, ContentLimit, OperationCancelled,
     ],
+    example: r#"{"session_id":"<session_id>","revision":"<revision>","cursor":null}"# => r#"{"session_id":"<session_id>","revision":"<revision>","entries":[],"next_cursor":null,"complete":true}"#,
     handler: page,
 }
 

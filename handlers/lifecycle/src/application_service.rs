@@ -75,7 +75,7 @@ host::operation! {
     params: InitializePayload,
     answer: Initialized,
     errors: [InvalidPayload, LimitExceeded, UnsupportedVersion, UnsupportedCapability],
-    example: r#"{"supported_protocol_versions":[1],"requested_capabilities":[]}"# => r#"{"protocol_version":1,"server_name":"magi-code","server_version":"0.1.0","limits":{"max_record_bytes":65536},"capabilities":{"protocol_versions":[1],"operations":["initialize","status","capabilities"],"events":[],"transports":["stdio"],"limits":{"max_record_bytes":65536},"activity":{"events":false}}}"#,
+    example: r#"{"supported_protocol_versions":[1],"requested_capabilities":[]}"# => r#"{"protocol_version":1,"server_name":"magi-code","server_version":"…","limits":{"max_record_bytes":65536,"…":"…"},"capabilities":{"protocol_versions":[1],"operations":["initialize","status","capabilities","…"],"events":["…"],"transports":["stdio"],"limits":{"max_record_bytes":65536,"…":"…"},"activity":{"events":false,"…":"…"}}}"#,
     handler: initialize,
 }
 
@@ -146,7 +146,7 @@ host::operation! {
     params: NoPayload,
     answer: Capabilities,
     errors: [InvalidPayload, NotInitialized],
-    example: "{}" => r#"{"protocol_versions":[1],"operations":["initialize","status","capabilities"],"events":[],"transports":["stdio"],"limits":{"max_record_bytes":65536},"activity":{"events":false}}"#,
+    example: "{}" => r#"{"protocol_versions":[1],"operations":["initialize","status","capabilities","…"],"events":["…"],"transports":["stdio"],"limits":{"max_record_bytes":65536,"…":"…"},"activity":{"events":false,"…":"…"}}"#,
     handler: capabilities,
 }
 

@@ -62,7 +62,7 @@ host::operation! {
         InvalidParams, UnsupportedCapability, AlreadyInitialized, ConfigurationInvalid,
         ProviderUnavailable, StartupCancelled, StartupFailed,
     ],
-    example: r#"{"required_capabilities":["status","shutdown"]}"# => r#"{"capabilities":["initialize","status","shutdown"],"limits":{"frame_bytes":65536},"status":{"state":"idle","readiness":"ready","provider":"fixture","model":"fixture-model","context_id":"<digest>","session_id":null,"run_id":null}}"#,
+    example: r#"{"required_capabilities":["status","shutdown"]}"# => r#"{"capabilities":["initialize","status","shutdown","…"],"limits":{"frame_bytes":65536,"…":"…"},"status":{"state":"idle","readiness":"ready","provider":"fixture","model":"fixture-model","context_id":"<context_id>","session_id":null,"run_id":null}}"#,
     handler: initialize,
 }
 
@@ -108,7 +108,7 @@ host::operation! {
     params: NoParams,
     answer: ServerStatus,
     errors: [InvalidParams, NotInitialized],
-    example: "{}" => r#"{"state":"idle","readiness":"ready","provider":"fixture","model":"fixture-model","context_id":"<digest>","session_id":null,"run_id":null}"#,
+    example: "{}" => r#"{"state":"idle","readiness":"ready","provider":"fixture","model":"fixture-model","context_id":"<context_id>","session_id":null,"run_id":null}"#,
     handler: status,
 }
 

@@ -55,7 +55,7 @@ host::operation! {
     params: NoParams,
     answer: SessionAttached,
     errors: [InvalidParams, NotInitialized, Busy, SessionInvalid, OperationCancelled],
-    example: "{}" => r#"{"session_id":"<id>","durable":false,"revision":"<revision>","notices":[]}"#,
+    example: "{}" => r#"{"session_id":"<session_id>","durable":false,"revision":"<revision>","notices":[]}"#,
     handler: create,
 }
 
@@ -82,6 +82,7 @@ host::operation! {
         InvalidParams, NotInitialized, Busy, SessionMissing, SessionBusy, SessionInvalid, CwdMismatch,
         HistoryLimit, OperationCancelled,
     ],
+    example: r#"{"session_id":"<session_id>"}"# => r#"{"session_id":"<session_id>","durable":false,"revision":"<revision>","notices":[]}"#,
     handler: open,
 }
 

@@ -82,6 +82,7 @@ host::event! {
     dialect: LOCAL_AGENT, name: "activity", position: 40, delivery: MustArrive, data: Activity
 }
 
+#[cfg(feature = "approval")]
 #[derive(Debug, Serialize, JsonSchema)]
 struct ApprovalRequested {
     #[serde(flatten)]
@@ -92,6 +93,7 @@ struct ApprovalRequested {
     expires_in_ms: u64,
 }
 
+#[cfg(feature = "approval")]
 host::event! {
     /// A tool call waits for an answer; denied when none comes in time.
     dialect: LOCAL_AGENT, name: "approval.requested", position: 50, delivery: MustArrive, data: ApprovalRequested
@@ -214,6 +216,10 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             })
             .await
         }
+        // The engine asks nobody when it was told that nobody can answer.
+        #[cfg(not(feature = "approval"))]
+        RunEvent::ApprovalRequested { .. } => Ok(()),
+        #[cfg(feature = "approval")]
         RunEvent::ApprovalRequested {
             approval_id,
             summary,

@@ -47,6 +47,7 @@ host::operation! {
     params: StartParams,
     answer: Accepted,
     errors: [InvalidParams, NotInitialized, Busy, SessionMissing, StaleSession, OperationCancelled],
+    example: r#"{"session_id":"<session_id>","prompt":"What is in this directory?"}"# => r#"{"run_id":"<run_id>","accepted":true}"#,
     handler: start,
 }
 
@@ -77,6 +78,7 @@ host::operation! {
     params: CancelParams,
     answer: CancellationRequested,
     errors: [InvalidParams, NotInitialized, StaleRun],
+    example: r#"{"session_id":"<session_id>","run_id":"<run_id>"}"# => r#"{"cancellation_requested":true}"#,
     handler: cancel,
 }
 

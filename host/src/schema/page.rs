@@ -130,7 +130,7 @@ fn operation_section(page: &mut String, operation: &Operation, document: &Value)
     for example in operation.examples {
         let _ = write!(
             page,
-            "\nExample params and answer:\n\n```json\n{}\n{}\n```\n",
+            "\nExample params and answer (`<name>`: an opaque value, `…`: the rest):\n\n```json\n{}\n{}\n```\n",
             example.params, example.answer
         );
     }

@@ -21,6 +21,9 @@ pub struct Environment {
     pub user_home: Option<PathBuf>,
     /// Every environment variable that is valid UTF-8.
     pub vars: Vec<(String, String)>,
+    /// Whether the other side can answer an approval. Where it can't, what the settings say to ask for
+    /// is denied at once.
+    pub can_ask: bool,
 }
 
 impl Environment {
@@ -35,6 +38,7 @@ impl Environment {
                     Some((name.into_string().ok()?, value.into_string().ok()?))
                 })
                 .collect(),
+            can_ask: false,
         })
     }
 
@@ -121,6 +125,8 @@ pub(crate) struct Admitted {
     /// Models of the provider.
     models: Vec<String>,
     permissions: BTreeMap<String, Permission>,
+    /// See [`Environment::can_ask`].
+    pub(crate) can_ask: bool,
 }
 
 impl Admitted {
@@ -205,6 +211,7 @@ pub(crate) fn admit(
         selection,
         models,
         permissions: settings.permissions,
+        can_ask: environment.can_ask,
     })
 }
 

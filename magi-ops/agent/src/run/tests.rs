@@ -55,6 +55,7 @@ async fn play(responses: Vec<Vec<Chunk>>) -> Played {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("a.txt"), "content of a\n").unwrap();
     let environment = Environment {
+        can_ask: true,
         cwd: dir.path().to_owned(),
         mc_home: Some(dir.path().join("home")),
         ..Environment::default()

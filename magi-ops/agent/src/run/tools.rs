@@ -186,6 +186,14 @@ async fn run(admitted: &Admitted, control: &Control, sink: &Sink, call: &ToolCal
                 "denied by the settings",
             );
         }
+        Permission::Ask if !admitted.can_ask => {
+            let content = format!(
+                "Nobody can be asked for permission here; `permissions.{}` set to `allow` in settings.json \
+                 would allow it.",
+                call.name
+            );
+            return denied(&content, "nobody can be asked");
+        }
         Permission::Ask => {
             if !control
                 .ask(sink, approval_summary(&admitted.redactor, call))

@@ -58,6 +58,7 @@ impl Place {
 
     pub(crate) fn environment(&self) -> Environment {
         Environment {
+            can_ask: true,
             cwd: self.work(),
             mc_home: Some(self.home()),
             user_home: None,
