@@ -3,6 +3,7 @@
 #[cfg(feature = "try")]
 mod try_turn;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -145,7 +146,7 @@ fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, O
     Ok((0, None))
 }
 
-#[allow(clippy::print_stderr)]
+/// Says it on stderr, if there is one: a missing one must not turn a refusal into a panic.
 fn complain(message: &str) {
-    eprintln!("{message}");
+    let _ = writeln!(std::io::stderr(), "{message}");
 }

@@ -236,6 +236,42 @@ fn stdout_closed_in_the_middle_ends_the_process_with_exit_1() {
 }
 
 #[test]
+fn idle_socket_whose_peer_is_gone_ends_the_process_with_exit_1() {
+    // Standard input stays open and silent: only the output tells.
+    let (child_in, mut to_child) = io::pipe().unwrap();
+    let (mut ours, child_out) = std::os::unix::net::UnixStream::pair().unwrap();
+    let child_out = std::os::fd::OwnedFd::from(child_out);
+    let mut server = Server::spawn_on(&launch(), child_in.into(), child_out.into());
+    to_child
+        .write_all(&record("i", "initialize", &version_1()))
+        .unwrap();
+    let mut first = [0; 16];
+    ours.read_exact(&mut first).unwrap();
+    drop(ours);
+    assert_eq!(server.wait_exit().code, Some(1));
+    drop(to_child);
+}
+
+#[test]
+fn one_socket_may_be_both_streams() {
+    let (ours, child) = std::os::unix::net::UnixStream::pair().unwrap();
+    let child = std::os::fd::OwnedFd::from(child);
+    let child_in = child.try_clone().unwrap();
+    let mut server = Server::spawn_on(&launch(), child_in.into(), child.into());
+    let mut requests = record("i", "initialize", &version_1());
+    for i in 0..500 {
+        requests.extend(record(&format!("s{i}"), "status", &json!({})));
+    }
+    (&ours).write_all(&requests).unwrap();
+    // The end of requests is not a hang-up: all answers come.
+    ours.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answers = String::new();
+    (&ours).read_to_string(&mut answers).unwrap();
+    assert_eq!(answers.lines().count(), 501);
+    assert_eq!(server.wait_exit().code, Some(0));
+}
+
+#[test]
 fn stderr_may_lead_nowhere() {
     // A client that gives no stderr at all still gets its answers.
     let mut child = std::process::Command::new(crate::client::BIN)

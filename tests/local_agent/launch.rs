@@ -203,3 +203,49 @@ fn legacy_daemon_launch_is_refused() {
     assert_refused(Launch::new(BIN, &["daemon"]));
     assert_refused(Launch::new(BIN, &["--app", "daemon"]));
 }
+
+/// A stderr whose other end is gone.
+fn broken_stderr() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+#[test]
+fn refusal_that_nobody_can_be_told_still_exits_2() {
+    let launch = launch();
+    let (errors, _) = std::io::pipe().unwrap();
+    let (stdin, _held) = silent_stdin();
+    let file = File::create(launch.place.work().join("out")).unwrap();
+    let mut server = Server::spawn_with(&launch, stdin, file.into(), broken_stderr(), errors);
+    assert_eq!(server.wait_exit().code, Some(2));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn pipes_shared_with_others_stay_blocking() {
+    use rustix::fs::{OFlags, fcntl_getfl};
+    let (child_in, to_child) = std::io::pipe().unwrap();
+    let (from_child, child_out) = std::io::pipe().unwrap();
+    // Copies of the child's own ends, as a shell's other commands have them.
+    let (shared_in, shared_out) = (
+        child_in.try_clone().unwrap(),
+        child_out.try_clone().unwrap(),
+    );
+    let mut server = Server::spawn_on(&launch(), child_in.into(), child_out.into());
+    let (mut to_child, mut from_child) = (to_child, std::io::BufReader::new(from_child));
+    let request = request_line(
+        "i",
+        "initialize",
+        &serde_json::json!({"required_capabilities": []}),
+    );
+    std::io::Write::write_all(&mut to_child, request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    std::io::BufRead::read_line(&mut from_child, &mut answer).unwrap();
+    assert!(answer.contains("ready"), "{answer}");
+    for shared in [OwnedFd::from(shared_in), OwnedFd::from(shared_out)] {
+        assert!(!fcntl_getfl(&shared).unwrap().contains(OFlags::NONBLOCK));
+    }
+    drop(to_child);
+    assert_eq!(server.wait_exit().code, Some(0));
+}

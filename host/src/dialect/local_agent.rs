@@ -117,8 +117,9 @@ pub static RULES: Rules = Rules {
     words: Word::ALL,
     identities: Identities::Lifetime { max: 4096 },
     admission: Admission::Paced {
+        // The queue of 32 is full no sooner than the deadline of the first frame in it: 16 + 2000 / 130.
         room: 16,
-        pause: Duration::from_millis(100),
+        pause: Duration::from_millis(130),
     },
     output: OutputRules {
         queue_frames: 32,

@@ -3,12 +3,15 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 /// What a descriptor is connected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,19 +69,43 @@ fn endpoint(fd: BorrowedFd<'_>) -> Endpoint {
     }
 }
 
-/// Registers a pollable descriptor, or gives it back when it must be used with blocking calls: a
-/// terminal's non-blocking flag would be shared with the shell that lent it.
-fn pollable(fd: OwnedFd, interest: Interest) -> io::Result<Result<AsyncFd<OwnedFd>, OwnedFd>> {
-    if !matches!(endpoint(fd.as_fd()), Endpoint::Pipe | Endpoint::Socket) {
-        return Ok(Err(fd));
+/// Whether a descriptor can be waited for. A terminal can, but its non-blocking flag would be shared with
+/// the shell that lent it; a regular file can't.
+fn is_pollable(fd: BorrowedFd<'_>) -> bool {
+    matches!(endpoint(fd), Endpoint::Pipe | Endpoint::Socket)
+}
+
+/// Gives a pipe or socket that never blocks. The flag belongs to the open file, which whoever started us
+/// may share with others: a pipe is opened once more where the system has a way to.
+fn nonblocking(fd: OwnedFd, access: OFlags) -> io::Result<OwnedFd> {
+    if cfg!(target_os = "linux") && endpoint(fd.as_fd()) == Endpoint::Pipe {
+        let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        if let Ok(own) = rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
+            return Ok(own);
+        }
     }
-    let flags = fcntl_getfl(&fd)?;
-    fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?;
+    fcntl_setfl(&fd, fcntl_getfl(&fd)? | OFlags::NONBLOCK)?;
+    Ok(fd)
+}
+
+fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: the AsyncFd owns the descriptor, so it stays open and the same until it is dropped; an
     // OwnedFd always gives the same raw descriptor. (The safe constructor is deprecated.)
     #[allow(unsafe_code)]
     let registered = unsafe { AsyncFd::register_with_interest(fd, interest) };
-    Ok(Ok(registered.map_err(io::Error::from)?))
+    Ok(registered.map_err(io::Error::from)?)
+}
+
+/// What holds of `asked` now, without waiting. Errors and hang-ups are always told.
+fn poll_now(fd: BorrowedFd<'_>, asked: PollFlags) -> io::Result<PollFlags> {
+    let mut probe = [PollFd::from_borrowed_fd(fd, asked)];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    rustix::event::poll(&mut probe, Some(&now))?;
+    Ok(probe[0].revents())
 }
 
 /// Where requests come from.
@@ -93,19 +120,18 @@ pub enum Input {
 impl Input {
     /// Takes a descriptor as input. Needs a running runtime.
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
-        match pollable(fd, Interest::READABLE)? {
-            Ok(polled) => Ok(Self::Polled(polled)),
-            Err(fd) => {
-                let (sender, chunks) = mpsc::channel(1);
-                std::thread::Builder::new()
-                    .name("stdin".into())
-                    .spawn(move || read_all(File::from(fd), &sender))?;
-                Ok(Self::Thread {
-                    chunks,
-                    rest: Vec::new(),
-                })
-            }
+        if is_pollable(fd.as_fd()) {
+            let fd = nonblocking(fd, OFlags::RDONLY)?;
+            return Ok(Self::Polled(register(fd, Interest::READABLE)?));
         }
+        let (sender, chunks) = mpsc::channel(1);
+        std::thread::Builder::new()
+            .name("stdin".into())
+            .spawn(move || read_all(File::from(fd), &sender))?;
+        Ok(Self::Thread {
+            chunks,
+            rest: Vec::new(),
+        })
     }
 
     /// Reads what is there, at most `space`; 0 means end of input. Loses nothing when dropped midway.
@@ -161,9 +187,12 @@ fn read_all(mut file: File, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
 }
 
 /// Where answers go; also what a human command prints to.
-pub enum Output {
-    Polled(AsyncFd<OwnedFd>),
-    Blocking(OwnedFd),
+pub struct Output {
+    fd: OwnedFd,
+    /// Tells when the other end is gone; absent for what must be written with blocking calls.
+    watched: Option<AsyncFd<OwnedFd>>,
+    /// A reader that takes nothing for so long has failed; for ever when absent.
+    patience: Option<Duration>,
 }
 
 impl Output {
@@ -174,77 +203,81 @@ impl Output {
 
     /// Takes a descriptor as output. Needs a running runtime.
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
-        Ok(match pollable(fd, Interest::WRITABLE | Interest::ERROR)? {
-            Ok(polled) => Self::Polled(polled),
-            Err(fd) => Self::Blocking(fd),
+        let (fd, watched) = if is_pollable(fd.as_fd()) {
+            let fd = nonblocking(fd, OFlags::WRONLY)?;
+            // A pipe without a reader is an error: it needs no readiness for writing, which would wake us
+            // each time the other end reads. A socket without a peer hangs up, which ends writing. (The end
+            // of reading would not do: it is also there when the peer only stopped sending.)
+            let end = match endpoint(fd.as_fd()) {
+                Endpoint::Socket => Interest::WRITABLE,
+                _ => Interest::ERROR,
+            };
+            let watched = register(fd.try_clone()?, end)?;
+            (fd, Some(watched))
+        } else {
+            (fd, None)
+        };
+        Ok(Self {
+            fd,
+            watched,
+            patience: None,
         })
+    }
+
+    /// Fails a write of [`Output::write_all`] when the other end takes nothing for `patience`.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
+        self
     }
 
     /// Writes what fits now; `WouldBlock` when nothing does.
     pub fn try_write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let fd = match self {
-            Self::Polled(fd) => fd.get_ref(),
-            Self::Blocking(fd) => fd,
-        };
-        Ok(rustix::io::writev(fd, slices)?)
+        Ok(rustix::io::writev(&self.fd, slices)?)
     }
 
     /// Waits until a write may make progress. To be called after `WouldBlock`.
     pub async fn writable(&self) -> io::Result<()> {
-        if let Self::Polled(fd) = self {
-            loop {
-                let mut guard = fd.writable().await?;
-                // Readiness is only a hint: ask the descriptor, and clear a stale one.
-                let mut probe = [rustix::event::PollFd::new(
-                    fd.get_ref(),
-                    rustix::event::PollFlags::OUT,
-                )];
-                let now = rustix::event::Timespec {
-                    tv_sec: 0,
-                    tv_nsec: 0,
-                };
-                if rustix::event::poll(&mut probe, Some(&now))? > 0 {
-                    return Ok(());
-                }
-                guard.clear_ready();
-            }
+        if self.watched.is_none() {
+            return Ok(());
         }
-        Ok(())
+        // Only for as long as the other end lags.
+        let room = register(self.fd.try_clone()?, Interest::WRITABLE)?;
+        loop {
+            let mut guard = room.writable().await?;
+            // Readiness is only a hint: ask the descriptor, and clear a stale one.
+            if !poll_now(self.fd.as_fd(), PollFlags::OUT)?.is_empty() {
+                return Ok(());
+            }
+            guard.clear_ready();
+        }
     }
 
     /// Waits until the other end is gone; for ever when that cannot be told.
     pub async fn closed(&self) {
-        if let Self::Polled(fd) = self {
-            loop {
-                let Ok(mut guard) = fd.ready(Interest::ERROR).await else {
-                    return;
-                };
-                let mut probe = [rustix::event::PollFd::new(
-                    fd.get_ref(),
-                    rustix::event::PollFlags::empty(),
-                )];
-                let now = rustix::event::Timespec {
-                    tv_sec: 0,
-                    tv_nsec: 0,
-                };
-                let gone = rustix::event::PollFlags::ERR | rustix::event::PollFlags::HUP;
-                match rustix::event::poll(&mut probe, Some(&now)) {
-                    Ok(n) if n > 0 && probe[0].revents().intersects(gone) => return,
-                    Err(_) => return,
-                    Ok(_) => guard.clear_ready(),
-                }
+        let Some(watched) = &self.watched else {
+            return std::future::pending().await;
+        };
+        while let Ok(mut guard) = watched.ready(Interest::WRITABLE | Interest::ERROR).await {
+            match poll_now(self.fd.as_fd(), PollFlags::empty()) {
+                Ok(now) if !now.intersects(PollFlags::ERR | PollFlags::HUP) => guard.clear_ready(),
+                _ => return,
             }
         }
-        std::future::pending::<()>().await;
     }
 
-    /// Writes everything, waiting as long as it takes.
+    /// Writes everything, waiting as long as it takes, or as long as the patience of this output lasts.
     pub async fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.try_write(&[IoSlice::new(bytes)]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n) => bytes = bytes.get(n..).unwrap_or_default(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.writable().await?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => match self.patience {
+                    None => self.writable().await?,
+                    Some(patience) => timeout(patience, self.writable())
+                        .await
+                        .map_err(|_| io::ErrorKind::TimedOut)??,
+                },
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

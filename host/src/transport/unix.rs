@@ -2,25 +2,23 @@
 //! unlinked, and at the end only our own.
 
 use std::future::Future;
-use std::io::{self, IoSlice};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::Interest;
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::accept::accept_until;
 use super::{Factory, Input, Output};
 use crate::context::Connection;
 use crate::record::Recorder;
-use crate::serve::sequential::{LineSink, serve_lines};
+use crate::serve::sequential::serve_lines;
 
-/// A client that takes no byte for so long is gone.
+/// A client that takes no byte for so long is gone: it holds one of few places.
 const WRITE_STALL: Duration = Duration::from_secs(30);
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -104,11 +102,7 @@ async fn converse(
 ) -> io::Result<()> {
     let reading = OwnedFd::from(stream.into_std()?);
     let control = reading.try_clone()?;
-    let output = Output::new(reading.try_clone()?)?;
-    let mut output = Impatient {
-        output,
-        watched: UnixStream::from_std(reading.try_clone()?.into())?,
-    };
+    let mut output = Output::new(reading.try_clone()?)?.with_patience(WRITE_STALL);
     let mut input = Input::new(reading)?;
     let mut served = std::pin::pin!(serve_lines(connection, &mut input, &mut output, recorder));
     tokio::select! {
@@ -117,58 +111,6 @@ async fn converse(
             // The loop sees the end of its input, and ends after the exchange it is in.
             rustix::net::shutdown(&control, rustix::net::Shutdown::Read)?;
             served.await.map(drop)
-        }
-    }
-}
-
-/// An output that fails when the other end takes nothing for [`WRITE_STALL`]: it holds one of few places.
-struct Impatient {
-    output: Output,
-    /// The same socket with a readiness of its own, which only [`LineSink::closed`] looks at.
-    watched: UnixStream,
-}
-
-impl LineSink for Impatient {
-    async fn write(&mut self, mut lines: &[u8]) -> io::Result<()> {
-        while !lines.is_empty() {
-            match self.output.try_write(&[IoSlice::new(lines)]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => lines = lines.get(n..).unwrap_or_default(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    timeout(WRITE_STALL, self.output.writable())
-                        .await
-                        .map_err(|_| io::ErrorKind::TimedOut)??;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    async fn closed(&self) {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        // A socket whose peer is gone hangs up; one whose peer only stopped sending does not.
-        while self.watched.ready(Interest::WRITABLE).await.is_ok() {
-            let mut probe = [PollFd::new(&self.watched, PollFlags::empty())];
-            let asked = poll(
-                &mut probe,
-                Some(&Timespec {
-                    tv_sec: 0,
-                    tv_nsec: 0,
-                }),
-            );
-            if asked.is_err()
-                || probe[0]
-                    .revents()
-                    .intersects(PollFlags::HUP | PollFlags::ERR)
-            {
-                return;
-            }
-            // Clears the readiness, so that the next change is waited for.
-            let _ = self.watched.try_io(Interest::WRITABLE, || {
-                Err::<(), _>(io::ErrorKind::WouldBlock.into())
-            });
         }
     }
 }
