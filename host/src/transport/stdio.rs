@@ -94,7 +94,7 @@ fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
     // OwnedFd always gives the same raw descriptor. (The safe constructor is deprecated.)
     #[allow(unsafe_code)]
     let registered = unsafe { AsyncFd::register_with_interest(fd, interest) };
-    Ok(registered.map_err(io::Error::from)?)
+    registered.map_err(io::Error::from)
 }
 
 /// What holds of `asked` now, without waiting. Errors and hang-ups are always told.
