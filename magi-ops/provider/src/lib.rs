@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt};
 use serde_json::Value;
@@ -38,7 +39,8 @@ pub struct Request {
     /// The selected model's id.
     pub model: String,
     /// The conversation so far, oldest first; the last [`Message::User`] opens the current turn.
-    pub messages: Vec<Message>,
+    /// Shared: a request costs the same however long the conversation is.
+    pub messages: Arc<Vec<Message>>,
     /// The tools that the model may ask for.
     pub tools: Vec<ToolSpec>,
     /// The directory the session works in.
@@ -73,6 +75,25 @@ pub struct ToolCall {
     pub name: String,
     /// As the model wrote it: not yet checked against the tool's schema.
     pub input: Value,
+}
+
+/// Bytes of a value as compact JSON; nothing is built for the count.
+#[must_use]
+pub fn json_bytes(value: &Value) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting cannot fail, and a value's keys are strings.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
 }
 
 /// A tool as it is offered to the model.

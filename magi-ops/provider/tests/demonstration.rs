@@ -41,7 +41,7 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
         let request = Request {
             session: "s".into(),
             model: provider::FIXTURE_MODEL.into(),
-            messages: messages.clone(),
+            messages: messages.clone().into(),
             tools: tools.clone(),
             workspace: workspace.to_owned(),
         };

@@ -45,7 +45,7 @@ fn respond(fixture: &Fixture, messages: Vec<Message>, cancel: &CancellationToken
     let request = Request {
         session: "s".into(),
         model: provider::FIXTURE_MODEL.into(),
-        messages,
+        messages: messages.into(),
         tools: Vec::new(),
         workspace: "/".into(),
     };

@@ -271,20 +271,32 @@ impl Deltas {
 #[derive(Debug)]
 pub struct RunEvents {
     queue: mpsc::Receiver<Queued>,
+    lost: Arc<AtomicBool>,
     backend: Arc<Backend>,
     run_id: String,
     finished: bool,
 }
 
 impl RunEvents {
-    /// The next event; `None` after [`RunEvent::Finished`]. Cancel safe.
+    /// The next event; `None` after [`RunEvent::Finished`], or when an event that must arrive did not.
+    /// Cancel safe.
     ///
     /// Once it was taken, the backend admits other work.
     pub async fn recv(&mut self) -> Option<RunEvent> {
         if self.finished {
             return None;
         }
-        let event = self.queue.recv().await.map(|queued| queued.event);
+        let queued = self.queue.recv().await.map(|queued| queued.event);
+        // A worker that vanished without a word told nobody what is stored.
+        let event = queued.or_else(|| {
+            let told = self.lost.load(Ordering::Relaxed);
+            (!told).then_some(RunEvent::Finished {
+                outcome: Outcome::Failed,
+                persistence: Persistence::Degraded,
+                revision: None,
+                error_code: Some(RunErrorCode::ExecutionFailed),
+            })
+        });
         if matches!(event, None | Some(RunEvent::Finished { .. })) {
             self.finished = true;
             self.backend.events_drained(&self.run_id, false);
@@ -312,6 +324,7 @@ pub(super) fn channel(backend: &Arc<Backend>, run_id: &str) -> (Sink, RunEvents)
     };
     let events = RunEvents {
         queue,
+        lost: Arc::clone(&sink.lost),
         backend: Arc::clone(backend),
         run_id: run_id.to_owned(),
         finished: false,

@@ -1,8 +1,10 @@
 //! One run: the input on the disk, then provider responses and tool calls in turn, then one terminal event.
 //! Admission and the attachment are the backend's; policy, storage and events have their own files.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use provider::{Chunk, Message, Request, Response, ToolCall};
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, now_ms};
@@ -28,8 +30,15 @@ use segment::Segment;
 pub const MAX_PROMPT_BYTES: usize = 16_384;
 /// Most assistant text of one run, in bytes.
 const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
+/// Most bytes of what a run takes besides: summaries of reasoning and inputs of tools, as the model
+/// wrote them.
+const MAX_UNSHOWN_BYTES: usize = MAX_CONTENT_BYTES;
+/// Most bytes of tool results in one run: they stay in memory for the next requests.
+const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
 /// Most assistant messages of one run.
 const MAX_SEGMENTS: usize = 512;
+/// Most activities of one run (spec: local-agent, "Bounds and failure policy").
+const MAX_ACTIVITIES: usize = 4096;
 /// Most provider responses of one run.
 const MAX_RESPONSES: u32 = 1024;
 /// Longest summary of any kind, in bytes, after redaction.
@@ -116,9 +125,11 @@ pub(crate) fn start(backend: &Arc<Backend>, task: Task) -> Run {
         control: task.control,
         writer: task.writer,
         selection: task.selection,
-        messages: task.messages,
+        messages: Arc::new(task.messages),
         sink,
         content: 0,
+        unshown: 0,
+        results: 0,
         segments: 0,
         activities: 0,
         warned: false,
@@ -133,11 +144,15 @@ struct Worker {
     control: Arc<Control>,
     writer: SharedWriter,
     selection: Selection,
-    messages: Vec<Message>,
+    messages: Arc<Vec<Message>>,
     sink: Sink,
     persist: Persist,
     /// Bytes of assistant text so far.
     content: usize,
+    /// Bytes of reasoning summaries and tool inputs so far.
+    unshown: usize,
+    /// Bytes of tool results so far.
+    results: usize,
     segments: usize,
     activities: usize,
     /// The client knows that storing failed.
@@ -166,7 +181,11 @@ impl Worker {
             run_id: &control.run_id,
             ended: None,
         };
-        let mut result = self.drive(prompt).await;
+        // A run that breaks off still ends with its terminal event and a record of it.
+        let mut result = AssertUnwindSafe(self.drive(prompt))
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| Err(Stop::execution("the run stopped unexpectedly")));
         if let Err(Stop::Failed(code, summary)) = &result {
             // After the messages' ends: in the history, the reason stands below what it ended.
             let (code, summary) = (*code, summary.clone());
@@ -201,7 +220,7 @@ impl Worker {
         self.warn_if_degraded().await;
         let durable = persistence == Persistence::Durable;
         release.ended = Some(Ended {
-            messages: std::mem::take(&mut self.messages),
+            messages: Arc::unwrap_or_clone(std::mem::take(&mut self.messages)),
             durable,
         });
         // The backend is told first: whoever sees the terminal event may begin the next run.
@@ -252,7 +271,7 @@ impl Worker {
         if !self.persist.settle(Flush::Durable).await {
             return Err(Stop::NotStarted);
         }
-        self.messages.push(Message::User { text: prompt });
+        self.remember(Message::User { text: prompt });
         let revision = self.backend.input_stored(&self.control.run_id);
         self.send(RunEvent::InputPersisted {
             message_id,
@@ -268,7 +287,7 @@ impl Worker {
             Request {
                 session: self.control.session_id.clone(),
                 model: self.selection.model.clone(),
-                messages: self.messages.clone(),
+                messages: Arc::clone(&self.messages),
                 tools: self.admitted.tools.clone(),
                 workspace: self.admitted.cwd.clone(),
             },
@@ -289,7 +308,7 @@ impl Worker {
             Err(_) => Vec::new(),
         };
         if !turn.text.is_empty() || !calls.is_empty() {
-            self.messages.push(Message::Assistant {
+            self.remember(Message::Assistant {
                 text: turn.text,
                 tool_calls: calls.clone(),
             });
@@ -314,13 +333,20 @@ impl Worker {
                 Chunk::Reasoning {
                     text,
                     provider_summary: true,
-                } => turn.reasoning.push_str(&text),
+                } => {
+                    self.count_unshown(text.len())?;
+                    turn.reasoning.push_str(&text);
+                }
                 Chunk::ToolCall(call) => {
                     turn.end_reasoning(&mut self.persist);
                     self.end_segment(turn, false).await?;
                     if call.id.len() > MAX_CALL_ID_BYTES {
                         return Err(Stop::execution("the provider's response is malformed"));
                     }
+                    if self.activities + turn.calls.len() > MAX_ACTIVITIES {
+                        return Err(Stop::limit("the run has too many activities"));
+                    }
+                    self.count_unshown(call.name.len() + provider::json_bytes(&call.input))?;
                     turn.calls.push(call);
                 }
                 // Raw thinking is neither shown nor kept; token counts have no reader yet.
@@ -381,6 +407,19 @@ impl Worker {
             return Err(Stop::limit("the run's text is too long"));
         }
         Ok(())
+    }
+
+    fn count_unshown(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.unshown = self.unshown.saturating_add(bytes);
+        if self.unshown > MAX_UNSHOWN_BYTES {
+            return Err(Stop::limit("the model's requests are too long"));
+        }
+        Ok(())
+    }
+
+    /// Appends to the conversation. No request shares it any more, so nothing is copied.
+    fn remember(&mut self, message: Message) {
+        Arc::make_mut(&mut self.messages).push(message);
     }
 
     async fn end_segment(&mut self, turn: &mut Turn, partial: bool) -> Result<(), Stop> {

@@ -25,10 +25,25 @@ impl Provider for Canned {
     fn respond(&self, request: Request, _: CancellationToken) -> Response {
         let mut asked = self.asked.lock().unwrap();
         let chunks = self.responses.get(asked.len()).cloned().unwrap_or_default();
-        asked.push(request.messages);
+        asked.push(request.messages.to_vec());
         Response::from_stream(futures_util::stream::iter(
             chunks.into_iter().map(Ok::<_, ProviderError>),
         ))
+    }
+}
+
+/// Says a little, then fails as code with a fault does.
+struct Panicking;
+
+impl Provider for Panicking {
+    fn id(&self) -> &str {
+        "fixture"
+    }
+
+    fn respond(&self, _: Request, _: CancellationToken) -> Response {
+        let said = futures_util::stream::iter([Ok(text("Half of it"))]);
+        let fails = futures_util::stream::poll_fn(|_| panic!("a fault"));
+        Response::from_stream(futures_util::StreamExt::chain(said, fails))
     }
 }
 
@@ -52,6 +67,16 @@ struct Played {
 }
 
 async fn play(responses: Vec<Vec<Chunk>>) -> Played {
+    let provider = Arc::new(Canned {
+        responses,
+        asked: Mutex::default(),
+    });
+    let mut played = play_with(provider.clone()).await;
+    played.asked = std::mem::take(&mut *provider.asked.lock().unwrap());
+    played
+}
+
+async fn play_with(provider: Arc<dyn Provider>) -> Played {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("a.txt"), "content of a\n").unwrap();
     let environment = Environment {
@@ -63,11 +88,7 @@ async fn play(responses: Vec<Vec<Chunk>>) -> Played {
     let backend = Backend::new(environment);
     let never = CancellationToken::new;
     backend.initialize(never()).await.unwrap();
-    let provider = Arc::new(Canned {
-        responses,
-        asked: Mutex::default(),
-    });
-    backend.replace_provider(provider.clone());
+    backend.replace_provider(provider);
     let session = backend.create_session(never()).await.unwrap().session_id;
     let mut run = backend.start_turn(&session, "go").unwrap();
     let mut events = Vec::new();
@@ -80,10 +101,9 @@ async fn play(responses: Vec<Vec<Chunk>>) -> Played {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let asked = std::mem::take(&mut *provider.asked.lock().unwrap());
     Played {
         events,
-        asked,
+        asked: Vec::new(),
         stored,
         replayed: crate::conversation::replay(&records).unwrap(),
     }
@@ -241,4 +261,41 @@ async fn overlong_call_ids_are_malformed() {
     );
     let played = play(vec![vec![call("c".repeat(1024), "nonsense", json!({}))]]).await;
     assert_eq!(error_code(&played.events), None);
+}
+
+#[tokio::test]
+async fn a_worker_that_breaks_off_still_ends_its_run() {
+    let played = play_with(Arc::new(Panicking)).await;
+    assert_eq!(
+        error_code(&played.events),
+        Some(RunErrorCode::ExecutionFailed)
+    );
+    let told = played.events.iter().any(|event| {
+        matches!(event, RunEvent::Diagnostic { summary, .. } if summary.as_str().contains("unexpectedly"))
+    });
+    assert!(told, "{:?}", played.events);
+    // The end is in the file, and what was said before the fault.
+    assert!(played.stored.contains("turn_finished"), "{}", played.stored);
+    assert!(played.stored.contains("Half of it"), "{}", played.stored);
+}
+
+#[tokio::test]
+async fn endless_reasoning_and_inputs_are_a_content_limit() {
+    let reasoning = Chunk::Reasoning {
+        text: "r".repeat(1 << 20),
+        provider_summary: true,
+    };
+    let input = json!({"path": "x".repeat(1 << 20)});
+    for chunks in [
+        vec![reasoning; 9],
+        (0..9)
+            .map(|i| call(format!("c{i}"), "read", input.clone()))
+            .collect(),
+        (0..4097)
+            .map(|i| call(format!("c{i}"), "none", json!({})))
+            .collect(),
+    ] {
+        let played = play(vec![chunks]).await;
+        assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
+    }
 }

@@ -12,13 +12,11 @@ use tools::ToolOutcome;
 
 use super::control::Control;
 use super::events::{ActivityState, RunEvent, Sink};
-use super::{MAX_SUMMARY_BYTES, Stop, Worker};
+use super::{MAX_ACTIVITIES, MAX_RESULT_BYTES, MAX_SUMMARY_BYTES, Stop, Worker};
 use crate::startup::Admitted;
 
 /// Calls that run at the same time; the rest waits.
 const SIDE_BY_SIDE: usize = 8;
-/// Most activities of one run (spec: local-agent, "Bounds and failure policy").
-const MAX_ACTIVITIES: usize = 4096;
 /// Longest tool name that is shown, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
@@ -38,7 +36,8 @@ impl Worker {
                 .map_or(("The call was cancelled.".to_owned(), true), |outcome| {
                     (outcome.content, outcome.is_error)
                 });
-            self.messages.push(Message::ToolResult {
+            self.results = self.results.saturating_add(content.len());
+            self.remember(Message::ToolResult {
                 call_id: call.id.clone(),
                 name: call.name.clone(),
                 content,
@@ -48,6 +47,9 @@ impl Worker {
         // Bounds what waits for the disk, whatever the tools bring.
         self.persist.settle(Flush::Written).await;
         self.warn_if_degraded().await;
+        if outcome.is_ok() && self.results > MAX_RESULT_BYTES {
+            return Err(Stop::limit("the results of the run's tools are too long"));
+        }
         outcome
     }
 
