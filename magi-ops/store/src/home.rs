@@ -117,11 +117,25 @@ impl Home {
     }
 }
 
+/// Creates a directory and what is missing above it. A new name is flushed into its parent: a later claim
+/// that a file in here is durable holds only if the way to it is.
 fn create(path: &Path) -> Result<PathBuf, HomeError> {
+    let missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+        .collect();
+    let flush = |made: &&Path| {
+        let parent = made
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        // A directory may be writable and not readable; then there is no way to flush it.
+        fs::File::open(parent.unwrap_or(Path::new("."))).map_or(Ok(()), |parent| parent.sync_all())
+    };
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
+        .and_then(|()| missing.iter().try_for_each(flush))
         .and_then(|()| fs::canonicalize(path))
         .map_err(|source| HomeError::Io {
             path: path.to_owned(),

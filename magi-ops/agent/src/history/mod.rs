@@ -1,10 +1,14 @@
 //! The history of a session as a client reads it: one bounded snapshot of a revision, and its pages.
 //! What is shown of each record is decided in `project`, how it is cut in `chunk`.
 
+use std::sync::Arc;
+
 use store::Redacted;
 use store::sessions::Record;
 
+use crate::attach::SharedWriter;
 use crate::error::SessionError;
+use crate::startup::Admitted;
 
 mod chunk;
 mod project;
@@ -75,6 +79,34 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    /// The projection of what the file holds now; `known` if that is the same still.
+    /// `StaleRevision` if someone else changed the file. Blocks.
+    pub(crate) fn current(
+        admitted: &Admitted,
+        writer: &SharedWriter,
+        known: Option<Arc<Self>>,
+    ) -> Result<Arc<Self>, SessionError> {
+        writer.with(|writer| {
+            let records = match known {
+                Some(_) => None,
+                None if !writer.is_durable() => Some(Ok(Vec::new())),
+                None => {
+                    let opened = admitted.sessions.reopen(writer);
+                    Some(opened.map(|opened| opened.records))
+                }
+            };
+            // After the read, so that a change before or during it is noticed.
+            if !writer.is_unchanged() {
+                return Err(SessionError::StaleRevision);
+            }
+            match (known, records) {
+                (Some(known), _) => Ok(known),
+                (None, Some(records)) => Self::new(&records?, &admitted.redactor).map(Arc::new),
+                (None, None) => Err(SessionError::StaleRevision),
+            }
+        })
+    }
+
     /// Projects, redacts and cuts. Beyond the snapshot's bounds it is `HistoryLimit`, not a
     /// shortened history.
     pub(crate) fn new(
