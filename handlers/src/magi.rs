@@ -21,7 +21,8 @@ pub struct Refused(pub &'static str);
 /// Serves local-agent. Both endpoints must be pipes; nothing is touched when they are not.
 #[cfg(feature = "local-agent")]
 pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
-    if (stdio.input_endpoint(), stdio.output_endpoint()) != (Endpoint::Pipe, Endpoint::Pipe) {
+    let endpoints = (stdio.input_endpoint(), stdio.output_endpoint());
+    if endpoints != (Endpoint::Pipe, Endpoint::Pipe) || !stdio.have_directions() {
         return Ok(Err(Refused(
             "serve --stdio needs pipes as standard input and output",
         )));

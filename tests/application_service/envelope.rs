@@ -205,6 +205,12 @@ fn unsupported_version_is_answered_with_the_server_s() {
             (&json!("req-a"), &json!("status"))
         );
     }
+    // Another version may have other fields.
+    let response = service.exchange(&altered(|v| {
+        v["protocol_version"] = json!(2);
+        v["steering"] = json!(true);
+    }));
+    assert_eq!(code(&response), "unsupported_version");
     // Beyond u16 it is no version of any kind: either refusal is right, success is not.
     for version in ["65536", "18446744073709551616", "1e400"] {
         let line = format!(
@@ -359,7 +365,7 @@ fn checks_come_in_the_documented_order() {
     let mut service = Service::start();
     let over = json!({"a": vec![0; 65]});
     let steps = [
-        // envelope before version, limits, operation
+        // version before envelope, limits and operation: another one may have other fields
         (
             altered(|v| {
                 v["surplus"] = json!(1);
@@ -367,16 +373,16 @@ fn checks_come_in_the_documented_order() {
                 v["method"] = json!("no.such");
                 v["payload"] = over.clone();
             }),
-            "invalid_request",
+            "unsupported_version",
         ),
-        // version before limits and operation
+        // envelope before limits and operation
         (
             altered(|v| {
-                v["protocol_version"] = json!(2);
+                v["surplus"] = json!(1);
                 v["method"] = json!("no.such");
                 v["payload"] = over.clone();
             }),
-            "unsupported_version",
+            "invalid_request",
         ),
         // limits before the operation
         (request("l", "no.such", &over), "limit_exceeded"),

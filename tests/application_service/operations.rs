@@ -71,6 +71,31 @@ fn status_follows_settings_without_restart() {
 }
 
 #[test]
+fn unreadable_credentials_are_internal_error() {
+    const CANARY: &str = "canary-88bb";
+    let place = Place::with_settings(&json!({"provider": "anthropic"}));
+    let mut service = Service::ready_in(&place);
+    assert!(!ready(&mut service), "no credentials are no error");
+    let auth = place.mc_home().join("auth.json");
+    for broken in [
+        format!("{{{CANARY}"),
+        format!("[\"{CANARY}\"]"),
+        String::new(),
+    ] {
+        std::fs::write(&auth, broken).unwrap();
+        let refused = service.call("status", &json!({}));
+        assert_eq!(code(&refused), "internal_error");
+        assert!(!refused.to_string().contains(CANARY));
+    }
+    std::fs::remove_file(&auth).unwrap();
+    std::fs::create_dir(&auth).unwrap();
+    assert_eq!(code(&service.call("status", &json!({}))), "internal_error");
+    std::fs::remove_dir(&auth).unwrap();
+    std::fs::write(&auth, "{}").unwrap();
+    assert!(!ready(&mut service));
+}
+
+#[test]
 fn unreadable_settings_are_internal_error() {
     const CANARY: &str = "canary-77aa";
     let place = Place::new();

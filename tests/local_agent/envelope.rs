@@ -393,17 +393,25 @@ fn other_version_is_protocol_mismatch_and_closes() {
 }
 
 #[test]
-fn mismatch_comes_before_grammar_and_after_structure() {
+fn mismatch_comes_before_grammar_and_fields() {
     // Bad method and bad id, but the version decides first.
     let mut all = members("\"a b\"");
     all[1].1 = "2";
     all[3].1 = "\"a b\"";
     assert_mismatch_closes(line(&all), Value::Null);
-    let mut agent = Agent::start();
+    // Another version may have other fields: its client must learn why it is not understood.
     all[2].1 = "\"s\"";
     all.push(("extra", "1"));
-    assert_eq!(agent.refusal(line(&all)), refused("s", "invalid_request"));
-    agent.end();
+    assert_mismatch_closes(line(&all), "s");
+    all.truncate(3);
+    assert_mismatch_closes(line(&all), "s");
+    // What names no version, or none that could be one, is a wrong request of this one.
+    for version in ["\"2\"", "null", "1.5", "{}"] {
+        let mut agent = Agent::start();
+        let text = with("\"s\"", "version", version);
+        assert_eq!(agent.refusal(text), refused("s", "invalid_request"));
+        agent.end();
+    }
 }
 
 #[test]

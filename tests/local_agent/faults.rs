@@ -125,7 +125,7 @@ fn eof_in_a_run_ends_with_0_and_keeps_the_partial_reply() {
 
 #[test]
 fn sigterm_in_a_run_ends_like_eof() {
-    for signal in [Signal::TERM, Signal::INT] {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let place = waiting();
         let (mut agent, session) = interrupted(&place);
         agent.server.signal(signal);
@@ -235,6 +235,10 @@ fn two_children_never_write_one_session() {
     first.turn(&session, "one");
     let mut second = Agent::ready(&place);
     for n in 0..5 {
+        if n == 2 {
+            // Somebody tidies up: the session file itself is locked too.
+            std::fs::remove_file(place.session_file(&session).with_extension("lock")).unwrap();
+        }
         assert_eq!(
             second.err("session.open", json!({"session_id": session})),
             "session_busy"

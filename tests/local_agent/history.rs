@@ -78,6 +78,23 @@ fn history_needs_an_attachment() {
 }
 
 #[test]
+fn impossible_session_ids_are_session_invalid() {
+    let mut agent = Agent::ready(&Place::new());
+    for attached in [false, true] {
+        if attached {
+            agent.create();
+        }
+        for id in ["../x", "", "a.b", &"a".repeat(65)] {
+            let wanted = page(id, "r", Value::Null);
+            assert_eq!(agent.err("history.page", wanted), "session_invalid");
+            let wanted = json!({"session_id": id, "prompt": "go"});
+            assert_eq!(agent.err("turn.start", wanted), "session_invalid");
+        }
+    }
+    agent.end();
+}
+
+#[test]
 fn history_of_another_session_is_stale_session() {
     let mut agent = Agent::ready(&Place::new());
     let created = agent.ok("session.create", json!({}));

@@ -204,6 +204,15 @@ fn legacy_daemon_launch_is_refused() {
     assert_refused(Launch::new(BIN, &["--app", "daemon"]));
 }
 
+#[test]
+fn wrong_ends_of_pipes_are_refused() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    assert_stdin_refused(writer.into());
+    drop(reader);
+    let (reader, _writer) = std::io::pipe().unwrap();
+    assert_stdout_refused(reader.into());
+}
+
 /// A stderr whose other end is gone.
 fn broken_stderr() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();

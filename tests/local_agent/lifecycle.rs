@@ -198,10 +198,12 @@ fn entries(folder: &std::path::Path) -> Vec<std::ffi::OsString> {
 fn initialize_again_is_already_initialized() {
     let mut agent = Agent::start();
     agent.initialize();
-    assert_eq!(
-        agent.err("initialize", require(&json!([]))),
-        "already_initialized"
-    );
+    for required in [json!([]), json!(["no.such.capability"])] {
+        assert_eq!(
+            agent.err("initialize", require(&required)),
+            "already_initialized"
+        );
+    }
     assert_eq!(agent.ok("status", json!({}))["readiness"], "ready");
     agent.end();
 }

@@ -112,6 +112,54 @@ fn relative_recorded_cwd_is_cwd_mismatch() {
 }
 
 #[test]
+fn missing_record_is_session_invalid() {
+    let place = place_with(turn(vec![session_record(), user(1, "a"), finished()]));
+    let file = place.session_file(SESSION);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let without_second: String = text
+        .lines()
+        .enumerate()
+        .filter(|(n, _)| *n != 1)
+        .map(|(_, line)| format!("{line}\n"))
+        .collect();
+    std::fs::write(&file, without_second).unwrap();
+    let mut agent = Agent::ready(&place);
+    let open = json!({"session_id": SESSION});
+    assert_eq!(agent.err("session.open", open), "session_invalid");
+    agent.end();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn workspaces_that_are_not_utf_8_are_verified_too() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::with_script(&json!({"turns": [{"steps": [{"text": "Hello."}]}]}));
+    let folder = |byte: u8| {
+        let path = place
+            .work()
+            .join(std::ffi::OsStr::from_bytes(&[b'n', byte]));
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    };
+    let ready = |cwd| {
+        let mut agent = Agent::spawn(crate::client::launch().place(&place).cwd(cwd));
+        agent.initialize();
+        agent
+    };
+    let mut agent = ready(folder(0xff));
+    let session = agent.create();
+    agent.turn(&session, "go");
+    agent.end();
+    let open = json!({"session_id": session});
+    let mut other = ready(folder(0xfe));
+    assert_eq!(other.err("session.open", open.clone()), "cwd_mismatch");
+    other.end();
+    let mut same = ready(folder(0xff));
+    assert_eq!(same.ok("session.open", open)["notices"], json!([]));
+    same.end();
+}
+
+#[test]
 fn unavailable_saved_selection_keeps_the_startup_selection_and_says_so() {
     let mut bodies = turn(vec![]);
     bodies[0].1["provider"] = json!("gone-provider");

@@ -75,6 +75,10 @@ async fn initialize(cx: Cx<Backend>, params: InitializeParams) -> Result<Reply<I
     {
         return Err(Word::InvalidParams);
     }
+    // Whatever it requires: a second initialization is refused as such.
+    if cx.engine().status().phase != Phase::Uninitialized {
+        return Err(Word::AlreadyInitialized);
+    }
     let capabilities = cx.operations();
     if negotiate::missing(&required, &capabilities).is_some() {
         return Err(Word::UnsupportedCapability);

@@ -39,6 +39,7 @@ pub fn turn_word(error: TurnError) -> Word {
         TurnError::Busy => Word::Busy,
         TurnError::SessionMissing => Word::SessionMissing,
         TurnError::StaleSession => Word::StaleSession,
+        TurnError::SessionInvalid => Word::SessionInvalid,
         TurnError::InvalidPrompt => Word::InvalidParams,
         TurnError::StaleRun => Word::StaleRun,
         TurnError::StaleApproval => Word::StaleApproval,

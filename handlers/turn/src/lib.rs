@@ -46,7 +46,9 @@ host::operation! {
     needs: Initialization,
     params: StartParams,
     answer: Accepted,
-    errors: [InvalidParams, NotInitialized, Busy, SessionMissing, StaleSession, OperationCancelled],
+    errors: [
+        InvalidParams, NotInitialized, Busy, SessionInvalid, SessionMissing, StaleSession, OperationCancelled,
+    ],
     example: r#"{"session_id":"<session_id>","prompt":"What is in this directory?"}"# => r#"{"run_id":"<run_id>","accepted":true}"#,
     handler: start,
 }

@@ -203,6 +203,13 @@ fn fault_of(found: &Scan<'_>, identity: &Identity) -> Option<Word> {
         "method",
         "payload",
     ];
+    let version = found
+        .unique("protocol_version")
+        .and_then(|m| m.value.parse::<u64>().ok());
+    // Before the fields, which another version may have others of.
+    if version.is_some_and(|version| version != u64::from(VERSION)) {
+        return Some(Word::UnsupportedVersion);
+    }
     let envelope_is_whole = !found.duplicate_top
         && found
             .members
@@ -218,16 +225,10 @@ fn fault_of(found: &Scan<'_>, identity: &Identity) -> Option<Word> {
         && found
             .unique("session_id")
             .is_none_or(|m| m.value == "null" || identity.session_id.is_some());
-    let version = found
-        .unique("protocol_version")
-        .and_then(|m| m.value.parse::<u64>().ok());
     let payload = found.unique("payload");
-    let (true, Some(version), Some(payload)) = (envelope_is_whole, version, payload) else {
+    let (true, Some(_), Some(payload)) = (envelope_is_whole, version, payload) else {
         return Some(Word::InvalidRequest);
     };
-    if version != u64::from(VERSION) {
-        return Some(Word::UnsupportedVersion);
-    }
     if found.too_large || found.too_deep {
         return Some(Word::LimitExceeded);
     }

@@ -201,10 +201,21 @@ fn recover_id(found: &Scan<'_>) -> Option<std::sync::Arc<str>> {
     is_name(&id, NAME_BYTES).then(|| id.as_ref().into())
 }
 
+/// Whether a frame names another protocol or version, whatever else it holds: its fields are that
+/// protocol's matter, and its sender must learn why it is not understood.
+fn is_of_another_protocol(found: &Scan<'_>) -> bool {
+    let protocol = found
+        .unique("protocol")
+        .and_then(|m| decode_string(m.value));
+    let version = found
+        .unique("version")
+        .and_then(|m| m.value.parse::<i128>().ok());
+    protocol.is_some_and(|protocol| protocol != PROTOCOL)
+        || version.is_some_and(|version| version != i128::from(VERSION))
+}
+
 /// A frame whose structure is right.
 struct Envelope<'f> {
-    protocol: &'f str,
-    version: i128,
     id: Option<std::sync::Arc<str>>,
     method: String,
     params: &'f str,
@@ -218,11 +229,12 @@ fn envelope<'f>(found: &Scan<'f>) -> Option<Envelope<'f>> {
     }
     let [protocol, version, id, method, params] =
         FIELDS.map(|name| found.unique(name).map(|m| m.value));
+    // What they say was looked at before.
+    decode_string(protocol?)?;
+    version?.parse::<i128>().ok()?;
     // An id of another type than string is a wrong structure; its grammar is checked later.
     decode_string(id?)?;
     Some(Envelope {
-        protocol: protocol.filter(|text| decode_string(text).is_some())?,
-        version: version?.parse().ok()?,
         id: recover_id(found),
         method: decode_string(method?)?.into_owned(),
         params: params?,
@@ -262,14 +274,12 @@ impl Dialect for LocalAgent {
                 closes,
             })
         };
+        if is_of_another_protocol(&found) {
+            return refused(Word::ProtocolMismatch, true);
+        }
         let Some(envelope) = envelope(&found) else {
             return refused(Word::InvalidRequest, false);
         };
-        if decode_string(envelope.protocol).as_deref() != Some(PROTOCOL)
-            || envelope.version != i128::from(VERSION)
-        {
-            return refused(Word::ProtocolMismatch, true);
-        }
         if envelope.id.is_none() || !is_name(&envelope.method, NAME_BYTES) {
             return refused(Word::InvalidRequest, false);
         }

@@ -8,15 +8,17 @@ pub mod sequential;
 
 use std::future::Future;
 
-/// Resolves at the first SIGTERM or SIGINT. Errs only when handlers cannot be installed.
+/// Resolves at the first SIGTERM, SIGINT or SIGHUP. Errs only when handlers cannot be installed.
 pub fn terminated() -> std::io::Result<impl Future<Output = ()> + use<>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     Ok(async move {
         tokio::select! {
             _ = term.recv() => {}
             _ = int.recv() => {}
+            _ = hangup.recv() => {}
         }
     })
 }

@@ -55,6 +55,15 @@ impl Stdio {
     pub fn output_endpoint(&self) -> Endpoint {
         endpoint(self.output.as_fd())
     }
+
+    /// Whether input can be read and output written; a pipe has two ends.
+    #[must_use]
+    pub fn have_directions(&self) -> bool {
+        let allows = |fd: &OwnedFd, closed| {
+            fcntl_getfl(fd).is_ok_and(|flags| flags & OFlags::RWMODE != closed)
+        };
+        allows(&self.input, OFlags::WRONLY) && allows(&self.output, OFlags::RDONLY)
+    }
 }
 
 fn endpoint(fd: BorrowedFd<'_>) -> Endpoint {

@@ -57,6 +57,8 @@ pub enum TurnError {
     SessionMissing,
     #[error("another session is attached")]
     StaleSession,
+    #[error("not a session id")]
+    SessionInvalid,
     #[error("the prompt is blank or longer than 16384 bytes")]
     InvalidPrompt,
     #[error("not the active run")]

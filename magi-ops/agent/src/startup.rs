@@ -261,6 +261,7 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
     let home = environment.home()?;
     let settings = Settings::load(&home, &environment.cwd, environment.overrides())
         .map_err(|_| StartupError::ConfigurationInvalid)?;
+    store::auth::check(&home).map_err(|_| StartupError::Failed)?;
     Ok(has_credential(&settings, environment))
 }
 

@@ -84,7 +84,10 @@ impl Home {
 
     /// What no tool may read: credentials, and the unredacted records of every session.
     pub fn hidden(&self) -> Vec<PathBuf> {
-        vec![self.root.join("auth.json"), self.sessions.clone()]
+        vec![
+            self.root.join(crate::auth::FILE_NAME),
+            self.sessions.clone(),
+        ]
     }
 
     fn write_schema(&self) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Everything magi-code keeps on disk: home, settings, sessions, writer leases, and the redaction seam.
 //! Synchronous and without a wire: callers run it on threads that may block.
 
+pub mod auth;
 mod context;
 mod file;
 mod home;

@@ -1,10 +1,13 @@
 //! Paths: from what a model wrote to a resolved path, what is closed to tools, and safe opening.
 //! The only place of this crate that opens a file or a directory.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -19,6 +22,8 @@ const KERNEL_TREES: &[&str] = &["/proc", "/sys", "/dev"];
 pub(crate) struct Scope {
     workspace: PathBuf,
     hidden: Vec<PathBuf>,
+    /// Device and inode of what is hidden, once a file with several names asks for it.
+    hidden_files: OnceLock<HashSet<(u64, u64)>>,
 }
 
 impl Scope {
@@ -36,6 +41,7 @@ impl Scope {
         Ok(Self {
             workspace,
             hidden: all,
+            hidden_files: OnceLock::new(),
         })
     }
 
@@ -117,7 +123,33 @@ impl Scope {
         if !metadata.is_file() {
             return Err(self.special(resolved));
         }
+        // A hard link is another name of the same file, and no path tells.
+        if metadata.nlink() > 1
+            && self
+                .hidden_files()
+                .contains(&(metadata.dev(), metadata.ino()))
+        {
+            return Err(ToolError::Hidden(self.shown(resolved)));
+        }
         Ok((file, metadata.len()))
+    }
+
+    /// The hidden files themselves, and those that stand directly in a hidden directory.
+    fn hidden_files(&self) -> &HashSet<(u64, u64)> {
+        self.hidden_files.get_or_init(|| {
+            let own = |path: &PathBuf| !KERNEL_TREES.iter().any(|tree| path.starts_with(tree));
+            let mut found = HashSet::new();
+            for path in self.hidden.iter().filter(|path| own(path)) {
+                let inside = fs::read_dir(path).into_iter().flatten().flatten();
+                let names = inside.map(|entry| entry.path()).chain([path.clone()]);
+                found.extend(
+                    names
+                        .filter_map(|name| fs::symlink_metadata(name).ok())
+                        .map(|metadata| (metadata.dev(), metadata.ino())),
+                );
+            }
+            found
+        })
     }
 
     /// Opens a resolved directory.

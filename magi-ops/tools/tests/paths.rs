@@ -80,6 +80,35 @@ async fn a_hidden_path_that_appears_later_or_is_a_link_is_hidden() {
 }
 
 #[tokio::test]
+async fn a_hard_link_to_a_hidden_file_is_hidden() {
+    let place = place();
+    fs::hard_link(place.hidden.join("auth.json"), place.workspace.join("hard")).unwrap();
+    fs::write(place.workspace.join("one"), "secret of my own\n").unwrap();
+    fs::hard_link(place.workspace.join("one"), place.workspace.join("two")).unwrap();
+    let toolbox = Toolbox::new(
+        place.workspace.clone(),
+        vec![place.hidden.join("auth.json")],
+    );
+    let run = |tool, input| {
+        let toolbox = &toolbox;
+        async move { toolbox.run(tool, &input, CancellationToken::new()).await }
+    };
+    let outcome = run("read", json!({"path": "hard"})).await;
+    assert!(
+        outcome.is_error && !outcome.content.contains("secret"),
+        "{outcome:?}"
+    );
+    let outcome = run("read", json!({"path": "two"})).await;
+    assert!(outcome.content.contains("of my own"), "{outcome:?}");
+    let outcome = run("grep", json!({"pattern": "secret"})).await;
+    assert!(!outcome.content.contains("hard:"), "{outcome:?}");
+    assert!(
+        outcome.content.contains("one:") && outcome.content.contains("two:"),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
 async fn reading_outside_the_workspace_names_no_directory() {
     let place = place();
     let outcome = place

@@ -5,6 +5,7 @@ mod sessions;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use store::sessions::SessionId;
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
@@ -243,6 +244,9 @@ impl Backend {
         }
         if self.cancel.is_cancelled() {
             return Err(TurnError::OperationCancelled);
+        }
+        if session_id.parse::<SessionId>().is_err() {
+            return Err(TurnError::SessionInvalid);
         }
         let attachment = state.attachment.as_mut().ok_or(TurnError::SessionMissing)?;
         if attachment.id.as_str() != session_id {

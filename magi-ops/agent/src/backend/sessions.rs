@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
+use store::sessions::SessionId;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
@@ -77,14 +78,7 @@ impl Backend {
     #[allow(clippy::type_complexity)]
     fn begin(
         self: &Arc<Self>,
-    ) -> Result<
-        (
-            Operation,
-            Arc<Admitted>,
-            Option<(store::sessions::SessionId, SharedWriter)>,
-        ),
-        SessionError,
-    > {
+    ) -> Result<(Operation, Arc<Admitted>, Option<(SessionId, SharedWriter)>), SessionError> {
         let mut state = self.lock();
         let admitted = state.ready()?;
         if state.work.is_some() {
@@ -149,6 +143,9 @@ impl Backend {
         cancel: CancellationToken,
     ) -> Result<HistoryPage, SessionError> {
         let (operation, admitted, _) = self.begin()?;
+        if session_id.parse::<SessionId>().is_err() {
+            return Err(SessionError::SessionInvalid);
+        }
         let (writer, snapshot, number) = {
             let state = self.lock();
             let attachment = state

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use provider::{Chunk, Message, Request, Response, ToolCall};
 use store::Redacted;
-use store::sessions::{Body, Flush, Outcome, now_ms};
+use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
 
 use crate::attach::SharedWriter;
 use crate::backend::Backend;
@@ -258,8 +258,7 @@ impl Worker {
         if self.writer.with(|writer| writer.is_empty()) {
             self.persist.push(Body::Session {
                 created_at: now_ms(),
-                // A path that is not UTF-8 can't be recorded, and is unverified later.
-                cwd: self.admitted.cwd.to_str().unwrap_or_default().to_owned(),
+                cwd: recorded_cwd(&self.admitted.cwd),
                 provider: Some(self.selection.provider.clone()),
                 model: Some(self.selection.model.clone()),
             });

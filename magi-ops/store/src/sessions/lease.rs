@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -22,6 +23,9 @@ pub(super) struct Lease {
     path: PathBuf,
     /// The session file whose existence makes the lock file worth keeping.
     session: PathBuf,
+    /// The session file once there is one, locked as well: the lock file is easily taken for litter,
+    /// and without it another process would take a lease of its own.
+    content: OnceLock<File>,
 }
 
 impl Lease {
@@ -53,6 +57,7 @@ impl Lease {
                 file,
                 session: dir.join(id.file_name()),
                 path: path.clone(),
+                content: OnceLock::new(),
             };
             // Its last holder may have removed the file between our opening and locking it:
             // then the lock is on a file that nobody else can find.
@@ -61,6 +66,24 @@ impl Lease {
             }
         }
         Err(SessionError::Busy)
+    }
+
+    /// Extends the lease to the open session file. `Busy` when another lease has it.
+    pub(super) fn cover(&self, content: &File) -> Result<(), SessionError> {
+        if self.content.get().is_some() {
+            return Ok(());
+        }
+        let content = content
+            .try_clone()
+            .map_err(|error| SessionError::Io(error.kind()))?;
+        match flock(&content, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {
+                let _ = self.content.set(content);
+                Ok(())
+            }
+            Err(Errno::WOULDBLOCK) => Err(SessionError::Busy),
+            Err(error) => Err(SessionError::Io(error.kind())),
+        }
     }
 
     fn is_current(&self) -> bool {

@@ -3,17 +3,19 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::Home;
 
+mod cwd;
 mod id;
 mod lease;
 mod read;
 mod record;
 mod writer;
 
+pub use cwd::{recorded_cwd, verify_cwd};
 pub use id::SessionId;
 use lease::Lease;
 pub use record::{Body, Outcome, Record, SCHEMA_VERSION, now_ms};
@@ -89,6 +91,7 @@ impl Sessions {
     fn read(&self, id: &SessionId, lease: Arc<Lease>) -> Result<Opened, SessionError> {
         let path = self.dir.join(id.file_name());
         let content = read::read(&path, id)?;
+        lease.cover(&content.file)?;
         let (writer, records) = Writer::resume(self.dir.clone(), id.clone(), lease, content);
         Ok(Opened { writer, records })
     }
@@ -101,27 +104,6 @@ impl Sessions {
             Err(_) => Err(SessionError::Invalid),
         }
     }
-}
-
-/// Whether every recorded working directory is `cwd`, which must be canonical. `Ok(false)` when
-/// nothing was recorded: then nothing is verified (spec: local-agent, "Owned sessions and chat
-/// history").
-pub fn verify_cwd(records: &[Record], cwd: &Path) -> Result<bool, SessionError> {
-    let mut verified = false;
-    for record in records {
-        let Body::Session { cwd: recorded, .. } = &record.body else {
-            continue;
-        };
-        if recorded.is_empty() {
-            continue;
-        }
-        let path = Path::new(recorded);
-        if !path.is_absolute() || fs::canonicalize(path).ok().as_deref() != Some(cwd) {
-            return Err(SessionError::CwdMismatch);
-        }
-        verified = true;
-    }
-    Ok(verified)
 }
 
 #[cfg(test)]

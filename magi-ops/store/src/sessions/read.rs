@@ -80,7 +80,7 @@ fn parse(bytes: &[u8], id: &SessionId) -> Result<Vec<Record>, SessionError> {
         let record: Record =
             serde_json::from_slice(&bytes[from..end]).map_err(|_| SessionError::Invalid)?;
         let last = records.last().map_or(0, |record| record.n);
-        if record.v != SCHEMA_VERSION || record.session != id.as_str() || record.n <= last {
+        if record.v != SCHEMA_VERSION || record.session != id.as_str() || record.n != last + 1 {
             return Err(SessionError::Invalid);
         }
         records.push(record);

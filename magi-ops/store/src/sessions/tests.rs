@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use proptest::prelude::*;
 

@@ -218,6 +218,8 @@ impl Writer {
             }),
             None => match Open::create(&self.dir, &path, &lines, flush) {
                 Ok(open) => {
+                    // The file is new: nobody else can have it.
+                    let _ = self.lease.cover(&open.file);
                     self.open = Some(open);
                     Ok(())
                 }
