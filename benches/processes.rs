@@ -247,6 +247,101 @@ impl Bench {
     }
 }
 
+/// What one turn took, from the request to its terminal event.
+struct Turn {
+    took: Duration,
+    deltas: usize,
+    delta_bytes: usize,
+    all_bytes: usize,
+}
+
+impl Bench {
+    /// Turns of the offline provider, each with its flushed append, in one child.
+    fn turns(&self) {
+        const TURNS: usize = 40;
+        for (name, deltas) in [("1-delta", 1), ("2,000-delta", 2000)] {
+            let mut agent = self.scripted(&format!(r#"{{"repeat":{deltas},"text":"x123456 "}}"#));
+            let session = agent.session();
+            let mut turns: Vec<Turn> = (0..TURNS).map(|n| agent.turn(n, &session)).collect();
+            turns.sort_unstable_by_key(|turn| turn.took);
+            let median = &turns[TURNS / 2];
+            println!(
+                "{name:<11} turn, local-agent         {:>10.2?}  {:.2?} a delta, {} B a delta, {} B in all",
+                median.took,
+                median.took / deltas,
+                median.delta_bytes / median.deltas.max(1),
+                median.all_bytes,
+            );
+            agent.end();
+        }
+    }
+
+    fn scripted(&self, step: &str) -> Peer {
+        let script = self.home.join("script.json");
+        std::fs::write(&script, format!(r#"{{"turns":[{{"steps":[{step}]}}]}}"#)).unwrap();
+        let settings = format!(r#"{{"providers":{{"fixture":{{"script":{script:?}}}}}}}"#);
+        std::fs::write(self.home.join("settings.json"), settings).unwrap();
+        let mut agent = Peer::start(&mut self.magi(&["serve", "--stdio"]));
+        agent.ask(&local(0, "initialize", r#"{"required_capabilities":[]}"#));
+        std::fs::remove_file(self.home.join("settings.json")).unwrap();
+        agent
+    }
+
+    /// All requests that one child may take, and its memory before and after.
+    fn lifetime(&self) {
+        let mut agent = Peer::start(&mut self.magi(&["serve", "--stdio"]));
+        agent.ask(&local(0, "initialize", r#"{"required_capabilities":[]}"#));
+        for id in 1..100 {
+            agent.ask(&local(id, "status", "{}"));
+        }
+        let before = agent.rss_kib();
+        for id in 100..4096 {
+            assert!(agent.ask(&local(id, "status", "{}")) > 0);
+        }
+        println!(
+            "resident at 100 and 4,096 requests     {before} -> {} KiB",
+            agent.rss_kib()
+        );
+        agent.end();
+    }
+}
+
+impl Peer {
+    fn session(&mut self) -> String {
+        self.ask(&local(1, "session.create", "{}"));
+        let (_, rest) = self.line.split_once(r#""session_id":""#).unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    }
+
+    fn turn(&mut self, n: usize, session: &str) -> Turn {
+        let params = format!(r#"{{"session_id":"{session}","prompt":"go"}}"#);
+        let begun = Instant::now();
+        let mut bytes = self.ask(&local(n + 2, "turn.start", &params));
+        let (mut deltas, mut delta_bytes) = (0, 0);
+        while !self.line.contains(r#""event":"run.finished""#) {
+            self.line.clear();
+            let read = self.output.read_line(&mut self.line).unwrap();
+            assert!(read > 0, "the child ended in a turn");
+            bytes += read;
+            if self.line.contains(r#""event":"message.delta""#) {
+                deltas += 1;
+                delta_bytes += read;
+            }
+        }
+        assert!(
+            self.line.contains(r#""persistence":"durable""#),
+            "{}",
+            self.line
+        );
+        Turn {
+            took: begun.elapsed(),
+            deltas,
+            delta_bytes,
+            all_bytes: bytes,
+        }
+    }
+}
+
 fn main() {
     let home = tempfile::tempdir().unwrap();
     let bare = home.path().join("bare");
@@ -264,6 +359,8 @@ fn main() {
     bench.starts();
     bench.round_trips();
     bench.sustained();
+    bench.lifetime();
+    bench.turns();
     for program in [MAGI, MTY] {
         let bytes = std::fs::metadata(program).unwrap().len();
         println!(

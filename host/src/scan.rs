@@ -459,6 +459,14 @@ struct OpenMember<'a> {
 fn skip_plain(bytes: &[u8], mut pos: usize) -> usize {
     const ONES: u64 = u64::MAX / 255;
     const HIGHS: u64 = ONES << 7;
+    // Long plain stretches in steps that the compiler turns into vector instructions.
+    while let Some(chunk) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<32>()) {
+        let stops = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+        if chunk.iter().fold(false, |found, byte| found | stops(byte)) {
+            break;
+        }
+        pos += 32;
+    }
     while let Some(chunk) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*chunk);
         // Each term sets the high bit of a byte that matches; a false hit can only stand above a true one.
