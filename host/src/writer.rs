@@ -1,4 +1,4 @@
-//! The only place that writes protocol bytes: an ordered, bounded queue with an absolute deadline a frame.
+//! The only place where concurrent dialects write protocol bytes: an ordered, bounded queue with an absolute deadline a frame.
 //! It never drops a frame; what it cannot take or deliver is an error that ends the connection.
 
 use std::collections::VecDeque;
