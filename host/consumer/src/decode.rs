@@ -55,7 +55,11 @@ pub fn check(line: &[u8], bounds: &Bounds) -> Result<(), Violation> {
 /// The first rule the line breaks; [`Violation::NotJsonObject`] when it is JSON of another kind.
 pub fn object(line: &[u8], bounds: &Bounds) -> Result<Map<String, Value>, Violation> {
     check(line, bounds)?;
-    serde_json::from_slice(line).map_err(|_| Violation::NotJsonObject)
+    let mut reader = serde_json::Deserializer::from_slice(line);
+    match Build.deserialize(&mut reader) {
+        Ok(Value::Object(map)) => Ok(map),
+        _ => Err(Violation::NotJsonObject),
+    }
 }
 
 /// The length in bytes of a value's compact JSON text.
@@ -170,6 +174,60 @@ impl<'de> Visitor<'de> for Probe<'_> {
     }
 }
 
+/// Builds the value of a checked text. `Value`'s own decoding takes an object under a key that
+/// serde_json keeps for itself for the text of another value, and would so build what was never checked.
+#[derive(Clone, Copy)]
+struct Build;
+
+impl<'de> DeserializeSeed<'de> for Build {
+    type Value = Value;
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Build {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = fields.next_key::<String>()? {
+            map.insert(key, fields.next_value_seed(self)?);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -265,6 +323,22 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_the_json_library_keeps_for_itself_is_a_key_like_any_other() {
+        for text in [
+            r#"{"a":{"$serde_json::private::RawValue":"[[[[1]]]]"}}"#,
+            r#"{"a":[{"$serde_json::private::RawValue":7}]}"#,
+            r#"{"a":{"$serde_json::private::Number":"1"}}"#,
+        ] {
+            let wide = Bounds {
+                string_bytes: 64,
+                ..SMALL
+            };
+            let built = object(text.as_bytes(), &wide).unwrap();
+            assert_eq!(Value::Object(built).to_string(), text);
+        }
+    }
+
+    #[test]
     fn a_bottomless_line_costs_no_stack() {
         let mut line = br#"{"a":"#.to_vec();
         line.resize(60_000, b'[');
@@ -328,6 +402,9 @@ mod tests {
             let line = serde_json::to_vec(&value).unwrap();
             prop_assume!(line.len() < SMALL.record_bytes);
             prop_assert_eq!(check(&line, &SMALL).is_ok(), fits);
+            if fits {
+                prop_assert_eq!(object(&line, &SMALL).map(Value::Object), Ok(value.clone()));
+            }
             prop_assert_eq!(compact_len(&value), line.len());
         }
 
