@@ -2,11 +2,6 @@
 //! verdict in any chunking, nothing said twice, nothing after the end, nothing that steers a terminal.
 
 use std::collections::HashSet;
-use std::fmt::Debug;
-use std::future::Future;
-use std::io;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
 
 use consumer::application_service::event::Transient;
 use consumer::application_service::request::Change;
@@ -17,10 +12,11 @@ use consumer::display::{one_line, plain};
 use consumer::local_agent::frames::{BOUNDS, Body, Frame};
 use consumer::local_agent::words::{is_id, is_session_id, is_uuid};
 use consumer::local_agent::{self as local, EventKind, History};
-use consumer::{Error, Violation, fields};
-use tokio::io::{AsyncRead, ReadBuf, sink};
+use consumer::{Violation, fields};
+use tokio::io::sink;
 
-use crate::input::{Sizes, expand};
+use crate::input::expand;
+use crate::line_stream::{self, Chopped, block, chopped, violation};
 use crate::naive;
 
 /// The identities that the requests of a session below name, for a server to answer to.
@@ -40,8 +36,11 @@ pub fn check(data: &[u8]) -> [Vec<String>; 2] {
         frame(line);
         envelope(line);
     }
-    let local = chunkings(&input, |read| block(local_session(read)));
-    let service = chunkings(&input, |read| block(service_session(read)));
+    for line_bytes in [1, 40, BOUNDS.record_bytes] {
+        line_stream::check(&input, line_bytes);
+    }
+    let local = chopped(&input, |read| block(local_session(read)));
+    let service = chopped(&input, |read| block(service_session(read)));
     [local, service].map(|said| {
         let name = |said: String| said.split(['(', ' ', '{']).next().unwrap_or("").to_owned();
         said.into_iter().map(name).collect()
@@ -165,23 +164,6 @@ fn envelope(line: &[u8]) {
     }
 }
 
-/// Runs a session over the whole input and over two choppings of it, which must say the same.
-fn chunkings(input: &[u8], session: impl Fn(Chopped<'_>) -> Vec<String>) -> Vec<String> {
-    let whole = session(Chopped {
-        rest: input,
-        sizes: None,
-    });
-    for salt in 1..=2 {
-        let sizes = Some(Sizes::new(input, salt));
-        assert_eq!(
-            session(Chopped { rest: input, sizes }),
-            whole,
-            "chopping {salt}"
-        );
-    }
-    whole
-}
-
 /// Everything a local-agent child says to a client that asks for all nine operations.
 async fn local_session(output: Chopped<'_>) -> Vec<String> {
     let mut client = local::Client::new(output, sink());
@@ -199,8 +181,13 @@ async fn local_session(output: Chopped<'_>) -> Vec<String> {
             Err(error) => {
                 let violation = violation(error);
                 said.push(format!("{violation:?}"));
-                assert_eq!(client.next().await.map_err(self::violation), Err(violation));
-                let refused = client.send(local::Request::Status).map_err(self::violation);
+                assert_eq!(
+                    client.next().await.map_err(line_stream::violation),
+                    Err(violation)
+                );
+                let refused = client
+                    .send(local::Request::Status)
+                    .map_err(line_stream::violation);
                 assert_eq!(refused, Err(violation), "a broken connection sends nothing");
                 break;
             }
@@ -307,10 +294,13 @@ async fn service_session(output: Chopped<'_>) -> Vec<String> {
             Err(error) => {
                 let violation = violation(error);
                 said.push(format!("{violation:?}"));
-                assert_eq!(client.next().await.map_err(self::violation), Err(violation));
+                assert_eq!(
+                    client.next().await.map_err(line_stream::violation),
+                    Err(violation)
+                );
                 let refused = client
                     .send(service::Request::Status)
-                    .map_err(self::violation);
+                    .map_err(line_stream::violation);
                 assert_eq!(refused, Err(violation), "a broken connection sends nothing");
                 break;
             }
@@ -444,56 +434,4 @@ fn shown(text: &str) {
     assert_eq!(plain(&safe), safe, "safe text is left alone");
     let line = one_line(text, 80);
     assert!(line.chars().count() <= 80 && !line.contains(['\n', '\t']));
-}
-
-fn violation(error: Error) -> Violation {
-    match error {
-        Error::Violation(violation) => violation,
-        other => panic!("bytes can only break a rule: {other:?}"),
-    }
-}
-
-/// A server's output that arrives in pieces, sometimes late.
-struct Chopped<'a> {
-    rest: &'a [u8],
-    /// None gives everything at once.
-    sizes: Option<Sizes>,
-}
-
-impl AsyncRead for Chopped<'_> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let most = buffer.remaining().min(self.rest.len());
-        let count = match &mut self.sizes {
-            Some(sizes) => {
-                if sizes.draw().is_multiple_of(4) {
-                    context.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-                sizes.size(most)
-            }
-            None => most,
-        };
-        let (now, rest) = self.rest.split_at(count);
-        buffer.put_slice(now);
-        self.rest = rest;
-        Poll::Ready(Ok(()))
-    }
-}
-
-/// Runs a future that waits for nothing but this thread.
-fn block<F: Future>(future: F) -> F::Output
-where
-    F::Output: Debug,
-{
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return output;
-        }
-    }
 }

@@ -5,6 +5,7 @@ pub mod application_service;
 pub mod consumer_frames;
 pub mod framing;
 pub mod input;
+pub mod line_stream;
 pub mod local_agent;
 pub mod mty_agent;
 pub mod naive;

@@ -12,6 +12,9 @@ mod consumer_frames;
 #[path = "../../../fuzz/src/input.rs"]
 #[allow(unreachable_pub)]
 mod input;
+#[path = "../../../fuzz/src/line_stream.rs"]
+#[allow(unreachable_pub)]
+mod line_stream;
 #[path = "../../../fuzz/src/naive.rs"]
 #[allow(unreachable_pub, dead_code)]
 mod naive;
