@@ -80,3 +80,31 @@ fn word(error: OutOfRange) -> Word {
         OutOfRange::Repeat => Word::InvalidPayload,
     }
 }
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoPayload {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Held {
+    released: bool,
+}
+
+host::operation! {
+    /// Answers when the connection ends: an operation that is in flight for as long as somebody needs one.
+    dialect: APPLICATION_SERVICE,
+    method: "thirdparty.hold",
+    position: 901,
+    class: Background,
+    needs: Nothing,
+    params: NoPayload,
+    answer: Held,
+    errors: [InvalidPayload],
+    example: "{}" => r#"{"released":true}"#,
+    handler: hold,
+}
+
+async fn hold(cx: Cx<()>, _: NoPayload) -> Result<Reply<Held>, Word> {
+    cx.cancellation().cancelled().await;
+    Ok(Held { released: true }.into())
+}

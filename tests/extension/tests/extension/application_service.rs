@@ -57,7 +57,7 @@ fn the_operation_is_advertised_and_negotiated() {
     let discovered = call(&mut server, "d", "capabilities", &json!({}));
     for capabilities in [initialized, &discovered["payload"]] {
         let operations = list(&capabilities["operations"]);
-        assert_eq!(operations.last(), Some(&METHOD));
+        assert!(operations.ends_with(&[METHOD, "thirdparty.hold"]));
         assert_eq!(operations, registry().methods(APPLICATION_SERVICE));
         assert_eq!(
             list(&capabilities["events"]),
@@ -66,6 +66,58 @@ fn the_operation_is_advertised_and_negotiated() {
         assert!(list(&capabilities["events"]).contains(&EVENT));
     }
     finish(server);
+}
+
+#[test]
+fn an_id_in_flight_is_refused_before_anything_else_and_stays_reserved() {
+    let mut server = ready();
+    let held = request("h", "thirdparty.hold", &json!({}));
+    server.send_json(&held);
+    let mut surplus = request("h", "status", &json!({}));
+    surplus["surplus"] = json!(1);
+    let mut other_version = request("h", "status", &json!({}));
+    other_version["protocol_version"] = json!(2);
+    let mut bad_method = request("h", "no such method", &json!({}));
+    bad_method["session_id"] = json!("s-1");
+    let over = request("h", "status", &json!({"a": vec![0; 65]}));
+    for record in [
+        &held,
+        &request("h", "status", &json!({})),
+        &request("h", "no.such", &json!({})),
+        &surplus,
+        &other_version,
+        &over,
+    ] {
+        server.send_json(record);
+        let refused = server.recv();
+        assert_eq!(refused["error"]["code"], "duplicate_request_id", "{record}");
+        assert_eq!(
+            (&refused["request_id"], &refused["payload"]),
+            (&json!("h"), &Value::Null)
+        );
+        assert_eq!(refused["method"], record["method"]);
+    }
+    // Identity fields that are safe by themselves are kept, others are null.
+    server.send_json(&bad_method);
+    let refused = server.recv();
+    assert_eq!(refused["error"]["code"], "duplicate_request_id");
+    assert_eq!(
+        (&refused["method"], &refused["session_id"]),
+        (&Value::Null, &json!("s-1"))
+    );
+    // The reservation was left alone, others are free, and the one answer comes at the end.
+    assert_eq!(
+        call(&mut server, "free", "status", &json!({}))["error"],
+        Value::Null
+    );
+    server.close_stdin();
+    let answer = server.recv();
+    assert_eq!(
+        (&answer["request_id"], &answer["payload"]),
+        (&json!("h"), &json!({"released": true}))
+    );
+    assert!(server.rest().is_empty());
+    assert_eq!(server.wait_exit().code, Some(0));
 }
 
 #[test]
