@@ -92,7 +92,16 @@ impl<'a> Screen<'a> {
     }
 
     pub(super) fn activity(&mut self, state: ActivityState, name: &str, summary: &str) {
-        let about = one_line(&format!("{name}  {summary}"), WIDTH);
+        // Summaries of tools mostly begin with the tool's name.
+        let named = summary
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+        let about = match summary {
+            _ if named => one_line(summary, WIDTH),
+            // As a rule all that is known then.
+            "started" => one_line(name, WIDTH),
+            _ => one_line(&format!("{name}  {summary}"), WIDTH),
+        };
         if !self.live {
             let state = state.word();
             return self.put(&format!("[{state}] {about}\n"));

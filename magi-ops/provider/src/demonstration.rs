@@ -1,6 +1,7 @@
 //! The offline demonstration: what it says and which tools it asks for, from the messages alone.
 //! Reads no file and counts nothing but what the tools really answered.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,6 +19,9 @@ const INTRODUCTION: &str = "This is an offline demonstration: no model is asked 
     this machine. The tools and the files are real, though. ";
 const HOW_TO_CHOOSE: &str = "To work with a real model, set `provider` and `model` in settings.json \
     (in MC_HOME, by default ~/.magi-code), or MC_PROVIDER and MC_MODEL in the environment.";
+
+/// Entries of the listing that the answer names.
+const NAMED: usize = 5;
 
 /// The steps of the next response to the prompt that `current` begins with.
 pub(crate) fn response(request: &Request, current: &[Message]) -> Vec<Step> {
@@ -83,6 +87,19 @@ fn report(current: &[Message], may_read: bool) -> String {
                     "others"
                 ),
             );
+            if !listing.names.is_empty() {
+                let more = listing.total > listing.names.len() as u64;
+                let _ = write!(
+                    out,
+                    " It begins with {}{}",
+                    listing.names.join(", "),
+                    if more {
+                        ", and goes on."
+                    } else {
+                        "; that is all."
+                    }
+                );
+            }
             if listing.total > listing.shown {
                 out += &format!(
                     " Only the first {} were shown to me, and the kinds are counted from those.",
@@ -165,6 +182,8 @@ struct Listing<'a> {
     total: u64,
     shown: u64,
     directories: u64,
+    /// The first few, as the tool spells them.
+    names: Vec<&'a str>,
     /// Regular files with their sizes in bytes.
     files: Vec<(&'a str, u64)>,
 }
@@ -191,6 +210,9 @@ impl<'a> Listing<'a> {
                 continue;
             };
             listing.shown += 1;
+            if listing.names.len() < NAMED {
+                listing.names.push(name);
+            }
             if name.ends_with('/') {
                 listing.directories += 1;
             } else if let Ok(size) = kind.parse() {
