@@ -38,6 +38,11 @@ pub trait MayDrop: WireEvent {}
 
 /// An event on its way to the loop, encoded but not yet in an envelope.
 #[derive(Debug)]
+// A dialect without correlated events does not read the identities.
+#[cfg_attr(
+    not(any(feature = "local-agent", feature = "application-service")),
+    expect(dead_code)
+)]
 pub(crate) struct Emitted {
     pub(crate) name: &'static str,
     pub(crate) data: String,

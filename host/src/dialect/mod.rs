@@ -188,6 +188,7 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
+#[cfg(any(feature = "local-agent", feature = "application-service"))]
 pub(crate) fn push_nullable(out: &mut Vec<u8>, text: Option<&str>) {
     match text {
         Some(text) => push_string(out, text),
