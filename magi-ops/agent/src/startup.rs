@@ -162,7 +162,6 @@ pub(crate) fn admit(
     environment: &Environment,
     reached: &mut Reached,
 ) -> Result<Admitted, StartupError> {
-    let redactor = environment.redactor();
     let cwd = environment
         .cwd
         .canonicalize()
@@ -172,6 +171,9 @@ pub(crate) fn admit(
     reached.context_id = Some(context_id(&cwd, &home.roots()));
     let mut settings = Settings::load(home.root(), &cwd, environment.overrides())
         .map_err(|_| StartupError::ConfigurationInvalid)?;
+    let redactor = environment
+        .redactor()
+        .knowing(named_keys(&settings, environment));
     reached.provider = public_name(&redactor, &settings.provider);
     reached.model = settings
         .model
@@ -213,6 +215,17 @@ pub(crate) fn admit(
         permissions: settings.permissions,
         can_ask: environment.can_ask,
     })
+}
+
+/// The keys that settings name by their variables, whatever those are called.
+fn named_keys<'a>(
+    settings: &'a Settings,
+    environment: &'a Environment,
+) -> impl Iterator<Item = &'a str> {
+    settings
+        .providers
+        .values()
+        .filter_map(|provider| environment.var(provider.api_key_env.as_deref()?))
 }
 
 struct Selected {

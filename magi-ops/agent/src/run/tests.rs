@@ -66,21 +66,33 @@ struct Played {
     replayed: Vec<Message>,
 }
 
-async fn play(responses: Vec<Vec<Chunk>>) -> Played {
-    let provider = Arc::new(Canned {
+fn canned(responses: Vec<Vec<Chunk>>) -> Arc<Canned> {
+    Arc::new(Canned {
         responses,
         asked: Mutex::default(),
-    });
-    let mut played = play_with(provider.clone()).await;
+    })
+}
+
+async fn play(responses: Vec<Vec<Chunk>>) -> Played {
+    let provider = canned(responses);
+    let mut played = play_with(provider.clone(), "{}", Vec::new()).await;
     played.asked = std::mem::take(&mut *provider.asked.lock().unwrap());
     played
 }
 
-async fn play_with(provider: Arc<dyn Provider>) -> Played {
+/// With settings and environment variables.
+async fn play_with(
+    provider: Arc<dyn Provider>,
+    settings: &str,
+    vars: Vec<(String, String)>,
+) -> Played {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("a.txt"), "content of a\n").unwrap();
+    std::fs::create_dir(dir.path().join("home")).unwrap();
+    std::fs::write(dir.path().join("home/settings.json"), settings).unwrap();
     let environment = Environment {
         can_ask: true,
+        vars,
         cwd: dir.path().to_owned(),
         mc_home: Some(dir.path().join("home")),
         ..Environment::default()
@@ -93,6 +105,11 @@ async fn play_with(provider: Arc<dyn Provider>) -> Played {
     let mut run = backend.start_turn(&session, "go").unwrap();
     let mut events = Vec::new();
     while let Some(event) = run.events.recv().await {
+        if let RunEvent::ApprovalRequested { approval_id, .. } = &event {
+            backend
+                .answer_approval(&session, &run.run_id, approval_id, false)
+                .unwrap();
+        }
         events.push(event);
     }
     let path = dir.path().join(format!("home/sessions/{session}.jsonl"));
@@ -265,7 +282,7 @@ async fn overlong_call_ids_are_malformed() {
 
 #[tokio::test]
 async fn a_worker_that_breaks_off_still_ends_its_run() {
-    let played = play_with(Arc::new(Panicking)).await;
+    let played = play_with(Arc::new(Panicking), "{}", Vec::new()).await;
     assert_eq!(
         error_code(&played.events),
         Some(RunErrorCode::ExecutionFailed)
@@ -297,5 +314,44 @@ async fn endless_reasoning_and_inputs_are_a_content_limit() {
     ] {
         let played = play(vec![chunks]).await;
         assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
+    }
+}
+
+/// The variable that settings name as a key need not be called one; and a value is known within
+/// JSON too, as approval summaries hold it.
+#[tokio::test]
+async fn keys_named_by_settings_are_hidden_everywhere() {
+    let secret = "plain \"quoted\" and \\ more";
+    let played = play_with(
+        canned(vec![
+            vec![
+                text("it is plain \"quo"),
+                text("ted\" and \\ more, so"),
+                call("c1", "read", json!({ "path": "a", "pattern": format!("echo {secret}") })),
+                call(
+                    "c2",
+                    "read",
+                    json!({ "path": "b", "pattern": json!({ "key": secret }).to_string() }),
+                ),
+            ],
+            vec![text("done")],
+        ]),
+        r#"{"permissions":{"read":"ask"},"providers":{"custom":{"api":"openai-chat","base_url":"http://127.0.0.1:9/","api_key_env":"CUSTOM"}}}"#,
+        vec![("CUSTOM".to_owned(), secret.to_owned())],
+    )
+    .await;
+    let mut asked = 0;
+    let mut shown = String::new();
+    for event in &played.events {
+        if let RunEvent::ApprovalRequested { summary, .. } = event {
+            asked += 1;
+            assert!(summary.as_str().contains("[redacted]"), "{summary}");
+        }
+        shown += &format!("{event:?}");
+    }
+    assert_eq!(asked, 2);
+    assert!(shown.contains("it is [redacted], so"), "{shown}");
+    for part in ["plain", "quoted", "more"] {
+        assert!(!shown.contains(part), "{shown}");
     }
 }

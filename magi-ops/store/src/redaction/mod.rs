@@ -4,9 +4,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+mod random;
 mod shapes;
 mod stream;
+mod tail;
+mod values;
 mod words;
+
+use tail::Tail;
+use values::Value;
 
 pub use stream::{MAX_HELD_BYTES, StreamRedactor};
 
@@ -16,8 +22,19 @@ pub const MASK: &str = "[redacted]";
 /// Shortest value of a credential variable that is looked for; shorter ones would mask
 /// ordinary words.
 const MIN_VALUE_BYTES: usize = 8;
-const MAX_VALUE_BYTES: usize = 8 * 1024;
 const MAX_VALUES: usize = 256;
+/// Shortest line of a value of many lines that is looked for by itself, if it looks random.
+const MIN_LINE_BYTES: usize = 16;
+/// How far the rules look ahead to decide whether something is a secret. Where a secret ends is
+/// found by walking there once, whatever its length.
+const WINDOW_BYTES: usize = 128;
+
+/// Counts the work done, so that tests can tell linear from quadratic without a clock.
+#[inline(always)]
+fn steps(_count: usize) {
+    #[cfg(test)]
+    tests::STEPS.set(tests::STEPS.get() + _count as u64);
+}
 
 /// Text without secrets. Only the redactor makes it, so that raw text can't take its place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,14 +75,14 @@ impl Redacted {
         Self(self.0[range].to_owned())
     }
 
-    /// On one line and within `bytes` UTF-8 bytes: control characters become spaces, and an
-    /// ellipsis marks what was cut.
+    /// On one line and within `bytes` UTF-8 bytes: control characters and those that turn the
+    /// direction of writing become spaces, and an ellipsis marks what was cut.
     pub fn summary(self, bytes: usize) -> Self {
         const ELLIPSIS: &str = "…";
         let mut text: String = self
             .0
             .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
+            .map(|c| if is_layout(c) { ' ' } else { c })
             .collect();
         if text.len() > bytes {
             let room = bytes.saturating_sub(ELLIPSIS.len());
@@ -84,11 +101,16 @@ impl std::fmt::Display for Redacted {
     }
 }
 
+/// Line ends, and what could make a summary read otherwise than it is.
+fn is_layout(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Finds and masks secrets. Cheap to clone; keeps no text that it has seen.
 #[derive(Clone, Default)]
 pub struct Redactor {
     /// Values of this process's own credential variables.
-    values: Arc<[Box<str>]>,
+    values: Arc<[Value]>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -102,28 +124,78 @@ impl std::fmt::Debug for Redactor {
 /// What a search came to.
 #[derive(Default)]
 struct Found {
-    /// Sorted, not touching each other.
+    /// In the end sorted, not touching each other.
     ranges: Vec<Range<usize>>,
-    /// Where a private key begins that has no end yet.
-    open_key: Option<usize>,
+    /// Secrets that reach the end of the text and may go on.
+    open: Vec<Tail>,
+    /// Where something begins that more text may make a secret.
+    pending: Option<usize>,
+}
+
+impl Found {
+    /// Notes a secret that is masked from `start`, known up to `known` and goes on like `tail`.
+    /// Returns where it ends.
+    fn hit(&mut self, text: &str, start: usize, known: usize, mut tail: Tail) -> usize {
+        let (len, ended) = tail.walk(&text[known..], &[]);
+        let end = known + len - tail.give_back();
+        self.ranges.push(start..end);
+        if !ended {
+            self.open.push(tail);
+        }
+        end
+    }
+
+    fn wait(&mut self, from: usize) {
+        self.pending = Some(self.pending.map_or(from, |other| other.min(from)));
+    }
 }
 
 impl Redactor {
     /// Knows the secrets of the environment `vars` too: values of 8 bytes and more whose names
-    /// contain KEY, TOKEN, SECRET or PASSWORD, in any case.
+    /// contain KEY, TOKEN, SECRET, PASSWORD and the like, in any case; and the passwords of URLs
+    /// in any other.
     pub fn new<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut values: Vec<Box<str>> = vars
-            .into_iter()
-            .filter(|(name, _)| names_credential(name))
-            .map(|(_, value)| value.trim())
-            .filter(|value| (MIN_VALUE_BYTES..=MAX_VALUE_BYTES).contains(&value.len()))
-            .map(Into::into)
-            .take(MAX_VALUES)
-            .collect();
-        values.sort();
-        values.dedup();
+        let mut secrets = Vec::new();
+        for (name, value) in vars {
+            if names_credential(name) {
+                secrets.push(value);
+            } else if value.contains("://") {
+                let mut found = Found::default();
+                shapes::find(value, &mut found);
+                secrets.extend(found.ranges.into_iter().map(|range| &value[range]));
+            }
+        }
+        Self::default().knowing(secrets)
+    }
+
+    /// The same redactor with more secrets known by their value. Those below 8 bytes are left
+    /// out, they would mask ordinary words; beyond 256 forms in all the rest is not looked for.
+    ///
+    /// A value is known as it is, and as it stands in JSON, and in JSON within JSON: a tool's
+    /// input is shown as JSON, and may hold some (a request's body in a command line). Of a value of
+    /// many lines, each that looks random is known by itself too: tools show files by lines.
+    #[must_use]
+    pub fn knowing<'a>(&self, secrets: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut known: Vec<String> = self.values.iter().map(Value::text).collect();
+        for secret in secrets {
+            let secret = secret.trim();
+            if secret.len() < MIN_VALUE_BYTES {
+                continue;
+            }
+            let once = in_json(secret);
+            known.extend([secret.to_owned(), in_json(&once), once]);
+            if secret.contains('\n') {
+                let lines = secret.lines().map(str::trim);
+                let telling = lines.filter(|line| {
+                    line.len() >= MIN_LINE_BYTES && random::is_random(line, MIN_LINE_BYTES)
+                });
+                known.extend(telling.map(str::to_owned));
+            }
+        }
+        let mut distinct = std::collections::HashSet::new();
+        known.retain(|value| distinct.len() < MAX_VALUES && distinct.insert(value.clone()));
         Self {
-            values: values.into(),
+            values: known.iter().map(|value| Value::new(value)).collect(),
         }
     }
 
@@ -151,42 +223,49 @@ impl Redactor {
 
     /// Whether a name (of a provider, a model) looks like a secret put in the wrong place.
     pub fn is_secret_like(&self, name: &str) -> bool {
-        !self.find(name).ranges.is_empty() || words::is_random(name, 20)
+        !self.find(name).ranges.is_empty() || random::is_random(name, 20)
     }
 
     fn find(&self, text: &str) -> Found {
         let mut found = Found::default();
         shapes::find(text, &mut found);
-        words::find(text, &mut found.ranges);
-        for value in self.values.iter() {
-            let hits = memchr::memmem::find_iter(text.as_bytes(), value.as_bytes());
-            found.ranges.extend(hits.map(|at| at..at + value.len()));
+        words::find(text, &mut found);
+        for (index, value) in self.values.iter().enumerate() {
+            let before = found.ranges.len();
+            let open = value.find(text.as_bytes(), &mut found.ranges);
+            found
+                .open
+                .extend(open.map(|state| Tail::Value { index, state }));
+            for range in &mut found.ranges[before..] {
+                // A value that is left within a character.
+                range.end = text.floor_char_boundary(range.end);
+            }
         }
         merge(&mut found.ranges);
         found
     }
-
-    /// Where the end of `text` may be the beginning of one of the known values.
-    fn value_begins(&self, text: &str) -> Option<usize> {
-        let bytes = text.as_bytes();
-        self.values
-            .iter()
-            .filter_map(|value| {
-                let value = value.as_bytes();
-                let from = bytes.len().saturating_sub(value.len() - 1);
-                memchr::memchr_iter(value[0], &bytes[from..])
-                    .map(|at| from + at)
-                    .find(|&at| value.starts_with(&bytes[at..]))
-            })
-            .min()
-    }
 }
 
+/// Names of variables that hold secrets.
 fn names_credential(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASSWORD"]
-        .iter()
-        .any(|word| name.contains(word))
+    [
+        "KEY",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "CREDENTIAL",
+    ]
+    .iter()
+    .any(|word| name.contains(word))
+}
+
+/// How `text` stands between the quotes of JSON.
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 fn merge(ranges: &mut Vec<Range<usize>>) {

@@ -1,18 +1,20 @@
 //! Secrets known by their own form: keys with a known beginning, JSON web tokens, private key blocks, URL passwords.
 //! What is secret only for the word beside it is not decided here.
 
-use super::{Found, words};
+use super::random::is_random;
+use super::tail::{KeyEnd, Tail};
+use super::{Found, WINDOW_BYTES, steps};
 
 /// Characters after a key's beginning.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
     /// Letters, digits, `_` and `-`.
     Plain,
     /// The same and `.`.
     Dotted,
     /// Upper-case letters and digits.
     Upper,
-    /// Three parts with dots between.
+    /// Three or five parts with dots between.
     Jwt,
 }
 
@@ -107,9 +109,17 @@ pub(super) const KEY_END: &[u8] = b"-----END";
 const DASHES: &[u8] = b"-----";
 /// Longest label between the dashes of a key block.
 const MAX_LABEL_BYTES: usize = 64;
+/// How far behind the label its first line may begin: line ends, indents, numbers of lines.
+const MAX_GAP_BYTES: usize = 64;
+/// Letters that make the first line of a key; the last is shorter, but never the first.
+const MIN_BODY_BYTES: usize = 16;
+/// A web token's first part can be long. A stream holds more than this.
+const JWT_WINDOW_BYTES: usize = 384;
+/// No host is longer: what is, holds a password whose `@` is yet to come.
+const MAX_HOST_BYTES: usize = 256;
 
 impl Rest {
-    fn allows(self, byte: u8) -> bool {
+    pub(super) fn allows(self, byte: u8) -> bool {
         match self {
             Self::Plain => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
             Self::Dotted | Self::Jwt => {
@@ -121,37 +131,59 @@ impl Rest {
 }
 
 impl Shape {
-    /// The length of the secret at the beginning of `bytes`.
-    fn matches(&self, bytes: &[u8]) -> Option<usize> {
-        let rest = bytes.strip_prefix(self.prefix)?;
-        let mut len = rest
+    /// Whether a secret of this shape stands at the beginning of `bytes`.
+    fn matches(&self, bytes: &[u8]) -> bool {
+        let Some(rest) = bytes.strip_prefix(self.prefix) else {
+            return false;
+        };
+        let window = match self.rest {
+            Rest::Jwt => JWT_WINDOW_BYTES,
+            _ => WINDOW_BYTES,
+        };
+        let window = &rest[..rest.len().min(window)];
+        let len = window
             .iter()
             .position(|&byte| !self.rest.allows(byte))
-            .unwrap_or(rest.len());
-        // The full stop that ends a sentence is no part of the key.
-        while len > 0 && rest[len - 1] == b'.' {
-            len -= 1;
-        }
-        let rest = &rest[..len];
+            .unwrap_or(window.len());
+        steps(len);
+        // It goes on behind the window.
+        let longer = len == window.len() && len < rest.len();
+        let run = &window[..len];
+        let run = match run.iter().rposition(|&byte| byte != b'.') {
+            Some(last) if !longer => &run[..=last],
+            _ => run,
+        };
         let real = match self.rest {
-            Rest::Jwt => {
-                let mut parts = rest.split(|&byte| byte == b'.');
-                parts.clone().count() == 3 && parts.all(|part| part.len() >= 4)
-            }
+            Rest::Jwt => is_web_token(run, longer),
             Rest::Upper => true,
             // Names of things (`sk-folding-cube-wrapper`) have no digits; keys have.
-            Rest::Plain | Rest::Dotted => rest.iter().any(u8::is_ascii_digit),
+            Rest::Plain | Rest::Dotted => run.iter().any(u8::is_ascii_digit),
         };
-        (real && len >= self.least).then_some(self.prefix.len() + len)
+        real && run.len() >= self.least
     }
+}
 
-    /// Whether `bytes`, the end of what has arrived, may yet become this secret.
-    fn may_begin(&self, bytes: &[u8]) -> bool {
-        match bytes.strip_prefix(self.prefix) {
-            Some(rest) => rest.iter().all(|&byte| self.rest.allows(byte)),
-            None => self.prefix.starts_with(bytes),
-        }
+/// `run` follows `eyJ`: the parts of a signed token (3) or an encrypted one (5, of which the
+/// second may be empty).
+fn is_web_token(run: &[u8], longer: bool) -> bool {
+    let mut parts = run.split(|&byte| byte == b'.');
+    let count = parts.clone().count();
+    let first = parts.next().is_some_and(|part| part.len() >= 4);
+    let second = parts.next().map_or(0, <[u8]>::len);
+    if longer {
+        // The first part may itself be longer than what is looked at.
+        let text = std::str::from_utf8(run).unwrap_or_default();
+        return first && (count >= 2 || is_random(text, 12));
     }
+    let rest = parts.all(|part| part.len() >= 4);
+    first && rest && (count == 3 && second >= 4 || count == 5)
+}
+
+#[cfg(test)]
+pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
+    SHAPES
+        .iter()
+        .filter_map(|shape| std::str::from_utf8(shape.prefix).ok())
 }
 
 fn shapes_at(bytes: &[u8]) -> impl Iterator<Item = &'static Shape> {
@@ -167,31 +199,51 @@ fn starts_word(bytes: &[u8], at: usize) -> bool {
 pub(super) fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
     let mut at = 0;
+    steps(bytes.len());
     while at < bytes.len() {
-        let byte = bytes[at];
         if starts_word(bytes, at)
-            && let Some(len) = shapes_at(&bytes[at..]).find_map(|s| s.matches(&bytes[at..]))
+            && let Some(shape) = shapes_at(&bytes[at..]).find(|s| s.matches(&bytes[at..]))
         {
-            found.ranges.push(at..at + len);
-            at += len;
-            continue;
-        }
-        if byte == b'-'
-            && bytes[at..].starts_with(KEY_BEGIN)
-            && let Some(header) = key_header(&bytes[at..])
-        {
-            let start = at + header;
-            let end = key_end(&bytes[start..]);
-            found.open_key = end.is_none().then_some(start);
-            let end = end.map_or(bytes.len(), |end| start + end);
-            found.ranges.push(start..end);
+            let end = found.hit(text, at, at + shape.prefix.len(), Tail::Shape(shape.rest));
+            // The full stop that ends a sentence is no part of the key.
+            if let Some(range) = found.ranges.last_mut() {
+                let dots = bytes[..end].iter().rev().take_while(|&&b| b == b'.');
+                range.end = end - dots.count();
+            }
             at = end;
             continue;
         }
-        if byte == b':' && bytes[at..].starts_with(b"://") {
-            url_password(text, at + 3, found);
+        if bytes[at] == b'-' && bytes[at..].starts_with(KEY_BEGIN) {
+            at = private_key(text, at, found);
+            continue;
+        }
+        if bytes[at] == b':' {
+            let after = &bytes[at + 1..];
+            // The second is how some write JSON.
+            let slashes = [&b"//"[..], b"\\/\\/"];
+            if let Some(slashes) = slashes.iter().find(|s| after.starts_with(s)) {
+                url_password(text, at + 1 + slashes.len(), found);
+            }
         }
         at += 1;
+    }
+}
+
+/// A private key block that may begin at `at`; where to look on. The text may only speak of such blocks:
+/// it is one if a line of a key follows.
+fn private_key(text: &str, at: usize, found: &mut Found) -> usize {
+    let bytes = &text.as_bytes()[at..];
+    let Some(header) = key_header(bytes) else {
+        return at + KEY_BEGIN.len();
+    };
+    let start = at + header;
+    match key_body(&bytes[header..]) {
+        Some(true) => found.hit(text, start, start, Tail::Key(KeyEnd::default())),
+        Some(false) => start,
+        None => {
+            found.wait(start);
+            start
+        }
     }
 }
 
@@ -199,34 +251,82 @@ pub(super) fn find(text: &str, found: &mut Found) {
 fn key_header(bytes: &[u8]) -> Option<usize> {
     let label = &bytes[KEY_BEGIN.len()..];
     let label = &label[..label.len().min(MAX_LABEL_BYTES)];
+    steps(label.len());
     let end = memchr::memmem::find(label, DASHES)?;
     memchr::memmem::find(&label[..end], b"PRIVATE KEY")?;
     Some(KEY_BEGIN.len() + end + DASHES.len())
 }
 
-/// Where a key block ends in `bytes`, its last dashes included.
-pub(super) fn key_end(bytes: &[u8]) -> Option<usize> {
-    let label = memchr::memmem::find(bytes, KEY_END)? + KEY_END.len();
-    memchr::memmem::find(&bytes[label..], DASHES).map(|at| label + at + DASHES.len())
+/// Whether `bytes`, behind a block's opening line, begin with a line of a key, or one of the
+/// headers before it; `None` if more must come to tell.
+fn key_body(bytes: &[u8]) -> Option<bool> {
+    let mut rest = bytes;
+    loop {
+        let gap = bytes.len() - rest.len();
+        steps(MIN_BODY_BYTES);
+        let word = rest
+            .iter()
+            .take(MIN_BODY_BYTES)
+            .take_while(|&&b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='))
+            .count();
+        let header = [
+            &b"Proc-Type:"[..],
+            b"DEK-Info:",
+            b"Version:",
+            b"Comment:",
+            b"Hash:",
+        ]
+        .iter()
+        .any(|name| rest.starts_with(name));
+        if word == MIN_BODY_BYTES || header {
+            return Some(true);
+        }
+        if gap > MAX_GAP_BYTES {
+            return Some(false);
+        }
+        let next = match rest {
+            [] => return None,
+            [b'\\', b'n' | b'r' | b't', ..] => 2,
+            // A line number, or what marks a quotation.
+            [
+                b'0'..=b'9' | b'|' | b'>' | b'"' | b'\'' | b',' | b'+' | b'\\',
+                ..,
+            ] => 1,
+            [byte, ..] if byte.is_ascii_whitespace() => 1,
+            // The end of the text may cut a line short.
+            _ if rest.len() <= "Proc-Type:".len().max(word) => return None,
+            _ => return Some(false),
+        };
+        rest = &rest[next..];
+    }
 }
 
-/// Where the authority that begins `text` ends; `None` while it may go on.
-fn authority_end(text: &str) -> Option<usize> {
-    text.find(|c: char| {
-        c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`' | ')')
-    })
+/// Whether the part of a URL that names user, host and port ends before `c`.
+pub(super) fn ends_authority(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`' | '\\')
 }
 
 fn url_password(text: &str, from: usize, found: &mut Found) {
     let rest = &text[from..];
-    let authority = &rest[..authority_end(rest).unwrap_or(rest.len())];
-    let Some(at) = authority.rfind('@') else {
-        return;
+    // It ends at a slash, so that no part of a text is looked at twice.
+    let end = rest.find(ends_authority);
+    let authority = &rest[..end.unwrap_or(rest.len())];
+    steps(2 * authority.len());
+    let (user, open) = match authority.rfind('@') {
+        Some(at) => (&authority[..at], false),
+        None if authority.len() > MAX_HOST_BYTES => (authority, true),
+        None => return,
     };
-    match authority[..at].find(':') {
-        Some(colon) if colon + 1 < at => found.ranges.push(from + colon + 1..from + at),
-        None if words::is_random(&authority[..at], 12) => found.ranges.push(from..from + at),
-        _ => {}
+    let secret = match user.find(':') {
+        Some(colon) => colon + 1,
+        None if is_random(user, 12) => 0,
+        None => return,
+    };
+    if secret < user.len() {
+        found.ranges.push(from + secret..from + user.len());
+        if open && end.is_none() {
+            found.open.push(Tail::Url);
+        }
     }
 }
 
@@ -234,13 +334,38 @@ fn url_password(text: &str, from: usize, found: &mut Found) {
 /// form. `word` is where the last word begins.
 pub(super) fn may_begin(text: &str, from: usize, word: usize) -> Option<usize> {
     let bytes = text.as_bytes();
-    let shape = (from.max(word)..bytes.len()).find(|&at| {
-        starts_word(bytes, at) && shapes_at(&bytes[at..]).any(|s| s.may_begin(&bytes[at..]))
+    let from = from.max(word);
+    // Where what each kind allows has lasted since.
+    let since = |rest: Rest| {
+        bytes[from..]
+            .iter()
+            .rposition(|&byte| !rest.allows(byte))
+            .map_or(from, |at| from + at + 1)
+    };
+    let (plain, dotted, upper) = (since(Rest::Plain), since(Rest::Dotted), since(Rest::Upper));
+    steps(3 * (bytes.len() - from));
+    // A beginning may hold a dot and a digit; no other letter stands before what lasts.
+    let shape = (from..bytes.len()).find(|&at| {
+        steps(1);
+        starts_word(bytes, at)
+            && shapes_at(&bytes[at..]).any(|shape| {
+                let since = match shape.rest {
+                    Rest::Plain => plain,
+                    Rest::Dotted | Rest::Jwt => dotted,
+                    Rest::Upper => upper,
+                };
+                if bytes.len() - at < shape.prefix.len() {
+                    shape.prefix.starts_with(&bytes[at..])
+                } else {
+                    at + shape.prefix.len() >= since && bytes[at..].starts_with(shape.prefix)
+                }
+            })
     });
     let url = text[word..]
         .rfind("://")
+        .or_else(|| text[word..].rfind(":\\/\\/").map(|at| at + 2))
         .map(|at| word + at + 3)
-        .filter(|&at| authority_end(&text[at..]).is_none())
+        .filter(|&at| text[at..].find(ends_authority).is_none())
         .map(|at| at.max(from));
     match (shape, url) {
         (Some(a), Some(b)) => Some(a.min(b)),

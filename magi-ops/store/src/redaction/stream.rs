@@ -1,7 +1,9 @@
 //! Redaction of text that arrives in pieces: holds back only what may yet turn out to be a secret.
 //! What is secret is decided by the same rules as for whole texts.
 
-use super::{MASK, Redacted, Redactor, shapes, words};
+use super::tail::Tail;
+use super::values::PREFIX_BYTES;
+use super::{MASK, Redacted, Redactor, shapes, steps, words};
 
 /// Most text that is held back, in bytes.
 pub const MAX_HELD_BYTES: usize = 512;
@@ -10,15 +12,17 @@ const CONTEXT_BYTES: usize = 256;
 /// What stays held when a word is longer than [`MAX_HELD_BYTES`]: enough to know every secret
 /// by its beginning.
 const TAIL_BYTES: usize = 128;
-/// Enough of a private key's last line to know it.
-const KEY_TAIL_BYTES: usize = 96;
+
+// A known value is held whole until it is long enough to be known.
+const _: () =
+    assert!(PREFIX_BYTES <= MAX_HELD_BYTES - TAIL_BYTES && words::REACH_BYTES <= CONTEXT_BYTES);
 
 /// Redacts one text that arrives in pieces. The cost of a piece depends on its own length
 /// alone, not on what came before.
 ///
-/// The released pieces together equal what [`Redactor::redact`] makes of the whole text, but for
-/// words longer than [`MAX_HELD_BYTES`] and for quoted values that grow secret only by their
-/// length: whoever keeps the whole text redacts it again.
+/// A secret of any length is masked to its end: what is known to be one is swallowed, not held.
+/// The released pieces together equal what [`Redactor::redact`] makes of the whole text, but where that
+/// takes more than [`MAX_HELD_BYTES`] to tell: whoever keeps the whole text redacts it again.
 #[derive(Debug)]
 pub struct StreamRedactor {
     redactor: Redactor,
@@ -28,51 +32,41 @@ pub struct StreamRedactor {
     held: usize,
     /// The last release ended within a secret whose mask is out.
     masking: bool,
-    /// The rest of an overlong secret is still arriving.
-    swallowing: bool,
-    /// A private key's lines are arriving.
-    in_key: bool,
+    /// The secrets whose rest is still arriving.
+    swallowing: Vec<Tail>,
+    /// For each known value, how many bytes of it the text ends with.
+    states: Box<[usize]>,
 }
 
 impl StreamRedactor {
     pub(super) fn new(redactor: Redactor) -> Self {
         Self {
+            states: vec![0; redactor.values.len()].into(),
             redactor,
             buffer: String::new(),
             held: 0,
             masking: false,
-            swallowing: false,
-            in_key: false,
+            swallowing: Vec::new(),
         }
     }
 
     /// Takes the next piece and returns what can be shown now.
     pub fn push(&mut self, piece: &str) -> Option<Redacted> {
-        let piece = if self.swallowing {
-            let rest = piece.trim_start_matches(is_token_char);
-            if rest.is_empty() {
-                return None;
-            }
-            self.swallowing = false;
-            rest
-        } else {
-            piece
-        };
-        self.buffer.push_str(piece);
-        if self.in_key && !self.leave_key() {
+        for (value, state) in self.redactor.values.iter().zip(&mut self.states) {
+            *state = value.feed(*state, piece.as_bytes());
+        }
+        let rest = self.swallow(piece);
+        if rest.is_empty() && self.buffer.len() == self.held {
             return None;
         }
+        self.buffer.push_str(rest);
         let out = self.release(false);
         (!out.is_empty()).then_some(out)
     }
 
     /// The text is complete: returns what was held back, and begins anew.
     pub fn finish(&mut self) -> Redacted {
-        let out = if self.in_key {
-            Redacted::default()
-        } else {
-            self.release(true)
-        };
+        let out = self.release(true);
         *self = Self::new(self.redactor.clone());
         out
     }
@@ -83,27 +77,41 @@ impl StreamRedactor {
         (self.held, self.buffer.len() - self.held)
     }
 
-    fn leave_key(&mut self) -> bool {
-        match shapes::key_end(self.buffer.as_bytes()) {
-            Some(end) => {
-                self.buffer.drain(..end);
-                self.held = 0;
-                self.in_key = false;
-                true
-            }
-            None => {
-                self.keep_last(KEY_TAIL_BYTES);
-                self.held = 0;
-                false
-            }
+    /// Takes what belongs to secrets whose mask is out, and returns the rest.
+    fn swallow<'a>(&mut self, piece: &'a str) -> &'a str {
+        if self.swallowing.is_empty() {
+            return piece;
         }
+        let values = &self.redactor.values;
+        let mut len = 0;
+        let mut give_back = 0;
+        // Nothing is held meanwhile: each secret reached the end of what had come.
+        self.swallowing.retain_mut(|tail| {
+            let (own, ended) = tail.walk(piece, values);
+            if own >= len {
+                len = own;
+                give_back = tail.give_back();
+            }
+            !ended
+        });
+        self.buffer.push_str(&piece[..len]);
+        self.held = self.buffer.len();
+        if self.swallowing.is_empty() {
+            // The backslashes of a closing quote; none of them came before this secret.
+            self.held = self.held.saturating_sub(give_back);
+        }
+        self.forget();
+        &piece[len..]
     }
 
-    fn keep_last(&mut self, bytes: usize) {
-        let from = self.buffer.len().saturating_sub(bytes);
-        let from = self.buffer.ceil_char_boundary(from);
-        self.buffer.drain(..from);
-        self.held = self.held.saturating_sub(from);
+    /// Drops context that no rule looks at any more.
+    fn forget(&mut self) {
+        // Moving the buffer down only now and then keeps the cost of a piece constant.
+        if self.held > 2 * CONTEXT_BYTES {
+            let from = self.buffer.ceil_char_boundary(self.held - CONTEXT_BYTES);
+            self.buffer.drain(..from);
+            self.held -= from;
+        }
     }
 
     fn release(&mut self, all: bool) -> Redacted {
@@ -112,34 +120,19 @@ impl StreamRedactor {
         } else {
             self.may_begin()
         };
-        let overlong = self.buffer.len() - end > MAX_HELD_BYTES;
+        let overlong = !all && self.buffer.len() - end > MAX_HELD_BYTES;
         if end == self.held && !overlong {
             return Redacted::default();
         }
-        let found = self.redactor.find(&self.buffer);
+        let mut found = self.redactor.find(&self.buffer);
+        steps(self.buffer.len());
         if overlong {
             let cut = self.buffer.len() - TAIL_BYTES;
-            end = self.buffer.floor_char_boundary(cut);
-            // A cut within a secret moves to its end.
-            if let Some(range) = found
-                .ranges
-                .iter()
-                .find(|range| range.start < end && end < range.end)
-            {
-                end = range.end;
-                self.swallowing = end == self.buffer.len();
-            }
+            end = self.buffer.floor_char_boundary(cut).max(end);
         }
-        if let Some(start) = found.open_key {
-            end = self.buffer.len();
-            self.in_key = true;
-            debug_assert!(
-                found
-                    .ranges
-                    .iter()
-                    .any(|range| range.end == end && range.start <= start)
-            );
-        }
+        // A cut within a secret moves to its end: what is known to be one need not be held.
+        let cut = found.ranges.iter().find(|r| r.start < end && end < r.end);
+        end = cut.map_or(end, |range| range.end);
 
         let mut out = String::with_capacity(end - self.held);
         let mut from = self.held;
@@ -161,23 +154,13 @@ impl StreamRedactor {
             masking = range.end >= end;
         }
         out.push_str(&self.buffer[from..end]);
-        if found.open_key == Some(end) {
-            // Only the opening line is here yet: the mask stands for what follows.
-            out.push_str(MASK);
-        }
 
+        if end == self.buffer.len() {
+            self.swallowing = std::mem::take(&mut found.open);
+        }
         self.held = end;
         self.masking = masking;
-        if self.in_key {
-            self.keep_last(KEY_TAIL_BYTES);
-            self.held = 0;
-            self.masking = false;
-        } else if self.held > 2 * CONTEXT_BYTES {
-            // Moving the buffer down only now and then keeps the cost of a piece constant.
-            let from = self.buffer.ceil_char_boundary(self.held - CONTEXT_BYTES);
-            self.buffer.drain(..from);
-            self.held -= from;
-        }
+        self.forget();
         Redacted(out)
     }
 
@@ -187,21 +170,26 @@ impl StreamRedactor {
         let word = text
             .rfind(char::is_whitespace)
             .map_or(0, |at| text.ceil_char_boundary(at + 1));
+        steps(text.len() - word);
         let mut begin = text.len();
         let reach = text.ceil_char_boundary(text.len().saturating_sub(words::REACH_BYTES));
-        if begin > word.max(self.held) && words::any(&text.as_bytes()[reach..]) {
+        if words::any(&text.as_bytes()[reach..]) {
             begin = word.max(self.held);
+            let near = text.ceil_char_boundary(text.len().saturating_sub(CONTEXT_BYTES));
+            if begin > self.held
+                && let Some(at) = self.redactor.find(&text[near..]).pending
+            {
+                begin = begin.min((near + at).max(self.held));
+            }
         }
         if let Some(at) = shapes::may_begin(text, self.held, word) {
             begin = begin.min(at);
         }
-        if let Some(at) = self.redactor.value_begins(&text[self.held..]) {
-            begin = begin.min(self.held + at);
+        for (value, &state) in self.redactor.values.iter().zip(&self.states) {
+            if state < value.least() {
+                begin = begin.min(text.len().saturating_sub(state).max(self.held));
+            }
         }
         begin
     }
-}
-
-fn is_token_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '/' | '=' | '.' | '~' | '%')
 }

@@ -3,10 +3,22 @@
 
 use std::ops::Range;
 
+use super::random::{in_random, is_mixed, is_random};
+use super::tail::{Quoted, Tail};
+use super::{Found, WINDOW_BYTES, steps};
+
 /// How far after its word a random string is looked for, in bytes.
 const NEAR_BYTES: usize = 40;
-/// How far before the end of a stream a word still counts.
-pub(super) const REACH_BYTES: usize = 96;
+/// Most bytes of a name before and behind the word within it: a bound keeps a long run of letters from being
+/// walked again and again.
+const NAME_BYTES: usize = 64;
+/// A quoted value that has not ended is told by this many bytes.
+const QUOTED_BYTES: usize = 8;
+/// One that looks like a placeholder, as `<what to put here>`, may turn out to be none up to this many.
+const PLACEHOLDER_BYTES: usize = 64;
+/// How far before the end of a stream a word still counts: a name's rest, what stands between it and the
+/// value, or the reach of a random string.
+pub(super) const REACH_BYTES: usize = 160;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
@@ -72,23 +84,38 @@ fn word_at(bytes: &[u8]) -> Option<(usize, Class)> {
         .map(|(word, class)| (word.len(), *class))
 }
 
+#[cfg(test)]
+pub(super) fn trigger_words() -> impl Iterator<Item = &'static str> {
+    WORDS
+        .iter()
+        .map(|(word, _)| *word)
+        .chain(QUALIFIERS.iter().copied())
+}
+
 /// Whether any of the words stands in `text`.
 pub(super) fn any(text: &[u8]) -> bool {
+    steps(text.len());
     (0..text.len()).any(|at| word_at(&text[at..]).is_some())
 }
 
-pub(super) fn find(text: &str, ranges: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
     let mut at = 0;
+    let mut judged = 0..0;
+    steps(bytes.len());
     while at < bytes.len() {
         let Some((len, class)) = word_at(&bytes[at..]) else {
             at += 1;
             continue;
         };
         let word = Word::new(text, at, len, class);
-        word.assigned(ranges);
-        word.near(ranges);
+        let masked = word.assigned(found);
+        let masked = word.near(masked, &mut judged, found).or(masked);
         at += len;
+        if let Some(end) = masked {
+            // A word at the end of what is masked may have a value that goes further.
+            at = at.max(text.floor_char_boundary(end.saturating_sub(NAME_BYTES)));
+        }
     }
 }
 
@@ -97,7 +124,8 @@ struct Word<'a> {
     text: &'a str,
     /// The whole name, as `DB_PASSWORD_2`.
     name: Range<usize>,
-    /// Where the word itself ends.
+    /// Where the word itself begins and ends.
+    start: usize,
     end: usize,
     class: Class,
 }
@@ -106,19 +134,53 @@ fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
+/// White space within a line, and what has no width at all.
+fn is_blank(c: char) -> bool {
+    match c {
+        ' ' | '\t' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => true,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => false,
+        _ => c.is_whitespace(),
+    }
+}
+
+/// What may stand between a name and its operator: quotes, brackets, emphasis.
+fn is_wrapping(c: char) -> bool {
+    matches!(c, '\\' | ']' | '*' | '_') || closing(c).is_some() || "”’»」".contains(c)
+}
+
+fn is_operator(c: char) -> bool {
+    matches!(c, ':' | '=' | '>' | '：' | '＝')
+}
+
+/// The quote that ends what `opening` begins.
+fn closing(opening: char) -> Option<char> {
+    match opening {
+        '"' | '\'' | '`' | '＂' => Some(opening),
+        '“' => Some('”'),
+        '‘' => Some('’'),
+        '«' => Some('»'),
+        '「' => Some('」'),
+        _ => None,
+    }
+}
+
 impl<'a> Word<'a> {
     fn new(text: &'a str, at: usize, len: usize, class: Class) -> Self {
         let bytes = text.as_bytes();
-        // Names are short: a bound keeps a long run of letters from being walked again and
-        // again.
-        let start = (at.saturating_sub(64)..at)
+        let mut start = (at.saturating_sub(NAME_BYTES)..at)
             .rev()
             .take_while(|&i| in_name(bytes[i]))
             .last()
             .unwrap_or(at);
-        let end = (at + len..bytes.len().min(at + len + 64))
+        // The `n` of an escaped line end is no part of the name.
+        if start < at && start > 0 && bytes[start - 1] == b'\\' && b"nrt".contains(&bytes[start]) {
+            start += 1;
+        }
+        let most = bytes.len().min(at + len + NAME_BYTES);
+        let end = (at + len..most)
             .find(|&i| !in_name(bytes[i]))
-            .unwrap_or(bytes.len().min(at + len + 64));
+            .unwrap_or(most);
+        steps(end - start);
         let qualified = class == Class::Weak && {
             let before = &bytes[at.saturating_sub(16)..at];
             let before = before.strip_suffix(b"_").unwrap_or(before);
@@ -132,80 +194,84 @@ impl<'a> Word<'a> {
         Self {
             text,
             name: start..end,
+            start: at,
             end: at + len,
             class: if qualified { Class::Token } else { class },
         }
     }
 
-    fn name(&self) -> &str {
-        &self.text[self.name.clone()]
-    }
-
     /// As in `.env` files and shells.
     fn is_variable(&self) -> bool {
-        let name = self.name();
+        let name = &self.text[self.name.clone()];
         name.len() >= 3
             && name
                 .bytes()
                 .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
     }
 
-    /// `name = value` in its many notations.
-    fn assigned(&self, ranges: &mut Vec<Range<usize>>) {
+    /// Behind at most `most` characters of a kind.
+    fn skip(&self, at: usize, kind: fn(char) -> bool, most: usize) -> usize {
+        let rest = &self.text[at..];
+        let skipped = rest.chars().take(most).take_while(|&c| kind(c));
+        let len = skipped.map(char::len_utf8).sum::<usize>();
+        steps(len + 1);
+        at + len
+    }
+
+    /// What a decision looks at.
+    fn window(&self, from: usize) -> &'a str {
+        let rest = &self.text[from..];
+        &rest[..rest.floor_char_boundary(WINDOW_BYTES)]
+    }
+
+    /// `name = value` in its many notations. Returns where what it masked ends.
+    fn assigned(&self, found: &mut Found) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let skip = |mut at: usize, allowed: fn(u8) -> bool, most: usize| {
-            let stop = bytes.len().min(at + most);
-            while at < stop && allowed(bytes[at]) {
-                at += 1;
-            }
-            at
-        };
-        let blank = |byte| matches!(byte, b' ' | b'\t');
-        let quote = |byte| matches!(byte, b'\\' | b'"' | b'\'' | b'`' | b']' | b'*');
-        let mut at = self.name.end;
+        let mut at;
         let spaced;
         let colon;
         if self.class == Class::Scheme {
             spaced = true;
             colon = false;
-            let value = skip(at, blank, 8);
-            if value == at {
-                return;
+            at = self.skip(self.name.end, is_blank, 8);
+            if at == self.name.end {
+                return None;
             }
-            at = value;
         } else {
-            let named = skip(skip(at, quote, 4), blank, 8);
-            let operator = skip(named, |byte| matches!(byte, b':' | b'=' | b'>'), 2);
-            if operator == named {
-                return;
+            let wrapped = self.skip(self.name.end, is_wrapping, 4);
+            let named = self.skip(wrapped, is_blank, 8);
+            let operator = self.skip(named, is_operator, 2);
+            // A path in code is no assignment.
+            if operator == named || &self.text[named..operator] == "::" {
+                return None;
             }
-            at = skip(operator, blank, 8);
+            at = self.skip(operator, |c| c == '*', 2);
+            at = self.skip(at, is_blank, 8);
             spaced = at > operator || named > self.name.end;
-            colon = bytes[operator - 1] == b':';
+            colon = self.text[..operator].ends_with([':', '：']);
         }
         if self.class == Class::Header {
             // `Authorization: Bearer x`: the scheme itself is no secret.
-            let opened = skip(at, quote, 4);
+            let opened = self.skip(at, is_wrapping, 4);
             for scheme in ["bearer", "basic", "token", "digest", "apikey", "negotiate"] {
                 if starts_with_ignoring_case(&bytes[opened..], scheme) {
-                    let value = skip(opened + scheme.len(), blank, 8);
+                    let value = self.skip(opened + scheme.len(), is_blank, 8);
                     if value > opened + scheme.len() {
-                        self.mask(value, false, ranges, |value| value.len() >= 4);
-                        return;
+                        return self.unquoted(value, false, found, |value| value.len() >= 4);
                     }
                 }
             }
         }
-        let opened = skip(at, |byte| byte == b'\\', 4);
-        if let Some(&mark @ (b'"' | b'\'' | b'`')) = bytes.get(opened) {
-            self.quoted(opened + 1, mark, ranges);
-            return;
+        let opened = self.skip(at, |c| c == '\\', 4);
+        let mark = self.text[opened..].chars().next();
+        if let Some((mark, closing)) = mark.and_then(|mark| Some((mark, closing(mark)?))) {
+            return self.quoted(opened + mark.len_utf8(), closing, opened - at, found);
         }
         let variable = self.is_variable() && !spaced && !colon;
         let class = self.class;
         let name_ends = bytes.get(self.end).is_none_or(|b| !b.is_ascii_alphabetic())
             || self.text[self.end..self.name.end] == *"s";
-        self.mask(at, variable, ranges, |value| match class {
+        self.unquoted(at, variable, found, |value| match class {
             _ if is_placeholder(value) => false,
             // A counter (`MAX_TOKENS=4096`) or a directory (`PWD=/home`).
             _ if variable => {
@@ -213,137 +279,211 @@ impl<'a> Word<'a> {
                 !counter && !value.starts_with('/')
             }
             _ if !name_ends || value.contains('(') || value.contains("::") => false,
-            Class::Password => {
-                value.len() >= 4
-                    && (!spaced && !colon
-                        || value.bytes().any(|b| b.is_ascii_digit())
-                        || value[..value.len() - 1]
-                            .bytes()
-                            .any(|b| b.is_ascii_punctuation()))
-            }
+            _ if self.names_itself(value) => false,
+            Class::Password => value.len() >= 4 && (!spaced && !colon || is_password(value)),
             Class::Token | Class::Header => is_mixed(value) && value.len() >= 8,
             Class::Scheme => is_mixed(value) && value.len() >= 16,
             Class::Weak => is_random(value, 12),
-        });
+        })
     }
 
-    fn quoted(&self, from: usize, mark: u8, ranges: &mut Vec<Range<usize>>) {
+    /// Whether the word is one by itself: `secretKey` and `tokens`, but not `secretary`.
+    fn ends_name(&self) -> bool {
         let bytes = self.text.as_bytes();
-        let len = bytes[from..]
-            .iter()
-            .position(|&byte| byte == mark || byte == b'\n')
-            .unwrap_or(bytes.len() - from);
-        let mut value = &self.text[from..from + len];
-        // The backslash belongs to the closing quote of a string within a string.
-        value = value.trim_end_matches('\\');
+        let upper = bytes[self.end - 1].is_ascii_uppercase();
+        self.text[self.end..self.name.end].eq_ignore_ascii_case("s")
+            || bytes
+                .get(self.end)
+                .is_none_or(|b| !b.is_ascii_alphabetic() || b.is_ascii_uppercase() && !upper)
+    }
+
+    /// `password=args.password`: a piece of code that passes a value on, and shows none.
+    fn names_itself(&self, value: &str) -> bool {
+        let word = &self.text[self.start..self.end];
+        let mut path = value.bytes();
+        path.all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'?' | b'!'))
+            && value
+                .as_bytes()
+                .windows(word.len())
+                .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    fn quoted(&self, from: usize, mark: char, level: usize, found: &mut Found) -> Option<usize> {
+        let window = self.window(from);
+        let mut tail = Quoted::new(mark, level).into();
+        let (len, ended) = Tail::walk(&mut tail, window, &[]);
+        let value = &window[..len - tail.give_back()];
+        let placeholder = is_placeholder(value) || value.starts_with('<');
+        let most = if placeholder {
+            PLACEHOLDER_BYTES
+        } else {
+            QUOTED_BYTES
+        };
+        if !ended && len < most {
+            found.wait(from);
+        }
         let secret = match self.class {
-            Class::Password | Class::Token => value.len() >= 4 && !value.bytes().all(|b| b == b' '),
+            _ if !self.ends_name() => false,
+            Class::Password => value.len() >= 4,
+            // A counter has no letters.
+            Class::Token => {
+                value.len() >= 4 && (value.len() >= 8 || !value.bytes().all(|b| b.is_ascii_digit()))
+            }
             Class::Header | Class::Scheme => value.len() >= 8,
             Class::Weak => is_random(value, 12),
         };
         if secret && !is_placeholder(value) {
-            ranges.push(from..from + value.len());
+            return Some(found.hit(self.text, from, from, Quoted::new(mark, level).into()));
         }
+        None
     }
 
-    fn mask(
+    /// Masks what stands at `from` if `secret` says so of it, or of its beginning.
+    fn unquoted(
         &self,
         from: usize,
         to_blank: bool,
-        ranges: &mut Vec<Range<usize>>,
+        found: &mut Found,
         secret: impl Fn(&str) -> bool,
-    ) {
-        let rest = &self.text[from..];
-        let len = rest
-            .find(|c: char| {
-                c.is_whitespace()
-                    || matches!(c, '"' | '\'' | '`')
-                    || (!to_blank
-                        && matches!(c, ',' | ';' | '}' | ')' | ']' | '<' | '>' | '&' | '\\'))
-            })
-            .unwrap_or(rest.len());
-        let value = &rest[..len];
-        if !value.is_empty() && secret(value) {
-            ranges.push(from..from + len);
-        }
+    ) -> Option<usize> {
+        let window = self.window(from);
+        let (len, _) = Tail::Unquoted { to_blank }.walk(window, &[]);
+        let value = &window[..len];
+        steps(4 * len);
+        (!value.is_empty() && secret(value))
+            .then(|| found.hit(self.text, from, from, Tail::Unquoted { to_blank }))
     }
 
-    /// A random string on the same line, a few words further.
-    fn near(&self, ranges: &mut Vec<Range<usize>>) {
+    /// A random string on the same line, a few words further, behind what is `masked`. Returns where it ends.
+    /// `judged` is the last one that was none: the words within it don't look at it again.
+    fn near(
+        &self,
+        masked: Option<usize>,
+        judged: &mut Range<usize>,
+        found: &mut Found,
+    ) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let mut at = self.end;
+        let mut at = masked.unwrap_or(self.end);
         let stop = bytes.len().min(self.end + NEAR_BYTES);
         while at < stop && bytes[at] != b'\n' {
+            if judged.contains(&at) {
+                at = judged.end;
+                continue;
+            }
             if !in_random(bytes[at]) {
                 at += 1;
                 continue;
             }
-            let end = (at..bytes.len())
-                .find(|&i| !in_random(bytes[i]))
-                .unwrap_or(bytes.len());
+            let most = bytes.len().min(at + WINDOW_BYTES);
+            let end = (at..most).find(|&i| !in_random(bytes[i])).unwrap_or(most);
+            steps(end - at);
             let run = &self.text[at..end];
-            if run.len() >= 16 && is_random(run, 12) {
-                ranges.push(at..end);
-                return;
+            if run.len() >= 16 && is_random(run, 12) && !self.is_digest(at, run) {
+                return Some(found.hit(self.text, at, at, Tail::Random));
             }
+            *judged = at..end;
             at = end;
         }
+        None
     }
-}
 
-fn is_placeholder(value: &str) -> bool {
-    value.starts_with(['$', '<', '{', '*', '%'])
-        || value.starts_with("[redacted")
-        || ["null", "none", "true", "false", "undefined", "nil"]
-            .iter()
-            .any(|word| {
-                value
-                    .trim_end_matches(['.', ','])
-                    .eq_ignore_ascii_case(word)
+    /// Whether `run` is the name of a commit or the like: hexadecimal, and called so.
+    fn is_digest(&self, at: usize, run: &str) -> bool {
+        const NAMES: [&str; 12] = [
+            "commit", "merge", "sha", "sha1", "sha256", "hash", "rev", "revision", "digest",
+            "checksum", "tree", "blob",
+        ];
+        let line = &self.text.as_bytes()[self.end.min(at)..at];
+        let last = line
+            .rsplit(|b| !b.is_ascii_alphanumeric())
+            .find(|word| !word.is_empty());
+        run.bytes().all(|b| b.is_ascii_hexdigit())
+            && last.is_some_and(|last| {
+                NAMES
+                    .iter()
+                    .any(|name| last.eq_ignore_ascii_case(name.as_bytes()))
             })
-}
-
-fn is_mixed(value: &str) -> bool {
-    value.bytes().any(|b| b.is_ascii_digit()) && value.bytes().any(|b| b.is_ascii_alphabetic())
-}
-
-/// What random strings are made of: the alphabets of base64 and its URL variant.
-fn in_random(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.')
-}
-
-/// Whether `run` looks drawn by lot: an unbroken piece of at least `least` characters with
-/// letters and digits in disorder, or a long base64 string. Names, paths, versions and dates
-/// fall into pieces that are shorter or of one kind.
-pub(super) fn is_random(run: &str, least: usize) -> bool {
-    let piece = run
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|piece| piece.len() >= least)
-        .any(|piece| is_mixed(piece) && entropy(piece) >= 3.0);
-    let has = |test: fn(&u8) -> bool| run.as_bytes().iter().any(test);
-    piece
-        || (run.len() >= 32
-            && !run.contains('.')
-            && run.bytes().all(in_random)
-            && has(u8::is_ascii_uppercase)
-            && has(u8::is_ascii_lowercase)
-            && has(u8::is_ascii_digit)
-            && entropy(run) >= 4.0)
-}
-
-/// Shannon entropy in bits a character.
-fn entropy(text: &str) -> f64 {
-    let mut counts = [0u32; 256];
-    for byte in text.bytes() {
-        counts[byte as usize] += 1;
     }
-    let total = text.len() as f64;
-    counts
-        .iter()
-        .filter(|&&count| count > 0)
-        .map(|&count| {
-            let share = f64::from(count) / total;
-            -share * share.log2()
-        })
-        .sum()
+}
+
+impl From<Quoted> for Tail {
+    fn from(quoted: Quoted) -> Self {
+        Self::Quoted(quoted)
+    }
+}
+
+/// Whether the value of a password may be one, where prose and code look the same: digits, or
+/// signs within. Names with dots and underscores are code.
+fn is_password(value: &str) -> bool {
+    let code = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'[');
+    let mut inner = value.chars();
+    inner.next_back();
+    !value.bytes().all(code)
+        && (value.bytes().any(|b| b.is_ascii_digit())
+            || inner.as_str().bytes().any(|b| b.is_ascii_punctuation()))
+}
+
+/// Stands for a value that is elsewhere, or for none.
+fn is_placeholder(value: &str) -> bool {
+    const WORDS: [&str; 21] = [
+        "null",
+        "none",
+        "true",
+        "false",
+        "undefined",
+        "nil",
+        "string",
+        "str",
+        "text",
+        "password",
+        "token",
+        "secret",
+        "required",
+        "optional",
+        "number",
+        "boolean",
+        "hidden",
+        "redacted",
+        "include",
+        "omit",
+        "same-origin",
+    ];
+    let value = value
+        .trim_end_matches(['.', ',', ';', ':', '!', '?'])
+        .trim();
+    let name = |text: &str| {
+        text.bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+    };
+    let mut chars = value.chars();
+    match chars.next() {
+        None => return true,
+        Some('$') => {
+            let rest = chars.as_str();
+            let digit = rest.starts_with(|c: char| c.is_ascii_digit());
+            return rest.starts_with(['{', '(']) || !digit && name(rest);
+        }
+        Some('<') if value.ends_with('>') => return true,
+        // The brace that closes may already be cut off.
+        Some('{') if value.starts_with("{{") || name(chars.as_str().trim_end_matches('}')) => {
+            return true;
+        }
+        Some('%')
+            if value.len() <= 3
+                || name(chars.as_str().trim_end_matches('%')) && value.ends_with('%') =>
+        {
+            return true;
+        }
+        Some(first @ ('*' | 'x' | 'X' | '•' | '-' | '_' | '#' | '.' | '…'))
+            if chars.clone().all(|c| c == first) =>
+        {
+            return true;
+        }
+        _ => {}
+    }
+    let mine = value.as_bytes();
+    value.starts_with("[redacted")
+        || starts_with_ignoring_case(mine, "your")
+            && mine.get(4).is_some_and(|b| matches!(b, b'-' | b'_' | b' '))
+        || WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
 }

@@ -1,0 +1,55 @@
+//! Whether a string looks drawn by lot. Works on a bounded window, whatever the string's length.
+//! Which strings are looked at, and what follows from it, is decided elsewhere.
+
+use super::{WINDOW_BYTES, steps};
+
+/// What random strings are made of: the alphabets of base64 and its URL variant.
+pub(super) fn in_random(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.')
+}
+
+/// Letters and digits both.
+pub(super) fn is_mixed(value: &str) -> bool {
+    steps(value.len());
+    value.bytes().any(|b| b.is_ascii_digit()) && value.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
+/// Whether `run` looks drawn by lot: an unbroken piece of at least `least` characters with
+/// letters and digits in disorder, or a long base64 string. Names, paths, versions and dates
+/// fall into pieces that are shorter or of one kind. Only the beginning counts: what is drawn
+/// by lot is so everywhere.
+pub(super) fn is_random(run: &str, least: usize) -> bool {
+    let run = &run[..run.floor_char_boundary(WINDOW_BYTES)];
+    steps(run.len());
+    let piece = run
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|piece| piece.len() >= least)
+        .any(|piece| is_mixed(piece) && entropy(piece) >= 3.0);
+    let has = |test: fn(&u8) -> bool| run.as_bytes().iter().any(test);
+    piece
+        || (run.len() >= 32
+            && !run.contains('.')
+            && run.bytes().all(in_random)
+            && has(u8::is_ascii_uppercase)
+            && has(u8::is_ascii_lowercase)
+            && has(u8::is_ascii_digit)
+            && entropy(run) >= 4.0)
+}
+
+/// Shannon entropy in bits a character.
+fn entropy(text: &str) -> f64 {
+    steps(text.len());
+    let mut counts = [0u16; 256];
+    for byte in text.bytes() {
+        counts[byte as usize] += 1;
+    }
+    let total = text.len() as f64;
+    counts
+        .iter()
+        .filter(|&&count| count > 0)
+        .map(|&count| {
+            let share = f64::from(count) / total;
+            -share * share.log2()
+        })
+        .sum()
+}

@@ -1,0 +1,174 @@
+//! Secrets known by their value: the process's own variables, however they are written and split.
+
+use super::*;
+
+#[test]
+fn values_of_credential_variables_are_known() {
+    let redactor = Redactor::new([
+        ("MY_API_KEY", "plain words here"),
+        ("db_password", "short"),
+        ("HOME", "/home/someone"),
+        ("SOME_TOKEN", "ünïcödé"),
+    ]);
+    let text = "it says plain words here and ünïcödé, in /home/someone, short";
+    let want = format!("it says {MASK} and {MASK}, in /home/someone, short");
+    assert_eq!(redactor.redact(text).as_str(), want);
+    for cut in 1..text.len() {
+        assert_eq!(pieces(&redactor, text, &[cut]), want, "cut at {cut}");
+    }
+    let each: Vec<usize> = (1..text.len()).collect();
+    assert_eq!(pieces(&redactor, text, &each), want);
+}
+
+fn each_cut(redactor: &Redactor, text: &str, want: &str) {
+    assert_eq!(redactor.redact(text).as_str(), want);
+    for cut in 1..text.len() {
+        assert_eq!(pieces(redactor, text, &[cut]), want, "cut at {cut}");
+    }
+    let each: Vec<usize> = (1..text.len()).collect();
+    assert_eq!(pieces(redactor, text, &each), want);
+}
+
+#[test]
+fn short_values_would_mask_ordinary_words() {
+    let redactor = Redactor::new([("A_KEY", "1"), ("B_TOKEN", ""), ("C_SECRET", "  on  ")]);
+    let text = "1 is on, 1234567 is off";
+    assert_eq!(redactor.redact(text).as_str(), text);
+    assert_eq!(redactor.knowing(["1234567"]).redact(text).as_str(), text);
+}
+
+#[test]
+fn values_within_and_across_each_other_are_masked_whole() {
+    let redactor = Redactor::new([
+        ("A_KEY", "inner words"),
+        ("B_KEY", "outer inner words outer"),
+        ("C_KEY", "words outer rim"),
+        ("D_KEY", "ababababab"),
+    ]);
+    each_cut(
+        &redactor,
+        "x outer inner words outer y inner words z",
+        &format!("x {MASK} y {MASK} z"),
+    );
+    each_cut(
+        &redactor,
+        "x inner words outer rim y",
+        &format!("x {MASK} y"),
+    );
+    each_cut(&redactor, "x abababababab y", &format!("x {MASK} y"));
+    // A beginning that comes to nothing, with another within it.
+    each_cut(
+        &redactor,
+        "x outer inner words y",
+        &format!("x outer {MASK} y"),
+    );
+}
+
+#[test]
+fn values_named_by_settings_are_known_beside_the_others() {
+    let redactor = Redactor::new([("A_KEY", "first value")]).knowing(["second value"]);
+    each_cut(
+        &redactor,
+        "first value, second value",
+        &format!("{MASK}, {MASK}"),
+    );
+}
+
+#[test]
+fn passwords_of_urls_in_other_variables_are_known() {
+    let redactor = Redactor::new([("DATABASE_URL", "postgres://app:quiet-words@db/app")]);
+    each_cut(
+        &redactor,
+        "it was quiet-words then",
+        &format!("it was {MASK} then"),
+    );
+}
+
+#[test]
+fn values_are_known_in_json_and_in_json_within_json() {
+    let secret = "a \"quoted\\ path\u{1}\twith\nlines";
+    let redactor = Redactor::default().knowing([secret]);
+    let once = serde_json::json!({"command": format!("echo {secret};")}).to_string();
+    let twice = serde_json::json!({"command": format!("post {once}")}).to_string();
+    for (text, quotes) in [(secret.to_owned(), ""), (once, "\";"), (twice, "\\\";")] {
+        let shown = redactor.redact(&text).into_string();
+        assert!(shown.contains(MASK), "{shown}");
+        for part in ["quoted", "path", "lines"] {
+            assert!(!shown.contains(part), "{shown} {quotes}");
+        }
+    }
+}
+
+#[test]
+fn lines_of_a_long_value_are_known_by_themselves() {
+    let (first, second) = (noise(64), noise(63));
+    let value = format!("-- begin --\n{first}\n  {second}x\n-- end --");
+    let redactor = Redactor::default().knowing([value.as_str()]);
+    assert_eq!(
+        redactor
+            .redact(&format!("12: {first}\n13: {second}x\n-- end --"))
+            .as_str(),
+        format!("12: {MASK}\n13: {MASK}\n-- end --")
+    );
+    each_cut(&redactor, &format!("a {value} b"), &format!("a {MASK} b"));
+}
+
+#[test]
+fn long_values_are_swallowed_not_held() {
+    let value: String = (0..2000).map(|i| format!("w{i} é ")).collect();
+    let other = format!("{}and then otherwise", &value[..400]);
+    let redactor = Redactor::default().knowing([value.as_str(), other.as_str()]);
+    for (text, want) in [
+        (
+            format!("see {} end", value.trim()),
+            format!("see {MASK} end"),
+        ),
+        (format!("see {other} end"), format!("see {MASK} end")),
+        // Left half-way: what matched is masked.
+        (
+            format!("see {}XYZ end", &value[..value.floor_char_boundary(1000)]),
+            format!("see {MASK}XYZ end"),
+        ),
+    ] {
+        assert_eq!(redactor.redact(&text).as_str(), want);
+        for size in [1, 7, 100, 300, 5000] {
+            let mut stream = redactor.stream();
+            let mut shown = String::new();
+            for piece in text.chars().collect::<Vec<_>>().chunks(size) {
+                let piece: String = piece.iter().collect();
+                shown.extend(stream.push(&piece).map(Redacted::into_string));
+                let (context, held) = stream.kept();
+                assert!(held <= MAX_HELD_BYTES && context <= MAX_HELD_BYTES + piece.len());
+            }
+            shown += stream.finish().as_str();
+            assert_eq!(shown, want, "pieces of {size}");
+        }
+    }
+}
+
+proptest! {
+    /// Against the plain definition: every place where a value stands is masked, nothing else.
+    #[test]
+    fn every_place_of_every_value_and_no_other(
+        values in prop::collection::vec("[xy]{8,14}", 1..4),
+        text in "[xy ]{0,200}",
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let redactor = Redactor::default().knowing(values.iter().map(String::as_str));
+        let mut hidden = vec![false; text.len()];
+        for value in &values {
+            for at in 0..text.len() {
+                if text[at..].starts_with(value.as_str()) {
+                    hidden[at..at + value.len()].fill(true);
+                }
+            }
+        }
+        let plain = |shown: &str| shown.replace(MASK, "");
+        let want: String = text.char_indices().filter(|&(i, _)| !hidden[i]).map(|(_, c)| c).collect();
+        let whole = redactor.redact(&text).into_string();
+        prop_assert_eq!(plain(&whole), want.clone());
+        let mut cuts: Vec<usize> = cuts.iter().map(|i| i.index(text.len() + 1)).collect();
+        cuts.sort_unstable();
+        prop_assert_eq!(plain(&pieces(&redactor, &text, &cuts)), want);
+    }
+}
