@@ -107,7 +107,7 @@ impl StreamRedactor {
     /// Drops context that no rule looks at any more.
     fn forget(&mut self) {
         // Moving the buffer down only now and then keeps the cost of a piece constant.
-        if self.held > 2 * CONTEXT_BYTES {
+        if self.held > CONTEXT_BYTES + CONTEXT_BYTES / 4 {
             let from = self.buffer.ceil_char_boundary(self.held - CONTEXT_BYTES);
             self.buffer.drain(..from);
             self.held -= from;

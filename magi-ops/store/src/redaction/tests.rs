@@ -169,6 +169,27 @@ fn assert_hidden(shown: &str, secret: &str, text: &str) {
 }
 
 #[test]
+fn every_word_is_found_in_any_case() {
+    for word in words::trigger_words() {
+        let found = words::any(word.as_bytes());
+        assert_eq!(found, words::any(word.to_uppercase().as_bytes()));
+        // The others only qualify a `key`.
+        assert!(found || words::any(format!("{word}_KEY").as_bytes()));
+    }
+    for word in [
+        "password",
+        "authorization",
+        "bearer",
+        "token",
+        "pwd",
+        "secret",
+        "credential",
+    ] {
+        assert!(words::any(word.as_bytes()), "{word}");
+    }
+}
+
+#[test]
 fn words_in_any_script_are_no_trap() {
     let redactor = Redactor::default();
     for text in [

@@ -71,10 +71,13 @@ fn starts_with_ignoring_case(bytes: &[u8], word: &str) -> bool {
 
 /// The word at the beginning of `bytes`.
 fn word_at(bytes: &[u8]) -> Option<(usize, Class)> {
-    // One comparison dismisses nearly every position.
+    // Two letters dismiss nearly every position.
+    let [first, second, ..] = bytes else {
+        return None;
+    };
     if !matches!(
-        bytes[0] | 0x20,
-        b'a' | b'b' | b'c' | b'k' | b'p' | b's' | b't'
+        &[first | 0x20, second | 0x20],
+        b"au" | b"be" | b"cr" | b"ke" | b"pa" | b"pw" | b"se" | b"to"
     ) {
         return None;
     }
@@ -347,6 +350,10 @@ impl<'a> Word<'a> {
         secret: impl Fn(&str) -> bool,
     ) -> Option<usize> {
         let window = self.window(from);
+        // What is random has digits; most that follows a mere `key=` has none.
+        if self.class == Class::Weak && !to_blank && !window.bytes().any(|b| b.is_ascii_digit()) {
+            return None;
+        }
         let (len, _) = Tail::Unquoted { to_blank }.walk(window, &[]);
         let value = &window[..len];
         steps(4 * len);
