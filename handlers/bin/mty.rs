@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use handlers::mighty::{self, Launch};
 use host::record::Recorder;
-use host::transport::{Output, Stdio};
+use host::transport::{Output, Stdio, without_stdout};
 
 #[derive(Parser)]
 #[command(
@@ -37,30 +37,47 @@ enum Command {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Exit codes:
+  0  every request succeeded (--replay: every response is the recorded one)
+  1  an op failed: diagnostics, a failed test, a missing file (--replay: a response drifted)
+  2  a protocol, transport or usage error (--replay: unreadable recording); outranks 1")]
 struct AgentArgs {
     /// Read one request from standard input, answer it and exit with its code
     #[arg(long, conflicts_with = "replay")]
     single_shot: bool,
     #[arg(long, value_enum, default_value_t = Transport::Stdio)]
     transport: Transport,
-    /// http: listen on 127.0.0.1 at this port
-    #[arg(long, default_value_t = 8889)]
-    port: u16,
+    /// http: listen on 127.0.0.1 at this port, 8889 by default
+    #[arg(long)]
+    port: Option<u16>,
     /// unix: the socket's path
     #[arg(long)]
     socket: Option<PathBuf>,
     /// http: host:port; unix: the socket's path. Wins over --port and --socket
     #[arg(long)]
     listen: Option<String>,
-    /// http: require `Authorization: Bearer TOKEN`
-    #[arg(long)]
+    /// http: require `Authorization: Bearer TOKEN`; ignored on the other transports. The variable
+    /// MTY_AUTH_TOKEN does the same, and does not show in the list of processes
+    #[arg(long, value_name = "TOKEN", value_parser = token)]
     auth_token: Option<String>,
     /// Append every request and its response to this file
-    #[arg(long)]
+    #[arg(long, conflicts_with = "replay")]
     record: Option<PathBuf>,
     /// Run a recording and compare the responses, instead of serving
     #[arg(long)]
     replay: Option<PathBuf>,
+}
+
+/// A token that a header can carry whole: one that it can't would lock everybody out.
+fn token(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() {
+        return Err("the token is empty");
+    }
+    if text.trim() != text || text.contains(char::is_control) {
+        return Err("the token has white space around it or control characters");
+    }
+    Ok(text.to_owned())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -74,8 +91,14 @@ enum Transport {
 
 fn main() -> ExitCode {
     // Before anything else: the standard descriptors belong to the protocol.
-    let Ok(stdio) = Stdio::claim() else {
-        return ExitCode::from(2);
+    let stdio = match Stdio::claim() {
+        Ok(stdio) => stdio,
+        Err(error) => {
+            complain(&format!(
+                "mty: standard input and output must be open: {error}"
+            ));
+            return ExitCode::from(2);
+        }
     };
     let status = run(stdio).unwrap_or_else(|error| {
         complain(&format!("mty: {error:#}"));
@@ -110,8 +133,11 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
 }
 
 fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
-    if args.single_shot && args.transport != Transport::Stdio {
-        return Ok(usage("--single-shot is for the stdio transport only"));
+    if without_stdout() && args.transport == Transport::Stdio && args.replay.is_none() {
+        anyhow::bail!("answers would be lost: standard output is closed");
+    }
+    if let Some(misplaced) = misplaced(args) {
+        return Ok(usage(misplaced));
     }
     let recorder = args.record.as_deref().and_then(|path| {
         Recorder::open(path, |message| complain(&format!("mty: {message}")))
@@ -139,8 +165,12 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
             let address = args
                 .listen
                 .clone()
-                .unwrap_or_else(|| format!("127.0.0.1:{}", args.port));
-            mighty::serve_http(stdio, &address, args.auth_token.clone(), &launch)
+                .unwrap_or_else(|| format!("127.0.0.1:{}", args.port.unwrap_or(8889)));
+            let token = match args.auth_token.clone().map_or_else(environment_token, Ok) {
+                Ok(token) => Some(token).filter(|token| !token.is_empty()),
+                Err(why) => return Ok(usage(&format!("MTY_AUTH_TOKEN: {why}"))),
+            };
+            mighty::serve_http(stdio, &address, token, &launch)
         }
         #[cfg(feature = "unix")]
         Transport::Unix => match args
@@ -154,6 +184,35 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
                 "the unix transport needs --listen PATH or --socket PATH",
             )),
         },
+    }
+}
+
+/// The token of the environment; an empty one counts as none, as for every variable of the tools.
+#[cfg(feature = "http")]
+fn environment_token() -> Result<String, &'static str> {
+    match std::env::var_os("MTY_AUTH_TOKEN") {
+        Some(value) if !value.is_empty() => token(value.to_str().ok_or("the token is not UTF-8")?),
+        _ => Ok(String::new()),
+    }
+}
+
+/// An option that means nothing on the chosen transport. (A token does, by the protocol's own word.)
+fn misplaced(args: &AgentArgs) -> Option<&'static str> {
+    let on = |name| {
+        args.transport
+            .to_possible_value()
+            .is_some_and(|value| value.get_name() == name)
+    };
+    if args.single_shot && !on("stdio") {
+        Some("--single-shot is for the stdio transport only")
+    } else if args.port.is_some() && !on("http") {
+        Some("--port is for --transport http only")
+    } else if args.socket.is_some() && !on("unix") {
+        Some("--socket is for --transport unix only")
+    } else if args.listen.is_some() && on("stdio") {
+        Some("--listen is for --transport http and --transport unix only")
+    } else {
+        None
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host::dialect::mty_agent::{EXIT_PROTOCOL, RULES};
 use host::record::Recorder;
-use host::serve::sequential::{serve_lines, serve_once};
+use host::serve::sequential::{outlive_file_limit, serve_lines, serve_once};
 use host::transport::{Input, Output, Stdio};
 use host::{Connection, Engines, Registry, Server};
 use toolchain::Session;
@@ -35,17 +35,22 @@ pub fn serve_stdio(stdio: Stdio, single_shot: bool, launch: &Launch) -> anyhow::
     let runtime = crate::runtime()?;
     let recorder = launch.recorder.as_deref();
     let served = runtime.block_on(async {
+        outlive_file_limit()?;
         let mut input = Input::new(stdio.input)?;
         let mut output = Output::new(stdio.output)?;
-        if single_shot {
+        let served = if single_shot {
             serve_once(&connection, &mut input, &mut output, recorder).await
         } else {
             serve_lines(&connection, &mut input, &mut output, recorder).await
-        }
+        };
+        Ok::<_, std::io::Error>(served)
     });
     // A worker that is deep in a file must not hold up the exit.
     runtime.shutdown_background();
-    Ok(served.unwrap_or(EXIT_PROTOCOL))
+    Ok(served?.unwrap_or_else(|broken| {
+        (launch.warn)(&format!("mty: {broken}"));
+        EXIT_PROTOCOL
+    }))
 }
 
 /// Serves HTTP on `address` until a signal. A failed bind is an `error` line on the standard output.
@@ -56,21 +61,29 @@ pub fn serve_http(
     token: Option<String>,
     launch: &Launch,
 ) -> anyhow::Result<i32> {
+    use host::dialect::mty_agent::shorten;
     use host::transport::{http, terminated};
     let registry = crate::registry()?;
     let runtime = crate::runtime()?;
     let served = runtime.block_on(async {
+        outlive_file_limit()?;
+        // Before anybody can see that the server is there, and end it.
+        let terminated = terminated()?;
         let listener = match tokio::net::TcpListener::bind(address).await {
             Ok(listener) => listener,
-            Err(error) => return refuse(stdio, &format!("cannot listen on {address}: {error}")),
+            Err(error) => {
+                let message = format!("cannot listen on {}: {error}", shorten(address));
+                return refuse(stdio, &message);
+            }
         };
         let bound = listener.local_addr()?;
+        (launch.warn)(&format!("listening on http://{bound}"));
         if token.is_none() && !bound.ip().is_loopback() {
             (launch.warn)("mty: warning: listening beyond loopback without --auth-token; anyone who reaches this port can use it");
         }
         let options = http::Options { token, recorder: launch.recorder.clone(), version: crate::VERSION };
         let factory = Box::new(move || connection(&registry));
-        http::serve(listener, options, factory, terminated()?).await?;
+        http::serve(listener, options, factory, terminated).await?;
         Ok(0)
     });
     runtime.shutdown_background();
@@ -80,20 +93,22 @@ pub fn serve_http(
 /// Serves a Unix socket until a signal; the socket file goes with the server.
 #[cfg(feature = "unix")]
 pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyhow::Result<i32> {
+    use host::dialect::mty_agent::shorten;
     use host::transport::{terminated, unix};
     let registry = crate::registry()?;
     let runtime = crate::runtime()?;
     let served = runtime.block_on(async {
+        outlive_file_limit()?;
         let terminated = terminated()?;
         let socket = match unix::Socket::bind(path) {
             Ok(socket) => socket,
             Err(error) => {
-                return refuse(
-                    stdio,
-                    &format!("cannot listen on {}: {error}", path.display()),
-                );
+                let path = path.display().to_string();
+                let message = format!("cannot listen on {}: {error}", shorten(&path));
+                return refuse(stdio, &message);
             }
         };
+        (launch.warn)(&format!("listening on {}", path.display()));
         socket
             .serve(
                 &move || connection(&registry),
@@ -132,18 +147,15 @@ pub fn replay(path: &std::path::Path, launch: &Launch) -> anyhow::Result<i32> {
             return Ok(EXIT_PROTOCOL);
         }
     };
-    if replayed.drifted.is_empty() {
-        return Ok(0);
-    }
     for drift in &replayed.drifted {
         (launch.warn)(&format!("drift at line {}: {}", drift.line, drift.summary));
     }
-    (launch.warn)(&format!(
-        "{} of {} responses drifted",
-        replayed.drifted.len(),
-        replayed.pairs
-    ));
-    Ok(1)
+    let drifts = replayed.drifted.len();
+    (launch.warn)(&match replayed.pairs {
+        0 => "nothing was replayed: the recording is empty".to_owned(),
+        pairs => format!("{drifts} of {pairs} responses drifted"),
+    });
+    Ok(i32::from(drifts > 0))
 }
 
 /// The text of a diagnostic code, or what to say instead and the exit status to say it with.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,8 +30,14 @@ type Report = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Appends pairs to a file, best-effort: no failure reaches the session that is recorded.
 pub struct Recorder {
-    file: Mutex<File>,
+    file: Mutex<Target>,
     report: Report,
+}
+
+struct Target {
+    file: File,
+    /// The last line lacks its LF: a pair behind it must not be glued to it.
+    torn: bool,
 }
 
 impl Recorder {
@@ -45,8 +51,9 @@ impl Recorder {
             // A pipe nobody empties must fail a write, not stop the session.
             .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
             .open(path)?;
+        let torn = is_torn(path, &file);
         Ok(Self {
-            file: Mutex::new(file),
+            file: Mutex::new(Target { file, torn }),
             report: Box::new(report),
         })
     }
@@ -63,77 +70,105 @@ impl Recorder {
             line.push(b'\n');
             (line.len() <= LINE_BYTES).then_some(line)
         });
-        let Some(line) = line else {
+        let Some(mut line) = line else {
             return (self.report)("recording failed: the exchange is too large to be kept");
         };
         // One pair at a time, however many connections are recorded.
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = append(&mut file, &line) {
-            drop(file);
+        let mut target = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if target.torn {
+            line.insert(0, b'\n');
+        }
+        let appended = target.append(&line);
+        drop(target);
+        if let Err(error) = appended {
             (self.report)(&format!("recording failed: {error}"));
         }
     }
 }
 
-/// Writes a line in one piece where the system allows it. A piece that stays behind when the disk is full
-/// is taken back, or it would spoil the next pair.
-fn append(file: &mut File, line: &[u8]) -> io::Result<()> {
-    let mut written = 0;
-    while written < line.len() {
-        match file.write(line.get(written..).unwrap_or_default()) {
-            Ok(0) => return Err(undo(file, written, io::ErrorKind::WriteZero.into())),
-            Ok(n) => written += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(undo(file, written, error)),
+/// Whether the last line of a regular file lacks its LF. One that may be written but not read is taken
+/// for whole.
+fn is_torn(path: &Path, file: &File) -> bool {
+    let length = match file.metadata() {
+        Ok(found) if found.is_file() && found.len() > 0 => found.len(),
+        _ => return false,
+    };
+    let mut last = [0];
+    File::open(path)
+        .and_then(|file| file.read_exact_at(&mut last, length - 1))
+        .is_ok_and(|()| last != *b"\n")
+}
+
+impl Target {
+    /// Writes a line in one piece where the system allows it. A piece that stays behind when the disk is
+    /// full is taken back, or the next line begins afresh.
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        let mut written = 0;
+        while written < line.len() {
+            let error = match self.file.write(line.get(written..).unwrap_or_default()) {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
+                Ok(n) => {
+                    written += n;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => error,
+            };
+            if written > 0 && !self.take_back(written) {
+                self.torn = true;
+            }
+            return Err(error);
         }
+        self.torn = false;
+        Ok(())
     }
-    Ok(())
+
+    /// Cuts the last `written` bytes off again, if nobody else has written since.
+    fn take_back(&mut self, written: usize) -> bool {
+        let (Ok(end), Ok(stat)) = (self.file.stream_position(), self.file.metadata()) else {
+            return false;
+        };
+        stat.is_file()
+            && stat.len() == end
+            && self
+                .file
+                .set_len(end.saturating_sub(written as u64))
+                .is_ok()
+    }
 }
 
-fn undo(file: &mut File, written: usize, error: io::Error) -> io::Error {
-    if written > 0
-        && let (Ok(end), Ok(stat)) = (file.stream_position(), file.metadata())
-        && stat.is_file()
-        && stat.len() == end
-    {
-        // Best effort, as all of recording is.
-        let _ = file.set_len(end.saturating_sub(written as u64));
-    }
-    error
-}
-
-/// Passes a response on and keeps a copy of what was written.
-pub struct Recording<'a, S> {
+/// Passes a response on, keeps a copy, and records the pair before the `done` line leaves: who ends this
+/// process on seeing it has the pair on file already.
+struct Recording<'a, S> {
     sink: &'a mut S,
+    recorder: &'a Recorder,
+    request: &'a [u8],
     /// `None` once the copy passed [`LINE_BYTES`].
     copy: Option<Vec<u8>>,
 }
 
-impl<'a, S> Recording<'a, S> {
-    pub fn new(sink: &'a mut S) -> Self {
-        Self {
-            sink,
-            copy: Some(Vec::new()),
-        }
-    }
-
-    /// What was written, unless it was too much.
-    #[must_use]
-    pub fn into_copy(self) -> Option<Vec<u8>> {
-        self.copy
-    }
-}
-
-impl<S: LineSink + Send + Sync> LineSink for Recording<'_, S> {
-    async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.sink.write(lines).await?;
+impl<S> Recording<'_, S> {
+    fn keep(&mut self, lines: &[u8]) {
         if let Some(copy) = &mut self.copy {
             copy.extend_from_slice(lines);
             if copy.len() > LINE_BYTES {
                 self.copy = None;
             }
         }
-        Ok(())
+    }
+}
+
+impl<S: LineSink> LineSink for Recording<'_, S> {
+    async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.keep(lines);
+        self.sink.write(lines).await
+    }
+
+    async fn finish(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.keep(lines);
+        self.recorder.record(self.request, self.copy.as_deref());
+        self.copy = None;
+        self.sink.finish(lines).await
     }
 
     async fn closed(&self) {
@@ -141,8 +176,8 @@ impl<S: LineSink + Send + Sync> LineSink for Recording<'_, S> {
     }
 }
 
-/// Serves one request and records the pair. A response that could not be written to its end is no pair.
-pub async fn exchange_recorded<S: LineSink + Send + Sync>(
+/// Serves one request and records the pair. A response that does not come to its end is no pair.
+pub async fn exchange_recorded<S: LineSink>(
     connection: &Arc<Connection>,
     request: &[u8],
     trailing: Trailing,
@@ -152,10 +187,13 @@ pub async fn exchange_recorded<S: LineSink + Send + Sync>(
     let Some(recorder) = recorder else {
         return exchange(connection, request, trailing, sink).await;
     };
-    let mut recording = Recording::new(sink);
-    let exchanged = exchange(connection, request, trailing, &mut recording).await?;
-    recorder.record(request, recording.into_copy().as_deref());
-    Ok(exchanged)
+    let mut recording = Recording {
+        sink,
+        recorder,
+        request,
+        copy: Some(Vec::new()),
+    };
+    exchange(connection, request, trailing, &mut recording).await
 }
 
 /// What a replay found.

@@ -45,6 +45,8 @@ pub struct Scan<'a> {
     pub too_large: bool,
     pub duplicate_top: bool,
     pub duplicate_nested: bool,
+    /// A key that is given twice, if there is one.
+    pub duplicate_key: Option<Cow<'a, str>>,
 }
 
 impl<'a> Scan<'a> {
@@ -283,6 +285,9 @@ impl<'a, 'l> Scanner<'a, 'l> {
             return;
         }
         if self.keys.len() - container.keys > 1 && self.has_duplicates(container.keys) {
+            if self.found.duplicate_key.is_none() {
+                self.found.duplicate_key = self.first_duplicate(container.keys);
+            }
             if self.stack.is_empty() {
                 self.found.duplicate_top = true;
             } else {
@@ -313,6 +318,18 @@ impl<'a, 'l> Scanner<'a, 'l> {
         // Sorting keeps a hostile object at n log n; a hash table would need a secret seed.
         keys.sort_unstable_by(|a, b| span(a).cmp(span(b)));
         keys.windows(2).any(|pair| span(&pair[0]) == span(&pair[1]))
+    }
+
+    #[cold]
+    fn first_duplicate(&self, from: usize) -> Option<Cow<'a, str>> {
+        let text = self.text;
+        let mut decoded: Vec<_> = self.keys[from..]
+            .iter()
+            .filter_map(|&(start, end)| decode_string(&text[start..end]))
+            .collect();
+        decoded.sort_unstable();
+        let at = decoded.windows(2).position(|pair| pair[0] == pair[1])?;
+        Some(decoded.swap_remove(at))
     }
 
     fn word(&mut self, word: &'static str) -> Result<(), SyntaxFault> {
@@ -536,6 +553,7 @@ mod tests {
     fn duplicates_are_found_through_escapes_and_in_depth() {
         assert!(ok(r#"{"id":1,"\u0069d":2}"#).duplicate_top);
         let nested = ok(r#"{"p":{"a":1,"a":2}}"#);
+        assert_eq!(nested.duplicate_key.as_deref(), Some("a"));
         assert!(nested.duplicate_nested && !nested.duplicate_top);
         assert!(!ok(r#"{"a":{"a":1},"b":{"a":1}}"#).duplicate_nested);
         let many: Vec<_> = (0..40).map(|i| format!("\"k{i}\":0")).collect();

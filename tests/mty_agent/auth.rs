@@ -134,6 +134,14 @@ fn foreign_host_without_token_is_403() {
         format!("localhost.example.org:{port}"),
         format!("10.1.2.3:{port}"),
         format!("127.0.0.1@example.org:{port}"),
+        format!("128.0.0.1:{port}"),
+        "localhost..".to_owned(),
+        "localhost:http".to_owned(),
+        "localhost:65536".to_owned(),
+        "[localhost]".to_owned(),
+        "[::2]".to_owned(),
+        "::1".to_owned(),
+        String::new(),
     ] {
         for route in routes() {
             let response = route.host(host.clone()).send(http.address);
@@ -141,6 +149,57 @@ fn foreign_host_without_token_is_403() {
             assert_error_shape(&response);
         }
     }
+}
+
+#[test]
+fn refused_host_is_named_with_the_remedy() {
+    let http = HttpServer::start(&[]);
+    let [post, ..] = routes();
+    let long = format!("{}.example.org", "x".repeat(5_000));
+    for (host, shown) in [
+        ("evil.example.org:80", "`evil.example.org:80`"),
+        (&long, ".example.org`"),
+    ] {
+        let response = Request::post("/v1/agent", EXPLAIN.as_bytes())
+            .host(host)
+            .send(http.address);
+        let message = json(response.text())["message"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(message.contains(shown), "{message}");
+        assert!(message.contains("--auth-token"), "{message}");
+        assert!(message.chars().count() <= 200, "{message}");
+    }
+    let response = post
+        .header("Origin", "https://example.org")
+        .send(http.address);
+    assert!(response.text().contains("Origin"), "{}", response.text());
+    assert!(
+        response.text().contains("--auth-token"),
+        "{}",
+        response.text()
+    );
+}
+
+#[test]
+fn address_that_is_listened_on_is_served() {
+    let port = crate::client::free_address().port();
+    let listen = format!("0.0.0.0:{port}");
+    let dialled = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    let launch = launch(&["--transport", "http", "--listen", &listen]);
+    let http = HttpServer::wait(launch, dialled).expect("it listens");
+    for host in ["0.0.0.0", "[::]", "0.0.0.0:1"] {
+        for route in routes() {
+            assert_eq!(route.host(host).send(http.address).status, 200, "{host}");
+        }
+    }
+    let [route, ..] = routes();
+    assert_eq!(route.host("10.1.2.3").send(http.address).status, 403);
+    // Where one address is listened on, "every address" is another.
+    let http = HttpServer::start(&[]);
+    let [route, ..] = routes();
+    assert_eq!(route.host("0.0.0.0").send(http.address).status, 403);
 }
 
 #[test]
@@ -154,6 +213,16 @@ fn loopback_hosts_are_served() {
         format!("[::1]:{port}"),
         "localhost".to_owned(),
         "127.0.0.1".to_owned(),
+        // A tunnel or a container's map has another port on the client's side.
+        "localhost:1".to_owned(),
+        "127.0.0.1:65535".to_owned(),
+        "[::1]:1".to_owned(),
+        "[::1]".to_owned(),
+        "127.9.8.7".to_owned(),
+        "[::ffff:127.0.0.1]:80".to_owned(),
+        "localhost.".to_owned(),
+        format!("localhost.:{port}"),
+        "127.0.0.1.".to_owned(),
     ] {
         for route in routes() {
             assert_eq!(

@@ -30,6 +30,17 @@ fn ndjson(http: &HttpServer, path: &str, body: &str) -> Vec<Exchange> {
     Exchange::all(response.text())
 }
 
+/// The answer to a body over the bound: a whole exchange, as on the other transports.
+fn assert_too_large(response: &Response) {
+    assert_eq!(response.status, 413);
+    assert_eq!(
+        response.header("content-type"),
+        Some("application/x-ndjson")
+    );
+    Exchange::one(response.text()).protocol_error();
+    assert!(response.closed, "the connection stays open");
+}
+
 /// The error shape of everything that is refused above the op level.
 pub(crate) fn assert_error_shape(response: &Response) {
     let body = response.text();
@@ -344,16 +355,13 @@ fn body_over_8_mib_is_413_in_the_error_shape() {
         );
         stream.write_all(head.as_bytes()).unwrap();
         let response = read_response(stream);
-        assert_eq!(response.status, 413, "{path}");
-        assert_error_shape(&response);
+        assert_too_large(&response);
     }
     let before = http.server.rss_kib();
     let body = vec![b'x'; MIB_8 + 1];
     let response = Request::post(AGENT, &body).send(http.address);
-    assert_eq!(
-        response.status, 413,
-        "a client that sends it all reads the refusal too"
-    );
+    // A client that sends it all reads the refusal too.
+    assert_too_large(&response);
     if let (Some(before), Some(peak)) = (before, http.server.peak_rss_kib()) {
         assert!(peak < before + 12 * 1024, "{before} KiB grew to {peak} KiB");
     }
@@ -376,8 +384,64 @@ fn chunked_body_over_8_mib_is_413() {
         }
     }
     let response = read_response(stream);
-    assert_eq!(response.status, 413);
-    assert_error_shape(&response);
+    assert_too_large(&response);
+}
+
+#[test]
+fn transfer_coding_that_is_not_undone_is_refused() {
+    let http = HttpServer::start(&[]);
+    for coding in [
+        "gzip, chunked",
+        "gzip,chunked",
+        "identity, chunked",
+        "chunked, chunked",
+    ] {
+        let mut stream = connect(http.address);
+        let request = format!(
+            "POST {AGENT} HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: {coding}\r\n\r\n{:x}\r\n{EXPLAIN}\r\n0\r\n\r\n",
+            http.address,
+            EXPLAIN.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let response = read_response(stream);
+        assert_eq!(response.status, 501, "{coding}");
+        assert_error_shape(&response);
+    }
+}
+
+#[test]
+fn answer_that_is_whole_has_its_length() {
+    let http = HttpServer::start(&[]);
+    for (path, body) in [
+        (AGENT, EXPLAIN),
+        (AGENT, UNKNOWN_OP),
+        (AGENT, r#"{"op":"find","query":"x"}"#),
+        (AGENT, ""),
+        (BATCH, ""),
+    ] {
+        let response = post(&http, path, body);
+        assert_eq!(response.status, 200);
+        let length = response.body.len().to_string();
+        assert_eq!(response.header("content-length"), Some(length.as_str()));
+        assert_eq!(response.header("transfer-encoding"), None);
+    }
+}
+
+#[test]
+fn version_answers_head_like_get() {
+    let http = HttpServer::start(&[]);
+    let got = Request::new("GET", VERSION).send(http.address);
+    let mut stream = connect(http.address);
+    let head = Request::new("HEAD", VERSION).head(http.address);
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let length = format!("content-length: {}\r\n", got.body.len());
+    assert!(answer.contains(&length), "{answer}");
+    assert!(answer.ends_with("\r\n\r\n"), "a body: {answer}");
+    let refused = Request::post(VERSION, b"").send(http.address);
+    assert_eq!(refused.header("allow"), Some("GET, HEAD"));
 }
 
 #[test]

@@ -37,6 +37,131 @@ fn unusable_command_lines_exit_2_with_clean_stdout() {
     }
 }
 
+#[test]
+fn options_of_another_transport_are_usage_errors() {
+    for args in [
+        &["agent", "--port", "9090"][..],
+        &["agent", "--listen", "127.0.0.1:0"],
+        &["agent", "--socket", "x.sock"],
+        &["agent", "--record", "a", "--replay", "b"],
+        &["agent", "--single-shot", "--replay", "b"],
+        #[cfg(feature = "http")]
+        &["agent", "--transport", "http", "--socket", "x.sock"],
+        #[cfg(feature = "unix")]
+        &[
+            "agent",
+            "--transport",
+            "unix",
+            "--listen",
+            "x.sock",
+            "--port",
+            "9090",
+        ],
+    ] {
+        usage_error(args);
+    }
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn token_that_no_header_can_carry_is_a_usage_error() {
+    for token in ["", " ", "\t\n", " t", "t ", "a\nb", "a\u{7f}b"] {
+        usage_error(&[
+            "agent",
+            "--transport",
+            "http",
+            "--port",
+            "0",
+            "--auth-token",
+            token,
+        ]);
+    }
+    for token in [" ", "t\n"] {
+        let launch = launch(&["--transport", "http", "--port", "0"]).env("MTY_AUTH_TOKEN", token);
+        let (out, exit) = run(launch, "");
+        assert_eq!((out.as_str(), exit.code), ("", Some(2)), "{}", exit.stderr);
+        assert!(exit.stderr.contains("MTY_AUTH_TOKEN"), "{}", exit.stderr);
+    }
+}
+
+/// The child behind a shell that changes what it inherits.
+fn behind_shell(script: &str, args: &[&str]) -> Launch {
+    let script = format!("{script}; exec \"$0\" agent \"$@\"");
+    Launch::new("/bin/sh", &[&["-c", &script, BIN], args].concat())
+}
+
+#[test]
+fn closed_stdout_is_told() {
+    for args in [&[][..], &["--single-shot"]] {
+        let (_, exit) = run(behind_shell("exec >&-", args), format!("{HALT}\n"));
+        assert_eq!(exit.code, Some(2));
+        assert_eq!(exit.stderr.lines().count(), 1, "{}", exit.stderr);
+    }
+    // Whoever asks for that gets it.
+    let (_, exit) = run(behind_shell("exec > /dev/null", &[]), format!("{HALT}\n"));
+    assert_eq!((exit.code, exit.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn unreadable_stdin_is_told() {
+    let place = crate::support::Place::new();
+    let folder = place.work();
+    for args in [&[][..], &["--single-shot"]] {
+        let script = format!("exec < '{}'", folder.display());
+        let (out, exit) = run(behind_shell(&script, args), "");
+        assert_eq!((out.as_str(), exit.code), ("", Some(2)));
+        assert_eq!(exit.stderr.lines().count(), 1, "{}", exit.stderr);
+        assert!(
+            exit.stderr.contains("requests cannot be read"),
+            "{}",
+            exit.stderr
+        );
+    }
+}
+
+#[test]
+fn lost_answer_is_told() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    for args in [&[][..], &["--single-shot"]] {
+        let (_, exit) = run(behind_shell("exec > /dev/full", args), format!("{HALT}\n"));
+        assert_eq!(exit.code, Some(2));
+        assert_eq!(exit.stderr.lines().count(), 1, "{}", exit.stderr);
+        assert!(
+            exit.stderr.contains("an answer was lost"),
+            "{}",
+            exit.stderr
+        );
+    }
+}
+
+#[test]
+fn answers_past_the_file_size_limit_are_told() {
+    let place = crate::support::Place::new();
+    let out = place.root().join("out");
+    let script = format!("ulimit -f 1; exec > '{}'", out.display());
+    let (_, exit) = run(
+        behind_shell(&script, &[]),
+        format!("{EXPLAIN}\n").repeat(20),
+    );
+    assert_eq!(exit.code, Some(2), "{:?}", exit.status);
+    assert!(
+        exit.stderr.contains("an answer was lost"),
+        "{}",
+        exit.stderr
+    );
+}
+
+#[test]
+fn help_lists_the_exit_codes() {
+    let (out, _) = run(launch(&["--help"]), "");
+    for code in ["0", "1", "2"] {
+        let told = |line: &str| line.trim_start().starts_with(&format!("{code}  "));
+        assert!(out.lines().any(told), "{out}");
+    }
+}
+
 #[cfg(feature = "http")]
 #[test]
 fn unusable_listen_address_exits_2() {
@@ -103,8 +228,10 @@ mod bind {
     use rustix::process::Signal;
 
     use super::*;
+    use crate::client::Request;
     use crate::client::free_address;
     use crate::server::HttpServer;
+    use crate::support::Server;
 
     /// What the server says on stderr between its start and its end by SIGTERM.
     fn said(listen_on: Ipv4Addr, args: &[&str]) -> String {
@@ -114,6 +241,56 @@ mod bind {
         let mut http = HttpServer::wait(launch(&all), address).expect("it listens");
         http.server.signal(Signal::TERM);
         http.server.wait_exit().stderr
+    }
+
+    /// A server on a port of the system's choice, and the line that tells it.
+    fn on_any_port(launch: &Launch) -> (Server, String) {
+        use std::io::{BufRead, BufReader, pipe};
+        let (errors, child_err) = pipe().unwrap();
+        let (unused, _) = pipe().unwrap();
+        let null = std::process::Stdio::null;
+        let server = Server::spawn_with(launch, null(), null(), child_err.into(), unused);
+        let mut line = String::new();
+        BufReader::new(errors).read_line(&mut line).unwrap();
+        (server, line)
+    }
+
+    #[test]
+    fn bound_address_is_told_on_stderr() {
+        let (_server, line) = on_any_port(&launch(&["--transport", "http", "--port", "0"]));
+        let address = line
+            .strip_prefix("listening on http://")
+            .and_then(|rest| rest.strip_suffix('\n'))
+            .unwrap_or_else(|| panic!("{line}"));
+        let address: SocketAddr = address.parse().unwrap();
+        assert_ne!(address.port(), 0);
+        assert_eq!(
+            Request::post("/v1/agent", EXPLAIN.as_bytes())
+                .send(address)
+                .status,
+            200
+        );
+    }
+
+    #[test]
+    fn token_may_come_from_the_environment() {
+        let with = |token: &str, args: &[&str]| {
+            let all = [&["--transport", "http", "--port", "0"], args].concat();
+            let (server, line) = on_any_port(&launch(&all).env("MTY_AUTH_TOKEN", token));
+            let address = line.trim_end().rsplit('/').next().unwrap().parse().unwrap();
+            let ask = |token: &str| {
+                Request::post("/v1/agent", EXPLAIN.as_bytes())
+                    .header("Authorization", format!("Bearer {token}"))
+                    .send(address)
+                    .status
+            };
+            let answers = (ask("env"), ask("flag"), ask("none"));
+            drop(server);
+            answers
+        };
+        assert_eq!(with("env", &[]), (200, 401, 401));
+        assert_eq!(with("env", &["--auth-token", "flag"]), (401, 200, 401));
+        assert_eq!(with("", &[]), (200, 200, 200), "empty counts as unset");
     }
 
     /// Lines that warn; one that only tells the address is not one of them.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::support::{Place, wait_for};
+use crate::support::{Launch, Place, wait_for};
 use crate::wire::*;
 
 const ALL: [&str; 6] = [
@@ -115,15 +115,55 @@ fn recording_appends() {
 }
 
 #[test]
-fn pair_is_on_disk_when_the_answer_is_followed_by_another() {
+fn pair_is_on_file_before_its_done_is_sent() {
     let place = Place::new();
     let path = trace(&place);
     let mut agent = Agent::spawn(launch(&["--record", path.to_str().unwrap()]).place(&place));
-    agent.ask(EXPLAIN);
-    agent.ask(EXPLAIN);
-    wait_for("the first pair", || {
-        std::fs::read_to_string(&path).is_ok_and(|text| text.contains('\n'))
-    });
+    for n in 1..=300 {
+        agent.ask(HALT.replace("halt", "no-such-op"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), n);
+    }
+}
+
+#[test]
+fn pair_behind_an_unterminated_line_begins_afresh() {
+    let place = Place::new();
+    recorded(&place, &[], format!("{EXPLAIN}\n"));
+    let whole = std::fs::read_to_string(trace(&place)).unwrap();
+    std::fs::write(trace(&place), whole.trim_end()).unwrap();
+    recorded(&place, &[], format!("{UNKNOWN_CODE}\n{EXPLAIN}\n"));
+    let pairs = pairs(&place);
+    let requests: Vec<_> = pairs.iter().map(|(request, _)| request.as_str()).collect();
+    assert_eq!(requests, [EXPLAIN, UNKNOWN_CODE, EXPLAIN]);
+    // What was torn stays what it was, on a line of its own.
+    std::fs::write(trace(&place), "{\"request\":\"torn").unwrap();
+    recorded(&place, &[], format!("{EXPLAIN}\n"));
+    let text = std::fs::read_to_string(trace(&place)).unwrap();
+    assert_eq!(text, format!("{{\"request\":\"torn\n{whole}"));
+}
+
+#[test]
+fn file_size_limit_does_not_end_the_session() {
+    let place = Place::new();
+    let script = "ulimit -f 1; exec \"$0\" \"$@\"";
+    let args = ["-c", script, BIN, "agent", "--record", "../trace.ndjson"];
+    let launch = Launch::new("/bin/sh", &args).place(&place);
+    let (out, exit) = run(launch, format!("{UNKNOWN_OP}\n").repeat(40));
+    assert_eq!(exit.code, Some(2), "{:?}", exit.status);
+    assert_eq!(Exchange::all(&out).len(), 40, "the session goes on");
+    assert!(exit.stderr.contains("recording failed"), "{}", exit.stderr);
+    let kept = pairs(&place).len();
+    assert!(kept > 0 && kept < 40, "{kept} pairs, and no torn one");
+}
+
+#[test]
+fn request_over_the_bound_is_no_pair() {
+    let place = Place::new();
+    let long = "x".repeat((8 << 20) + 1);
+    recorded(&place, &[], format!("{long}\n{EXPLAIN}\n"));
+    let pairs = pairs(&place);
+    assert_eq!(pairs.len(), 1);
+    assert_eq!(pairs[0].0, EXPLAIN);
 }
 
 #[test]
@@ -158,6 +198,8 @@ fn unopenable_record_file_only_warns() {
 
 #[cfg(feature = "http")]
 mod http {
+    use std::io::{Read, Write};
+
     use super::*;
     use crate::client::Request;
     use crate::server::HttpServer;
@@ -190,6 +232,26 @@ mod http {
             wait_for_pairs(&place, expected.len());
         }
         assert_eq!(wait_for_pairs(&place, 4), expected);
+    }
+
+    #[test]
+    fn http_pair_is_on_file_before_its_done_is_sent() {
+        let place = Place::new();
+        let http = start(&place);
+        let request = Request::post("/v1/agent", UNKNOWN_OP.as_bytes());
+        let request = request.head(http.address) + UNKNOWN_OP;
+        for n in 1..=200 {
+            let mut stream = crate::client::connect(http.address);
+            stream.write_all(request.as_bytes()).unwrap();
+            let (mut answer, mut chunk) = (Vec::new(), [0; 4096]);
+            // Not to the end of the connection: only until `done` is there.
+            while !String::from_utf8_lossy(&answer).contains(DONE_2) {
+                let read = stream.read(&mut chunk).unwrap();
+                assert!(read > 0, "{answer:?}");
+                answer.extend_from_slice(&chunk[..read]);
+            }
+            assert_eq!(pairs(&place).len(), n);
+        }
     }
 
     #[test]
@@ -271,4 +333,25 @@ fn unix_pairs_are_byte_exact() {
             .collect::<String>(),
         out
     );
+}
+
+#[cfg(feature = "unix")]
+#[test]
+fn unix_pair_is_on_file_before_its_done_is_sent() {
+    use std::io::{BufRead, BufReader, Write};
+    let place = Place::new();
+    let path = trace(&place);
+    let server = crate::server::UnixServer::start_in(&place, &["--record", path.to_str().unwrap()]);
+    let mut stream = std::os::unix::net::UnixStream::connect(&server.path).unwrap();
+    stream
+        .set_read_timeout(Some(crate::support::PATIENCE))
+        .unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    for n in 1..=300 {
+        stream
+            .write_all(format!("{UNKNOWN_OP}\n").as_bytes())
+            .unwrap();
+        while lines.next().unwrap().unwrap() != DONE_2 {}
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), n);
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Exit, Place};
 use crate::wire::*;
 
-fn record(place: &Arc<Place>, args: &[&str], stdin: &str) -> PathBuf {
+fn record(place: &Arc<Place>, args: &[&str], stdin: impl Into<Vec<u8>>) -> PathBuf {
     let path = place.root().join("trace.ndjson");
     run(
         launch(&[args, &["--record", path.to_str().unwrap()]].concat()).place(place),
@@ -45,7 +45,7 @@ fn recorded_session_replays_with_exit_0() {
         r#"{"op":"explain"}"#,
         HALT,
     ];
-    let path = record(&place, &[], &(requests.join("\n") + "\n"));
+    let path = record(&place, &[], requests.join("\n") + "\n");
     let before = std::fs::read(&path).unwrap();
     let exit = replay(&place, &path);
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
@@ -81,8 +81,8 @@ fn broken_lines_replay() {
 #[test]
 fn appended_sessions_replay_past_a_halt() {
     let place = Place::new();
-    record(&place, &[], &format!("{EXPLAIN}\n{HALT}\n"));
-    let path = record(&place, &[], &format!("{UNKNOWN_CODE}\n{HALT}\n"));
+    record(&place, &[], format!("{EXPLAIN}\n{HALT}\n"));
+    let path = record(&place, &[], format!("{UNKNOWN_CODE}\n{HALT}\n"));
     assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 4);
     let exit = replay(&place, &path);
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
@@ -101,8 +101,15 @@ fn single_shot_recording_replays() {
         "{\n\"op\":\"explain\",\"code\":\"1\"}".to_owned(),
         format!("{EXPLAIN}\n{HALT}"),
         String::new(),
+        // Not UTF-8 behind the request, inside an object and outside of one.
+        format!("{EXPLAIN} {{\"op\":\"!\"}}"),
+        format!("{EXPLAIN} ! {HALT}"),
     ] {
-        let path = record(&place, &["--single-shot"], &body);
+        let bytes: Vec<_> = body
+            .bytes()
+            .map(|b| if b == b'!' { 0xff } else { b })
+            .collect();
+        let path = record(&place, &["--single-shot"], bytes);
         let exit = replay(&place, &path);
         assert_eq!(exit.code, Some(0), "{body:?}: {}", exit.stderr);
         std::fs::remove_file(path).unwrap();
@@ -142,7 +149,7 @@ fn drift_is_exit_1_with_a_summary_on_stderr() {
     let path = record(
         &place,
         &[],
-        &format!("{EXPLAIN}\n{UNKNOWN_CODE}\n{UNKNOWN_OP}\n"),
+        format!("{EXPLAIN}\n{UNKNOWN_CODE}\n{UNKNOWN_OP}\n"),
     );
     let text = std::fs::read_to_string(&path).unwrap();
     let mut lines: Vec<Value> = text.lines().map(json).collect();
@@ -173,7 +180,7 @@ fn drift_is_exit_1_with_a_summary_on_stderr() {
 #[test]
 fn drift_is_found_in_every_kind_of_difference() {
     let place = Place::new();
-    let path = record(&place, &[], &format!("{EXPLAIN}\n"));
+    let path = record(&place, &[], format!("{EXPLAIN}\n"));
     let pair = json(std::fs::read_to_string(&path).unwrap().trim_end());
     let response = pair["response"].as_str().unwrap();
     let changed = [
@@ -216,7 +223,7 @@ fn missing_file_is_exit_2() {
 #[test]
 fn bad_line_is_exit_2() {
     let place = Place::new();
-    let good = record(&place, &[], &format!("{EXPLAIN}\n"));
+    let good = record(&place, &[], format!("{EXPLAIN}\n"));
     let good = std::fs::read_to_string(good).unwrap();
     let drift = json!({"request": EXPLAIN, "response": "drift"}).to_string();
     for bad in [
@@ -255,15 +262,29 @@ fn bad_line_is_exit_2() {
 }
 
 #[test]
-fn empty_file_has_no_drift() {
+fn empty_file_has_no_drift_and_says_so() {
     let place = Place::new();
-    assert_eq!(replay(&place, &write(&place, "")).code, Some(0));
+    let exit = replay(&place, &write(&place, ""));
+    assert_eq!(exit.code, Some(0));
+    assert!(exit.stderr.contains("empty"), "{}", exit.stderr);
+}
+
+#[test]
+fn last_line_sums_up_the_replay() {
+    let place = Place::new();
+    let path = record(&place, &[], format!("{EXPLAIN}\n{UNKNOWN_OP}\n"));
+    let exit = replay(&place, &path);
+    assert_eq!(exit.stderr, "0 of 2 responses drifted\n");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let exit = replay(&place, &write(&place, &text.replace("unknown op", "op")));
+    assert_eq!(exit.stderr.lines().last(), Some("1 of 2 responses drifted"));
+    assert_eq!(exit.code, Some(1));
 }
 
 #[test]
 fn replay_does_not_read_stdin() {
     let place = Place::new();
-    let path = record(&place, &[], &format!("{EXPLAIN}\n"));
+    let path = record(&place, &[], format!("{EXPLAIN}\n"));
     // Stdin stays open: the replay must end by itself.
     let mut server =
         crate::support::Server::spawn(launch(&["--replay", path.to_str().unwrap()]).place(&place));

@@ -123,3 +123,38 @@ fn oversized_body_is_refused() {
     exchange.protocol_error();
     assert_eq!(code, Some(2));
 }
+
+#[test]
+fn body_of_8_mib_is_served_whatever_surrounds_it() {
+    let (head, tail) = (r#"{"op":"sized","pad":""#, r#""}"#);
+    let sized = |total: usize| {
+        let pad = "x".repeat(total - head.len() - tail.len());
+        format!("{head}{pad}{tail}")
+    };
+    for (before, after) in [("", ""), ("", "\n"), ("\r\n", "\r\n"), ("\n ", " \n\n")] {
+        let (exchange, code) = single(format!("{before}{}{after}", sized(8 << 20)));
+        assert_eq!(exchange.protocol_error(), "unknown op: sized");
+        assert_eq!(code, Some(2));
+        let (exchange, _) = single(format!("{before}{}{after}", sized((8 << 20) + 1)));
+        let message = exchange.protocol_error();
+        assert!(message.contains("too large"), "{message}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_utf8_behind_the_object_do_not_spoil_it() {
+    for (behind, errors) in [
+        (&b"\n{\"op\":\"\xff\"}"[..], 1),
+        (b"\n\xff\xfe", 1),
+        (b"\n{\"op\":\"halt\"}\n{\"\xc3\":1}\n", 2),
+    ] {
+        let (exchange, code) = single([EXPLAIN.as_bytes(), behind].concat());
+        assert_eq!(exchange.errors().len(), errors, "{:?}", exchange.lines);
+        assert_eq!(exchange.result().unwrap()["op"], "explain");
+        assert_eq!((exchange.exit_code(), code), (0, Some(0)));
+    }
+    // In the first object they do.
+    let (exchange, code) = single(b"{\"op\":\"\xff\"}\n{\"op\":\"halt\"}".to_vec());
+    assert!(exchange.protocol_error().contains("invalid UTF-8"));
+    assert_eq!(code, Some(2));
+}

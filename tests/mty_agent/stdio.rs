@@ -153,6 +153,76 @@ fn wrong_type_of_a_known_key_names_the_key() {
 }
 
 #[test]
+fn wrong_types_are_told_in_the_words_of_json() {
+    let mut agent = Agent::start();
+    let find = r#"{"op":"find","query":"x","#;
+    for (request, said) in [
+        (
+            format!(r#"{find}"top":"5"}}"#),
+            "`top`: expected a non-negative integer, got a string",
+        ),
+        (
+            format!(r#"{find}"top":-1}}"#),
+            "`top`: expected a non-negative integer, got -1",
+        ),
+        (
+            format!(r#"{find}"top":1.5}}"#),
+            "`top`: expected a non-negative integer, got 1.5",
+        ),
+        (
+            format!(r#"{find}"top":null}}"#),
+            "`top`: expected a non-negative integer, got null",
+        ),
+        (
+            format!(r#"{find}"root":null}}"#),
+            "`root`: expected a string, got null",
+        ),
+        (
+            r#"{"op":"explain","code":{}}"#.to_owned(),
+            "`code`: expected a string, got an object",
+        ),
+        (
+            r#"{"op":"explain","code":[1]}"#.to_owned(),
+            "`code`: expected a string, got an array",
+        ),
+        (r#"{"op":"explain"}"#.to_owned(), "missing key `code`"),
+    ] {
+        assert_eq!(
+            agent.ask(&request).protocol_error(),
+            format!("malformed request: {said}"),
+            "{request}"
+        );
+    }
+    let long = format!(r#"{find}"top":"{}"}}"#, "y, expected usize".repeat(1_000));
+    assert_eq!(
+        agent.ask(long).protocol_error(),
+        "malformed request: `top`: expected a non-negative integer, got a string"
+    );
+}
+
+#[test]
+fn key_given_twice_is_named() {
+    let mut agent = Agent::start();
+    for (request, key) in [
+        (r#"{"op":"halt","op":"halt"}"#, "op"),
+        (r#"{"op":"explain","code":"1","zz":1,"z\u007a":2}"#, "zz"),
+        (r#"{"op":"halt","v":[{"deep":{"k":1,"k":1}}]}"#, "k"),
+    ] {
+        let message = agent.ask(request).protocol_error();
+        assert!(message.contains(&format!("`{key}`")), "{message}");
+    }
+    let long = "k".repeat(10_000);
+    let message = agent
+        .ask(format!(r#"{{"op":"halt","{long}":1,"{long}":2}}"#))
+        .protocol_error();
+    assert!(
+        message.chars().count() <= 200 && message.ends_with("given twice"),
+        "{message}"
+    );
+    agent.assert_alive();
+}
+
+#[test]
 fn missing_required_key_names_the_key() {
     let mut agent = Agent::start();
     for (request, key) in [
@@ -278,6 +348,24 @@ fn line_of_8_mib_is_served() {
         agent.ask(line_of(MIB_8)).protocol_error(),
         "unknown op: sized"
     );
+    agent.assert_alive();
+}
+
+#[test]
+fn what_surrounds_a_request_is_not_counted() {
+    let mut agent = Agent::start();
+    for (before, after) in [
+        ("", "\r"),
+        ("  \t", ""),
+        (" ", " \r"),
+        ("", &" ".repeat(60_000)),
+    ] {
+        let line = [before.as_bytes(), &line_of(MIB_8), after.as_bytes()].concat();
+        assert_eq!(agent.ask(line).protocol_error(), "unknown op: sized");
+        let line = [before.as_bytes(), &line_of(MIB_8 + 1), after.as_bytes()].concat();
+        let message = agent.ask(line).protocol_error();
+        assert!(message.contains("too large"), "{message}");
+    }
     agent.assert_alive();
 }
 
@@ -423,8 +511,12 @@ fn closed_stdout_ends_the_process() {
     drop(server.take_stdout());
     let _ = server.try_send(format!("{EXPLAIN}\n").repeat(50));
     let exit = server.wait_exit();
-    assert_ne!(exit.code, Some(0), "answers were lost");
-    assert!(exit.code.is_some(), "{:?}", exit.status);
+    assert_eq!(exit.code, Some(2), "answers were lost");
+    assert!(
+        exit.stderr.contains("an answer was lost"),
+        "{}",
+        exit.stderr
+    );
 }
 
 #[test]

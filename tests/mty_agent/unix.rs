@@ -257,6 +257,80 @@ fn killed_server_leaves_a_socket_that_the_next_one_replaces() {
     assert_eq!(Connection::open(&second).ask(EXPLAIN).exit_code(), 0);
 }
 
+#[test]
+fn one_of_many_takes_over_a_stale_socket() {
+    use crate::support::{Server, wait_for};
+    for _ in 0..6 {
+        let place = Place::new();
+        let path = socket_path(&place);
+        drop(UnixListener::bind(&path).unwrap());
+        let mut servers: Vec<_> = (0..8)
+            .map(|_| {
+                let args = ["--transport", "unix", "--listen", path.to_str().unwrap()];
+                Server::spawn(launch(&args).place(&place))
+            })
+            .collect();
+        // Those that lose end; one that lost its socket unseen would go on.
+        let mut left = 8;
+        wait_for("all but one to end", || {
+            left = servers
+                .iter_mut()
+                .filter_map(|s| s.is_running().then_some(()))
+                .count();
+            left <= 1
+        });
+        assert_eq!(left, 1);
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(format!("{HALT}\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert_eq!(Exchange::one(&answer).lines, [HALTED, DONE_0]);
+        for server in &mut servers {
+            if !server.is_running() {
+                assert_eq!(server.wait_exit().code, Some(2));
+            }
+        }
+        let names: Vec<_> = std::fs::read_dir(place.root())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .filter(|name| name.to_string_lossy().contains("sock"))
+            .collect();
+        assert_eq!(names, ["agent.sock"], "nothing is left lying about");
+    }
+}
+
+#[test]
+fn start_waits_for_another_start_in_its_directory() {
+    use rustix::fs::{FlockOperation, flock};
+    let place = Place::new();
+    let lock = std::fs::File::open(place.root()).unwrap();
+    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    // Not for ever: the holder may be anything.
+    refused(&place, &socket_path(&place));
+    assert!(!socket_path(&place).exists());
+    drop(lock);
+    let server = UnixServer::start_in(&place, &[]);
+    assert_eq!(Connection::open(&server).ask(EXPLAIN).exit_code(), 0);
+    // A running server holds nothing.
+    let lock = std::fs::File::open(place.root()).unwrap();
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
+}
+
+#[test]
+fn long_path_keeps_its_end_and_the_reason() {
+    let place = Place::new();
+    let path = place.root().join("x".repeat(250)).join("agent.sock");
+    let (out, exit) = run(
+        launch(&["--transport", "unix", "--listen", path.to_str().unwrap()]).place(&place),
+        "",
+    );
+    assert_eq!(exit.code, Some(2));
+    let message = json(&out)["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("xx/agent.sock: "), "{message}");
+    assert!(!message.ends_with('…'), "the reason is cut off: {message}");
+}
+
 /// The launch must fail with one `error` line and exit 2.
 fn refused(place: &std::sync::Arc<Place>, path: &std::path::Path) {
     let (out, exit) = run(
@@ -317,7 +391,8 @@ fn ends_by(signal: Signal) {
     server.server.signal(signal);
     let exit = server.server.wait_exit();
     assert!(!server.path.exists(), "the socket is still there");
-    assert_eq!(exit.stderr, "");
+    let listening = format!("listening on {}\n", server.path.display());
+    assert_eq!(exit.stderr, listening);
     // An open connection is not left hanging.
     let mut rest = Vec::new();
     let _ = open.stream.read_to_end(&mut rest);

@@ -321,7 +321,8 @@ impl Server {
 
     /// True while the child has not exited.
     pub(crate) fn is_running(&mut self) -> bool {
-        self.exit_seen.is_none() && matches!(self.exited.try_recv(), Err(mpsc::TryRecvError::Empty))
+        self.exit_seen = self.exit_seen.or_else(|| self.exited.try_recv().ok());
+        self.exit_seen.is_none()
     }
 
     /// Waits for the exit. Call [`Self::close_stdin`] first if EOF is what ends the child.

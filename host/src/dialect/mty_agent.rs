@@ -15,6 +15,14 @@ use crate::scan::{ScanLimits, SyntaxFault, decode_string, scan_prefix};
 pub const PROTOCOL_VERSION: &str = "1.0";
 /// A request line or an HTTP body, in bytes.
 pub const REQUEST_BYTES: usize = 8 * 1024 * 1024;
+/// Whitespace around a request line or a single-shot body that its bound does not count, in bytes.
+pub const SURROUNDING_BYTES: usize = 64 * 1024;
+/// Text that one answer of an op may hold, in bytes as JSON; an op that leaves something out says so.
+pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
+/// Connections that a listening transport serves at once; further ones wait to be accepted.
+pub const CONNECTIONS: usize = 64;
+/// From an HTTP connection's start to the end of its header.
+pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Containers open at once in a request.
 pub const JSON_DEPTH: usize = 128;
 /// An error message, in characters.
@@ -37,7 +45,7 @@ pub static RULES: Rules = Rules {
     name: super::MTY_AGENT,
     version: 1,
     frame: FrameRules {
-        max_bytes: REQUEST_BYTES,
+        max_bytes: REQUEST_BYTES + SURROUNDING_BYTES,
         oversize: Oversize::Discard,
         unterminated: Unterminated::Deliver,
         read_batch: 16 * 1024,
@@ -52,6 +60,10 @@ pub static RULES: Rules = Rules {
             value: REQUEST_BYTES as u64,
         },
         Limit {
+            name: "answer_bytes",
+            value: ANSWER_BYTES as u64,
+        },
+        Limit {
             name: "json_depth",
             value: JSON_DEPTH as u64,
         },
@@ -61,11 +73,11 @@ pub static RULES: Rules = Rules {
         },
         Limit {
             name: "connections",
-            value: 64,
+            value: CONNECTIONS as u64,
         },
         Limit {
             name: "header_read_timeout_ms",
-            value: 10_000,
+            value: HEADER_READ_TIMEOUT.as_millis() as u64,
         },
     ],
     words: Word::ALL,
@@ -137,27 +149,50 @@ pub struct Request<'f> {
     pub op: String,
     pub object: &'f str,
     /// Bytes that follow the object.
-    pub rest: &'f str,
+    pub rest: &'f [u8],
 }
 
-/// Decodes the first JSON value of `text` as a request. Errs with the message of an `error` line.
+/// Decodes the first JSON value of `text` as a request. Errs with the message of an `error` line, also
+/// where the bytes behind the value are not UTF-8.
 pub fn decode(text: &[u8]) -> Result<Request<'_>, String> {
-    let text = std::str::from_utf8(text).map_err(|e| {
-        format!(
-            "malformed JSON: invalid UTF-8 at byte {}",
-            e.valid_up_to() + 1
-        )
-    })?;
-    let start = text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len();
-    let (found, end) = scan_prefix(text, &RULES.scan).map_err(|fault| malformed(text, fault))?;
+    match std::str::from_utf8(text) {
+        Ok(valid) => decode_valid(valid, text),
+        Err(error) => Err(invalid_utf8(error.valid_up_to())),
+    }
+}
+
+/// Like [`decode`], for bytes that may hold anything behind the request.
+pub fn decode_first(text: &[u8]) -> Result<Request<'_>, String> {
+    let Err(error) = std::str::from_utf8(text) else {
+        return decode(text);
+    };
+    let valid = text.get(..error.valid_up_to()).unwrap_or_default();
+    let valid = std::str::from_utf8(valid).unwrap_or_default();
+    match scan_prefix(valid, &RULES.scan) {
+        Ok(_) => decode_valid(valid, text),
+        Err(_) => Err(invalid_utf8(error.valid_up_to())),
+    }
+}
+
+fn invalid_utf8(offset: usize) -> String {
+    format!("malformed JSON: invalid UTF-8 at byte {}", offset + 1)
+}
+
+/// `text` begins with `valid`.
+fn decode_valid<'f>(valid: &'f str, text: &'f [u8]) -> Result<Request<'f>, String> {
+    let start = valid.len() - valid.trim_start_matches([' ', '\t', '\r', '\n']).len();
+    let (found, end) = scan_prefix(valid, &RULES.scan).map_err(|fault| malformed(valid, fault))?;
     if found.too_deep {
         return Err(format!("malformed JSON: nested deeper than {JSON_DEPTH}"));
     }
     if !found.is_object {
         return Err("malformed request: expected a JSON object".to_owned());
     }
-    if found.duplicate_top || found.duplicate_nested {
-        return Err("malformed request: a key is given twice".to_owned());
+    if let Some(key) = &found.duplicate_key {
+        return Err(format!(
+            "malformed request: the key `{}` is given twice",
+            shorten(key)
+        ));
     }
     let op = found
         .unique("op")
@@ -165,9 +200,47 @@ pub fn decode(text: &[u8]) -> Result<Request<'_>, String> {
     let op = decode_string(op.value).ok_or("malformed request: `op` must be a string")?;
     Ok(Request {
         op: op.into_owned(),
-        object: &text[start..end],
-        rest: &text[end..],
+        object: &valid[start..end],
+        rest: text.get(end..).unwrap_or_default(),
     })
+}
+
+/// What the decoder of a request's keys complains of, in the words of JSON instead of our types.
+#[must_use]
+pub fn in_json_words(message: &str) -> Cow<'_, str> {
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("missing key {key}").into();
+    }
+    // "`key`: invalid type: string \"5\", expected usize"; the text may itself hold any of these words,
+    // but not behind the last ones or before the first.
+    let parts = message
+        .rsplit_once(", expected ")
+        .and_then(|(head, expected)| {
+            let (at, key) = [": invalid type: ", ": invalid value: "]
+                .iter()
+                .filter_map(|words| head.find(words).map(|at| (at, words.len())))
+                .min()?;
+            Some((head.get(..at)?, head.get(at + key..)?, expected))
+        });
+    let Some((key, given, expected)) = parts else {
+        return message.into();
+    };
+    let expected = match expected {
+        "usize" | "u64" | "u32" | "u16" | "u8" => "a non-negative integer",
+        "isize" | "i64" | "i32" | "i16" | "i8" => "an integer",
+        "f64" | "f32" => "a number",
+        "a sequence" => "an array",
+        "a map" => "an object",
+        other => other,
+    };
+    let given = match given.split([' ', ',']).next().unwrap_or_default() {
+        "string" => "a string",
+        "map" => "an object",
+        "sequence" => "an array",
+        // These show the value itself.
+        _ => given.split('`').nth(1).unwrap_or(given),
+    };
+    format!("{key}: expected {expected}, got {given}").into()
 }
 
 /// Where the JSON went wrong; the column counts characters from 1 in its line.
@@ -207,6 +280,21 @@ pub fn clip(message: &str) -> Cow<'_, str> {
                 .collect(),
         ),
     }
+}
+
+/// A name or path for a message that says more than that: what is too long loses its middle, for the end
+/// tells most.
+#[must_use]
+pub fn shorten(text: &str) -> Cow<'_, str> {
+    const HEAD: usize = 32;
+    const TAIL: usize = 67;
+    let length = text.chars().count();
+    if length <= HEAD + 1 + TAIL {
+        return Cow::Borrowed(text);
+    }
+    let head = text.chars().take(HEAD);
+    let tail = text.chars().skip(length - TAIL);
+    Cow::Owned(head.chain(['…']).chain(tail).collect())
 }
 
 /// An `error` line.
@@ -265,7 +353,7 @@ mod tests {
         let request = decode(b" {\"op\":\"find\",\"x\":1} tail").unwrap();
         assert_eq!(
             (request.op.as_str(), request.object, request.rest),
-            ("find", "{\"op\":\"find\",\"x\":1}", " tail")
+            ("find", "{\"op\":\"find\",\"x\":1}", &b" tail"[..])
         );
         assert_eq!(
             decode(br#"{"op" "check"}"#).unwrap_err(),
@@ -310,9 +398,88 @@ mod tests {
         assert_eq!(lines[3], r#"{"kind":"done","exit_code":2}"#);
     }
 
+    #[test]
+    fn a_key_given_twice_is_named() {
+        for (request, key) in [
+            (r#"{"op":"a","op":"b"}"#.to_owned(), "op".to_owned()),
+            (
+                r#"{"op":"a","v":[{"x":1,"\u0078":2}]}"#.to_owned(),
+                "x".to_owned(),
+            ),
+            (
+                format!(r#"{{"op":"a","{0}":1,"{0}":2}}"#, "é".repeat(500)),
+                format!("{}…{}", "é".repeat(32), "é".repeat(67)),
+            ),
+        ] {
+            assert_eq!(
+                decode(request.as_bytes()).unwrap_err(),
+                format!("malformed request: the key `{key}` is given twice")
+            );
+        }
+    }
+
+    #[test]
+    fn bytes_behind_the_first_request_do_not_spoil_it() {
+        let text = b"{\"op\":\"a\"} {\"op\":\"\xff\"}";
+        let request = decode_first(text).unwrap();
+        assert_eq!((request.op.as_str(), request.rest), ("a", &text[10..]));
+        assert_eq!(
+            decode(text).unwrap_err(),
+            "malformed JSON: invalid UTF-8 at byte 19"
+        );
+        assert_eq!(
+            decode_first(b"{\"op\":\"\xff\"}").unwrap_err(),
+            "malformed JSON: invalid UTF-8 at byte 8"
+        );
+    }
+
+    #[test]
+    fn complaints_about_keys_speak_of_json() {
+        for (message, said) in [
+            (
+                r#"`top`: invalid type: string "5", expected usize"#,
+                "`top`: expected a non-negative integer, got a string",
+            ),
+            (
+                "`top`: invalid value: integer `-1`, expected usize",
+                "`top`: expected a non-negative integer, got -1",
+            ),
+            (
+                "`top`: invalid type: floating point `1.5`, expected u64",
+                "`top`: expected a non-negative integer, got 1.5",
+            ),
+            (
+                "`code`: invalid type: null, expected a string",
+                "`code`: expected a string, got null",
+            ),
+            (
+                "`code`: invalid type: map, expected a string",
+                "`code`: expected a string, got an object",
+            ),
+            (
+                r#"`top`: invalid type: string ": invalid value: x, expected y", expected usize"#,
+                "`top`: expected a non-negative integer, got a string",
+            ),
+            ("missing field `query`", "missing key `query`"),
+            ("`top`: number out of range", "`top`: number out of range"),
+        ] {
+            assert_eq!(in_json_words(message), said);
+        }
+    }
+
     proptest! {
         #[test]
+        fn shortened_text_keeps_both_ends(text in ".{0,300}") {
+            let short = shorten(&text);
+            prop_assert!(short.chars().count() <= 100);
+            prop_assert!(*short == text || text.chars().count() > 100);
+            prop_assert_eq!(short.chars().next(), text.chars().next());
+            prop_assert_eq!(short.chars().next_back(), text.chars().next_back());
+        }
+
+        #[test]
         fn decoding_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode_first(&bytes);
             if let Err(message) = decode(&bytes) {
                 prop_assert!(clip(&message).chars().count() <= MESSAGE_CHARS);
             }

@@ -18,6 +18,10 @@ use crate::transport::{Input, Output};
 /// Response bytes on their way out. Each call holds whole lines.
 pub trait LineSink: Send + Sync {
     fn write(&mut self, lines: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
+    /// The last lines of a response, `done` included.
+    fn finish(&mut self, lines: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
+        self.write(lines)
+    }
     /// Resolves when nobody listens any more.
     fn closed(&self) -> impl Future<Output = ()> + Send;
 }
@@ -46,7 +50,7 @@ impl LineSink for Vec<u8> {
 /// Why a line with more than one object is refused, if it has more; none of it runs. `text` is what
 /// `request` was decoded from.
 pub(crate) fn second_object(text: &[u8], request: &wire::Request<'_>) -> Option<String> {
-    let spare = trimmed(request.rest.as_bytes());
+    let spare = trimmed(request.rest);
     let before = text
         .get(..text.len().checked_sub(spare.len())?)
         .unwrap_or_default();
@@ -86,14 +90,16 @@ pub async fn exchange<S: LineSink>(
 ) -> io::Result<Exchanged> {
     let mut out = Vec::new();
     let text = trimmed(request);
-    let decoded = wire::decode(text).and_then(|request| match trailing {
-        Trailing::Refuse => second_object(text, &request).map_or(Ok(request), Err),
-        Trailing::Report => Ok(request),
-    });
+    let decoded = match trailing {
+        Trailing::Refuse => wire::decode(text)
+            .and_then(|request| second_object(text, &request).map_or(Ok(request), Err)),
+        Trailing::Report => wire::decode_first(text),
+    };
     let (exit_code, halts) = match decoded {
         Ok(request) => {
             let outcome = perform(connection, &request, sink, &mut out).await?;
-            report_rest(request.rest, &mut out);
+            // As a record will hold it, so that a replay reports the same.
+            report_rest(&String::from_utf8_lossy(request.rest), &mut out);
             (outcome.exit_code, outcome.after == After::Close)
         }
         Err(message) => {
@@ -102,7 +108,7 @@ pub async fn exchange<S: LineSink>(
         }
     };
     wire::push_done(&mut out, exit_code);
-    sink.write(&out).await?;
+    sink.finish(&out).await?;
     Ok(Exchanged { exit_code, halts })
 }
 
@@ -147,7 +153,10 @@ async fn perform<S: LineSink>(
     let outcome = match connection.registry.find(rules.name, &request.op) {
         None => refused(format!("unknown op: {}", request.op)),
         Some(operation) => match (operation.run)(cx, request.object) {
-            Err(Refused::Params(message)) => refused(format!("malformed request: {message}")),
+            Err(Refused::Params(message)) => refused(format!(
+                "malformed request: {}",
+                wire::in_json_words(&message)
+            )),
             Err(Refused::NoEngine) => refused("this op is not available here".to_owned()),
             Ok(work) => {
                 let mut work = AssertUnwindSafe(work).catch_unwind();
@@ -233,13 +242,22 @@ pub fn worse(so_far: i32, exit_code: i32) -> i32 {
     }
 }
 
+/// Why a loop ended before its input did.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    #[error("requests cannot be read: {0}")]
+    Input(io::Error),
+    #[error("an answer was lost: {0}")]
+    Output(io::Error),
+}
+
 /// Serves lines until `halt`, the end of input, or a dead output. Gives the exit code of the whole.
 pub async fn serve_lines<S: LineSink>(
     connection: &Arc<Connection>,
     input: &mut Input,
     sink: &mut S,
     recorder: Option<&Recorder>,
-) -> io::Result<i32> {
+) -> Result<i32, Broken> {
     let mut frames = FrameBuffer::new(wire::RULES.frame);
     let mut code = 0;
     let mut ended = false;
@@ -249,8 +267,10 @@ pub async fn serve_lines<S: LineSink>(
             None if ended => return Ok(code),
             None => {
                 let n = tokio::select! {
-                    n = input.read(frames.space()) => n?,
-                    () = sink.closed() => return Err(io::ErrorKind::BrokenPipe.into()),
+                    // Where both ends are gone at once, nothing was asked that was not answered.
+                    biased;
+                    n = input.read(frames.space()) => n.map_err(Broken::Input)?,
+                    () = sink.closed() => return Err(Broken::Output(io::ErrorKind::BrokenPipe.into())),
                 };
                 frames.filled(n);
                 if n > 0 {
@@ -263,19 +283,22 @@ pub async fn serve_lines<S: LineSink>(
                 }
             }
         };
-        let Framed::Frame(range) = framed else {
-            let mut out = Vec::new();
-            push_oversize(&mut out);
-            sink.write(&out).await?;
+        let line = match framed {
+            Framed::Frame(range) => Some(trimmed(frames.bytes(range))),
+            _ => None,
+        };
+        // The bound is on the request; what surrounds it only has the buffer's slack.
+        let Some(line) = line.filter(|line| line.len() <= wire::REQUEST_BYTES) else {
+            refuse_oversize(sink).await?;
             code = EXIT_PROTOCOL;
             continue;
         };
-        let line = frames.bytes(range);
-        if line.trim_ascii().is_empty() {
+        if line.is_empty() {
             continue;
         }
-        let exchanged =
-            exchange_recorded(connection, line, Trailing::Refuse, sink, recorder).await?;
+        let exchanged = exchange_recorded(connection, line, Trailing::Refuse, sink, recorder)
+            .await
+            .map_err(Broken::Output)?;
         code = worse(code, exchanged.exit_code);
         if exchanged.halts {
             return Ok(code);
@@ -289,25 +312,39 @@ pub async fn serve_once<S: LineSink>(
     input: &mut Input,
     sink: &mut S,
     recorder: Option<&Recorder>,
-) -> io::Result<i32> {
+) -> Result<i32, Broken> {
     let mut body = Vec::new();
     let mut chunk = vec![0; 16 * 1024];
     loop {
-        let n = input.read(&mut chunk).await?;
-        if n == 0 {
+        let n = input.read(&mut chunk).await.map_err(Broken::Input)?;
+        body.extend_from_slice(&chunk[..n]);
+        let ended = n == 0;
+        if ended && trimmed(&body).len() <= wire::REQUEST_BYTES {
             break;
         }
-        if body.len() + n > wire::REQUEST_BYTES {
-            let mut out = Vec::new();
-            push_oversize(&mut out);
-            sink.write(&out).await?;
+        if ended || body.len() > wire::REQUEST_BYTES + wire::SURROUNDING_BYTES {
+            refuse_oversize(sink).await?;
             return Ok(EXIT_PROTOCOL);
         }
-        body.extend_from_slice(&chunk[..n]);
     }
-    Ok(
-        exchange_recorded(connection, &body, Trailing::Report, sink, recorder)
-            .await?
-            .exit_code,
-    )
+    exchange_recorded(connection, &body, Trailing::Report, sink, recorder)
+        .await
+        .map(|exchanged| exchanged.exit_code)
+        .map_err(Broken::Output)
+}
+
+/// Answers a request whose text was not kept, so that there is nothing to record either.
+async fn refuse_oversize<S: LineSink>(sink: &mut S) -> Result<(), Broken> {
+    let mut out = Vec::new();
+    push_oversize(&mut out);
+    sink.finish(&out).await.map_err(Broken::Output)
+}
+
+/// From now on a write past the file size limit of this process fails instead of ending it: recording
+/// must not end what it records, and an answer that cannot be written has an exit code of its own. To be
+/// called inside a runtime; holds for the life of the process.
+pub fn outlive_file_limit() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    signal(kind).map(drop)
 }

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::MAX_CONNECTIONS;
+use crate::dialect::mty_agent::CONNECTIONS;
 
 /// From shutdown to the end of running exchanges.
 const GRACE: Duration = Duration::from_secs(2);
@@ -25,7 +25,7 @@ pub(crate) async fn accept_until<S, C>(
 ) where
     C: Future<Output = ()> + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
     let mut shutdown = std::pin::pin!(shutdown);
     let mut connections = JoinSet::new();
     let stop = CancellationToken::new();

@@ -16,10 +16,11 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{
-    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, WWW_AUTHENTICATE,
+    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, TRANSFER_ENCODING,
+    WWW_AUTHENTICATE,
 };
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use subtle::ConstantTimeEq;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -27,12 +28,13 @@ use tokio::sync::mpsc;
 use super::Factory;
 use super::accept::accept_until;
 use crate::context::Connection;
-use crate::dialect::mty_agent::{PROTOCOL_VERSION, REQUEST_BYTES, push_error};
+use crate::dialect::mty_agent::{PROTOCOL_VERSION, REQUEST_BYTES, push_error, shorten};
 use crate::record::{Recorder, exchange_recorded};
-use crate::serve::sequential::{LineSink, Trailing};
+use crate::serve::sequential::{LineSink, Trailing, push_oversize};
 
 /// From the end of a header to the end of its body: a trickle must not hold a place for ever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+const NDJSON: &str = "application/x-ndjson";
 
 /// What the command line decides.
 pub struct Options {
@@ -46,6 +48,7 @@ pub struct Options {
 struct Server {
     options: Options,
     factory: Box<Factory>,
+    bound: SocketAddr,
 }
 
 /// Serves until `shutdown` resolves.
@@ -55,7 +58,11 @@ pub async fn serve(
     factory: Box<Factory>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let server = Arc::new(Server { options, factory });
+    let server = Arc::new(Server {
+        options,
+        factory,
+        bound: listener.local_addr()?,
+    });
     let accept = move |cx: &mut Context<'_>| listener.poll_accept(cx).map_ok(|(stream, _)| stream);
     accept_until(accept, shutdown, |stream, stop| {
         let server = Arc::clone(&server);
@@ -78,10 +85,12 @@ async fn answer(
     local: SocketAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Lines>, Infallible> {
-    let refused = server.admit(local, &request);
+    let refused = server
+        .admit(local, &request)
+        .or_else(|| encoded(request.headers()));
     let mut response = match (refused, request.uri().path(), request.method()) {
         (Some(refused), _, _) => refused,
-        (None, "/v1/agent/version", &Method::GET) => {
+        (None, "/v1/agent/version", &Method::GET | &Method::HEAD) => {
             // Both are fixed texts of this build, so nothing needs escaping.
             let version = server.options.version;
             let body =
@@ -91,11 +100,11 @@ async fn answer(
         (None, path @ ("/v1/agent" | "/v1/agent/batch"), &Method::POST) => {
             let batch = path.ends_with("batch");
             match collect(request.into_body()).await {
-                Ok(body) => stream(&server, body, batch),
+                Ok(body) => perform(&server, body, batch).await,
                 Err(refused) => refused,
             }
         }
-        (None, "/v1/agent/version", _) => not_allowed("GET"),
+        (None, "/v1/agent/version", _) => not_allowed("GET, HEAD"),
         (None, "/v1/agent" | "/v1/agent/batch", _) => not_allowed("POST"),
         (None, _, _) => error(StatusCode::NOT_FOUND, "no such path"),
     };
@@ -119,47 +128,83 @@ impl Server {
                 .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return Some(response);
         }
-        let hosts: Vec<_> = request.headers().get_all(HOST).iter().collect();
-        let host_is_ours = match hosts.as_slice() {
-            [host] => host.to_str().is_ok_and(|host| is_ours(local, host)),
-            // HTTP/1.0 has none; a browser always sends one.
-            [] => request.version() == hyper::Version::HTTP_10,
-            _ => false,
+        let forbidden = |why: &str| {
+            let message = format!("forbidden: {why}; --auth-token lifts this");
+            Some(error(StatusCode::FORBIDDEN, &message))
         };
-        // A target in absolute form names a host too, and the one that counts.
-        let target_is_ours = request
-            .uri()
-            .authority()
-            .is_none_or(|target| is_ours(local, target.as_str()));
-        if request.headers().contains_key(ORIGIN) || !host_is_ours || !target_is_ours {
-            return Some(error(
-                StatusCode::FORBIDDEN,
-                "forbidden: cross-origin or foreign host",
-            ));
+        if request.headers().contains_key(ORIGIN) {
+            return forbidden("the request has an Origin header, as those of web pages have");
         }
-        None
+        let mut hosts: Vec<_> = request
+            .headers()
+            .get_all(HOST)
+            .iter()
+            .map(|host| String::from_utf8_lossy(host.as_bytes()))
+            .collect();
+        // HTTP/1.0 has none; a browser always sends one.
+        if hosts.len() > 1 || (hosts.is_empty() && request.version() != hyper::Version::HTTP_10) {
+            return forbidden("the request has not exactly one Host header");
+        }
+        // A target in absolute form names a host too, and the one that counts.
+        hosts.extend(
+            request
+                .uri()
+                .authority()
+                .map(|target| target.as_str().into()),
+        );
+        let foreign = hosts
+            .iter()
+            .find(|host| !is_ours(self.bound, local, host))?;
+        forbidden(&format!(
+            "Host `{}` is neither a loopback name nor the bound address",
+            shorten(foreign)
+        ))
     }
 }
 
-/// Whether a `Host` names a loopback address or the one that was dialled, with the right port if any.
-fn is_ours(local: SocketAddr, host: &str) -> bool {
+/// Whether a `Host` names a loopback address, the one that is listened on, or the one that was dialled.
+/// Any port will do: a tunnel or a container's map has one of its own on the client's side.
+fn is_ours(bound: SocketAddr, dialled: SocketAddr, host: &str) -> bool {
     let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => (name, Some(port)),
-        _ => (host, None),
+        Some((name, port)) if !port.contains(']') => (name, port),
+        _ => (host, ""),
     };
-    if port.is_some_and(|port| port.parse() != Ok(local.port())) {
+    if !port.is_empty() && port.parse::<u16>().is_err() {
         return false;
     }
-    if name.eq_ignore_ascii_case("localhost") {
-        return true;
+    let bracketed = name.strip_prefix('[').and_then(|n| n.strip_suffix(']'));
+    let bare = bracketed.unwrap_or_else(|| name.strip_suffix('.').unwrap_or(name));
+    if bare.eq_ignore_ascii_case("localhost") {
+        return bracketed.is_none();
     }
-    let bare = name
-        .strip_prefix('[')
-        .and_then(|n| n.strip_suffix(']'))
-        .unwrap_or(name);
-    bare.parse::<IpAddr>()
-        .map(|ip| ip.to_canonical())
-        .is_ok_and(|ip| ip.is_loopback() || ip == local.ip().to_canonical())
+    let Ok(ip) = bare.parse::<IpAddr>() else {
+        return false;
+    };
+    let (bound, dialled) = (bound.ip().to_canonical(), dialled.ip().to_canonical());
+    let ip = ip.to_canonical();
+    ip.is_loopback()
+        || ip == bound
+        || ip == dialled
+        // A listener on every address is reached by either family's name for that.
+        || (ip.is_unspecified() && bound.is_unspecified())
+}
+
+/// Refuses a body that we would not understand: of the transfer codings only `chunked` is undone for us.
+fn encoded(headers: &HeaderMap) -> Option<Response<Lines>> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let plain = match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(only), None) => only
+            .to_str()
+            .is_ok_and(|only| only.trim().eq_ignore_ascii_case("chunked")),
+        _ => false,
+    };
+    (!plain).then(|| {
+        error(
+            StatusCode::NOT_IMPLEMENTED,
+            "no transfer coding but chunked is understood",
+        )
+    })
 }
 
 /// The token of an `Authorization` header; the scheme's case does not count.
@@ -178,10 +223,9 @@ fn same(given: &[u8], token: &str) -> bool {
 
 async fn collect(mut body: Incoming) -> Result<Vec<u8>, Response<Lines>> {
     let too_large = || {
-        error(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            &format!("request too large: more than {REQUEST_BYTES} bytes"),
-        )
+        let mut out = Vec::new();
+        push_oversize(&mut out);
+        whole(StatusCode::PAYLOAD_TOO_LARGE, NDJSON, out)
     };
     if body.size_hint().lower() > REQUEST_BYTES as u64 {
         return Err(too_large());
@@ -208,25 +252,31 @@ async fn collect(mut body: Incoming) -> Result<Vec<u8>, Response<Lines>> {
     }
 }
 
-/// Runs the requests beside their own answer, so that lines leave as they are made.
-fn stream(server: &Arc<Server>, body: Vec<u8>, batch: bool) -> Response<Lines> {
-    let (sender, lines) = mpsc::channel(8);
+/// Runs the requests beside their own answer, so that lines leave as they are made. An answer that is
+/// complete before any of it left has a known length.
+async fn perform(server: &Arc<Server>, body: Vec<u8>, batch: bool) -> Response<Lines> {
+    let (sender, mut pieces) = mpsc::channel(8);
     let connection = (server.factory)();
     let recorder = server.options.recorder.clone();
     tokio::spawn(async move {
-        let mut sink = Channel(sender);
-        let _ = perform(&connection, &body, batch, &mut sink, recorder.as_deref()).await;
+        let mut sink = Channel { sender, batch };
+        let _ = exchanges(&connection, &body, batch, &mut sink, recorder.as_deref()).await;
         connection.cancel.cancel();
     });
-    let mut response = Response::new(Lines::Streamed(lines));
-    response.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("application/x-ndjson"),
-    );
-    response
+    match pieces.recv().await {
+        None => whole(StatusCode::OK, NDJSON, Vec::new()),
+        Some(Piece { lines, last: true }) => whole(StatusCode::OK, NDJSON, lines),
+        Some(first) => {
+            let lines = Lines::Streamed {
+                first: Some(first.lines),
+                pieces,
+            };
+            with_kind(Response::new(lines), NDJSON)
+        }
+    }
 }
 
-async fn perform(
+async fn exchanges(
     connection: &Arc<Connection>,
     body: &[u8],
     batch: bool,
@@ -253,23 +303,48 @@ async fn perform(
     Ok(())
 }
 
-struct Channel(mpsc::Sender<Bytes>);
+/// Whole lines of a response.
+struct Piece {
+    lines: Vec<u8>,
+    /// Nothing follows.
+    last: bool,
+}
+
+struct Channel {
+    sender: mpsc::Sender<Piece>,
+    /// More responses may follow the one that ends.
+    batch: bool,
+}
+
+impl Channel {
+    async fn send(&self, lines: &[u8], last: bool) -> io::Result<()> {
+        let lines = lines.to_vec();
+        let sent = self.sender.send(Piece { lines, last }).await;
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
 
 impl LineSink for Channel {
     async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        let sent = self.0.send(Bytes::copy_from_slice(lines)).await;
-        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.send(lines, false).await
+    }
+
+    async fn finish(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.send(lines, !self.batch).await
     }
 
     async fn closed(&self) {
-        self.0.closed().await;
+        self.sender.closed().await;
     }
 }
 
 /// A response body: one piece, or lines as they come.
 enum Lines {
     Whole(Option<Bytes>),
-    Streamed(mpsc::Receiver<Bytes>),
+    Streamed {
+        first: Option<Vec<u8>>,
+        pieces: mpsc::Receiver<Piece>,
+    },
 }
 
 impl Body for Lines {
@@ -282,9 +357,15 @@ impl Body for Lines {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut *self {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Streamed(lines) => lines
-                .poll_recv(cx)
-                .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Streamed { first, pieces } => {
+                let lines = match first.take() {
+                    Some(first) => Poll::Ready(Some(first)),
+                    None => pieces
+                        .poll_recv(cx)
+                        .map(|piece| piece.map(|piece| piece.lines)),
+                };
+                lines.map(|lines| lines.map(|lines| Ok(Frame::data(lines.into()))))
+            }
         }
     }
 
@@ -293,7 +374,7 @@ impl Body for Lines {
             Self::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Self::Streamed(_) => SizeHint::default(),
+            Self::Streamed { .. } => SizeHint::default(),
         }
     }
 }
@@ -301,6 +382,10 @@ impl Body for Lines {
 fn whole(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Response<Lines> {
     let mut response = Response::new(Lines::Whole(Some(body.into())));
     *response.status_mut() = status;
+    with_kind(response, kind)
+}
+
+fn with_kind(mut response: Response<Lines>, kind: &'static str) -> Response<Lines> {
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(kind));

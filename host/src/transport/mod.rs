@@ -2,17 +2,17 @@
 
 #[cfg(any(feature = "http", feature = "unix"))]
 mod accept;
+#[cfg(feature = "mty-agent")]
+mod began;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod stdio;
 #[cfg(feature = "unix")]
 pub mod unix;
 
+#[cfg(feature = "mty-agent")]
+pub use began::without_stdout;
 pub use stdio::{Endpoint, Input, Output, Stdio};
-
-/// Connections that a listening transport serves at once; further ones wait to be accepted.
-#[cfg(any(feature = "http", feature = "unix"))]
-pub const MAX_CONNECTIONS: usize = 64;
 
 /// Makes the context of a new connection, with a session of its own.
 #[cfg(any(feature = "http", feature = "unix"))]

@@ -1,14 +1,17 @@
 //! mty-agent over a Unix socket: every accepted connection is a session of its own. Only a socket is ever
 //! unlinked, and at the end only our own.
 
+use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +23,9 @@ use crate::serve::sequential::serve_lines;
 
 /// A client that takes no byte for so long is gone: it holds one of few places.
 const WRITE_STALL: Duration = Duration::from_secs(30);
+/// How long a start waits for others in the same directory, each of which takes a moment only.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+const LOCK_RETRY: Duration = Duration::from_millis(5);
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 1024;
 
@@ -31,8 +37,11 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Binds `path` with mode 0600. Replaces a socket that nobody serves; refuses anything else.
+    /// Binds `path` with mode 0600. Replaces a socket that nobody serves; refuses anything else. Servers
+    /// that start together on one path look, replace and bind one after another: may block for
+    /// [`LOCK_WAIT`].
     pub fn bind(path: &Path) -> io::Result<Self> {
+        let _lock = lock_directory(path)?;
         match path.symlink_metadata() {
             Ok(found) if !found.file_type().is_socket() => {
                 return Err(io::Error::new(
@@ -93,6 +102,39 @@ impl Socket {
     }
 }
 
+/// Keeps other starting servers off the directory's sockets while it is held; the system lets go of it
+/// when this process ends. The directory itself is locked, so that no lock file is left lying about.
+fn lock_directory(path: &Path) -> io::Result<Option<File>> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let directory = match File::open(directory) {
+        Ok(directory) => directory,
+        // One may hold sockets and still not be readable: then there is nothing to lock.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Some(directory)),
+            Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
+                std::thread::sleep(LOCK_RETRY);
+            }
+            Err(Errno::WOULDBLOCK) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::AddrInUse,
+                    "another program holds a lock on the socket's directory",
+                ));
+            }
+            Err(Errno::INTR) => {}
+            // Not every file system can.
+            Err(_) => return Ok(None),
+        }
+    }
+}
+
 /// One connection from its first line to its last.
 async fn converse(
     stream: UnixStream,
@@ -106,18 +148,17 @@ async fn converse(
     let mut input = Input::new(reading)?;
     let mut served = std::pin::pin!(serve_lines(connection, &mut input, &mut output, recorder));
     tokio::select! {
-        served = &mut served => served.map(drop),
+        served = &mut served => served.map(drop).map_err(io::Error::other),
         () = stop.cancelled() => {
             // The loop sees the end of its input, and ends after the exchange it is in.
             rustix::net::shutdown(&control, rustix::net::Shutdown::Read)?;
-            served.await.map(drop)
+            served.await.map(drop).map_err(io::Error::other)
         }
     }
 }
 
 /// Whether somebody listens on a socket file. One left behind refuses; a full queue is not a refusal.
 fn is_served(path: &Path) -> io::Result<bool> {
-    use rustix::io::Errno;
     let probe = UnixSocket::new_stream()?;
     let address = rustix::net::SocketAddrUnix::new(path)?;
     match rustix::net::connect(&probe, &address) {

@@ -18,8 +18,8 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// From a connection's start to the end of its header.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::dialect::mty_agent::HEADER_READ_TIMEOUT;
+
 /// A client that takes no byte for so long is gone.
 const WRITE_STALL: Duration = Duration::from_secs(30);
 const HEADER_BYTES: usize = 64 * 1024;
@@ -36,7 +36,7 @@ where
 {
     let mut connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
+        .header_read_timeout(HEADER_READ_TIMEOUT)
         .keep_alive(false)
         .half_close(false)
         .max_buf_size(HEADER_BYTES)
