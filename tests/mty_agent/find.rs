@@ -321,7 +321,7 @@ fn order_is_the_same_in_every_run() {
 }
 
 #[test]
-fn hidden_target_and_ignored_files_are_skipped() {
+fn hidden_build_and_ignored_files_are_skipped() {
     let text = "needle\n";
     let place = place(&[
         (".gitignore", "ignored/\n*.gen.mty\n!kept.gen.mty\n"),
@@ -329,6 +329,7 @@ fn hidden_target_and_ignored_files_are_skipped() {
         (".hidden/a.mty", text),
         (".b.mty", text),
         ("target/c.mty", text),
+        ("sub/mighty.toml", ""),
         ("sub/target/d.mty", text),
         ("ignored/e.mty", text),
         ("f.gen.mty", text),
@@ -384,8 +385,171 @@ fn odd_files_do_no_harm() {
         !files.iter().any(|file| file.starts_with("loop")),
         "{files:?}"
     );
+    assert!(files.contains(&"binary.mty") || exchange.lines[0].contains("truncated"));
     for hit in hits.as_array().unwrap() {
         let text = hit["text"].as_str().unwrap();
         assert!(!text.contains(['\n', '\r']), "{text:?}");
     }
+}
+
+#[test]
+fn top_is_honoured_beyond_ten_thousand() {
+    let place = place(&[("a.mty", &"needle\n".repeat(12_345))]);
+    let all = json!({"op": "find", "query": "needle", "top": 20_000});
+    let exchange = ask(&place, &all);
+    let result = exchange.result().unwrap();
+    assert_eq!(result["hits"].as_array().unwrap().len(), 12_345);
+    assert_eq!(result.get("truncated"), None, "nothing was left out");
+}
+
+#[test]
+fn answer_is_bounded_by_its_bytes_and_says_so() {
+    let line = format!("needle {}\n", "\"".repeat(3_000));
+    let place = place(&[("a.mty", &line.repeat(4_000))]);
+    let request = json!({"op": "find", "query": "needle", "top": u64::MAX});
+    let exchange = ask(&place, &request);
+    assert_eq!(exchange.exit_code(), 0);
+    let result = exchange.result().unwrap();
+    assert_eq!(
+        (&result["ok"], &result["truncated"]),
+        (&json!(true), &json!(true))
+    );
+    let bytes = exchange.lines[0].len();
+    assert!((15 << 20..17 << 20).contains(&bytes), "{bytes}");
+    // A `top` that fits is no cut.
+    let request = json!({"op": "find", "query": "needle", "top": 2_000});
+    let result = ask(&place, &request).result().unwrap();
+    assert_eq!(result["hits"].as_array().unwrap().len(), 2_000);
+    assert_eq!(result.get("truncated"), None);
+}
+
+#[test]
+fn module_named_target_is_searched() {
+    let place = place(&[
+        ("mighty.toml", ""),
+        ("src/target/a.mty", "needle\n"),
+        ("target/b.mty", "needle\n"),
+        ("tools/target/CACHEDIR.TAG", ""),
+        ("tools/target/c.mty", "needle\n"),
+    ]);
+    assert_eq!(hits(&place, &find("needle")), ["src/target/a.mty:1"]);
+}
+
+#[test]
+fn file_with_a_nul_is_searched_whole() {
+    let place = place(&[
+        ("early.mty", "needle\0\nneedle\n"),
+        (
+            "late.mty",
+            &format!("needle\n{}\n\0\nneedle\n", "x".repeat(200_000)),
+        ),
+    ]);
+    assert_eq!(
+        hits(&place, &find("needle")),
+        ["early.mty:1", "early.mty:2", "late.mty:1", "late.mty:4"]
+    );
+}
+
+#[test]
+fn root_inside_docs_finds_markdown() {
+    let text = "needle\n";
+    let place = place(&[
+        ("docs/a.md", text),
+        ("docs/b.MD", text),
+        ("docs/c.markdown", text),
+        ("docs/guide/d.md", text),
+        ("e.md", text),
+    ]);
+    let mut request = find("needle");
+    assert_eq!(
+        hits(&place, &request),
+        [
+            "docs/a.md:1",
+            "docs/b.MD:1",
+            "docs/c.markdown:1",
+            "docs/guide/d.md:1"
+        ]
+    );
+    request["root"] = json!("docs");
+    let inside = ["a.md:1", "b.MD:1", "c.markdown:1", "guide/d.md:1"];
+    assert_eq!(hits(&place, &request), inside);
+    request["root"] = json!("docs/guide");
+    assert_eq!(hits(&place, &request), ["d.md:1"]);
+    let launch = launch(&[]).place(&place).cwd(place.work().join("docs"));
+    let exchange = Agent::spawn(launch).ask(find("needle").to_string());
+    assert_eq!(
+        exchange.result().unwrap()["hits"].as_array().unwrap().len(),
+        4
+    );
+}
+
+#[test]
+fn text_is_the_line_or_marked_where_it_was_cut() {
+    let line = format!("{}needle{}", "x".repeat(2_000), "y".repeat(2_000));
+    let long = format!("{}needle{}", "x".repeat(9_000), "y".repeat(9_000));
+    let place = place(&[("a.mty", &format!("{line}\n{long}\n"))]);
+    let result = ask(&place, &find("needle")).result().unwrap();
+    assert_eq!(result["hits"][0]["text"], line);
+    let text = result["hits"][1]["text"].as_str().unwrap();
+    assert!(text.starts_with("…x") && text.ends_with("y…"), "{text}");
+    assert!(text.contains("xneedley") && text.len() > 4_000, "{text}");
+}
+
+#[test]
+fn hostile_ignore_files_do_no_harm() {
+    use std::os::unix::fs::symlink;
+    let place = place(&[
+        ("a.mty", "needle\n"),
+        ("sub/b.mty", "needle\n"),
+        ("pipes/c.mty", "needle\n"),
+        (".git/HEAD", ""),
+        (".git/info/x", ""),
+    ]);
+    let work = place.work();
+    for path in [
+        ".gitignore",
+        ".ignore",
+        "sub/.gitignore",
+        ".git/info/exclude",
+    ] {
+        symlink("/dev/zero", work.join(path)).unwrap();
+    }
+    for path in ["pipes/.gitignore", "pipes/.ignore"] {
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            work.join(path),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+    }
+    assert_eq!(
+        hits(&place, &find("needle")),
+        ["a.mty:1", "pipes/c.mty:1", "sub/b.mty:1"]
+    );
+    // Those above the root are read too.
+    let mut request = find("needle");
+    request["root"] = json!("pipes");
+    assert_eq!(hits(&place, &request), ["c.mty:1"]);
+}
+
+#[test]
+fn errors_name_the_root_as_it_was_given() {
+    let place = place(&[("a.mty", "x\n")]);
+    let mut request = find("needle");
+    for (root, said) in [
+        ("./no//such", "path not found: ./no//such"),
+        ("./a.mty", "not a directory: ./a.mty"),
+        ("a.mty/../a.mty", "not a directory: a.mty/../a.mty"),
+    ] {
+        request["root"] = json!(root);
+        assert_eq!(ask(&place, &request).errors(), [said]);
+    }
+    let long = format!("no/{}/the-end.mty", "x".repeat(200));
+    request["root"] = json!(long);
+    let message = ask(&place, &request).errors().remove(0);
+    assert!(message.starts_with("path not found: no/xx"), "{message}");
+    assert!(message.ends_with("xx/the-end.mty"), "{message}");
+    assert!(message.chars().count() <= 200, "{message}");
 }

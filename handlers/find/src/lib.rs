@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use host::dialect::mty_agent::OpFailure;
+use host::dialect::mty_agent::{ANSWER_BYTES, OpFailure, shorten};
 use host::{Cx, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolchain::{FindError, FindRequest, Hit, Session};
+use toolchain::{FindError, FindRequest, Session};
 
 const DEFAULT_TOP: usize = 10;
 
@@ -19,30 +19,43 @@ pub struct Params {
     #[serde(default = "default_top")]
     top: usize,
     /// Where to search; the working directory by default.
-    root: Option<String>,
+    #[serde(default = "here")]
+    root: String,
 }
 
 fn default_top() -> usize {
     DEFAULT_TOP
 }
 
+fn here() -> String {
+    ".".to_owned()
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {
     /// In order of path, then line.
-    #[schemars(with = "Vec<HitSchema>")]
     hits: Vec<Hit>,
+    /// Only when true: hits that were asked for may be missing, because the answer reached the limit
+    /// `answer_bytes`, or because a file has a line of over 4 MiB, behind which it is not searched.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 /// A line that holds the query.
-#[derive(JsonSchema)]
-#[schemars(rename = "Hit")]
-#[allow(dead_code)]
-struct HitSchema {
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Hit {
     /// Relative to `root`, with `/`.
     file: String,
     /// From 1.
     line: u64,
+    /// The line; of one over 4 KiB the stretch around the first match, with `…` where it was cut.
     text: String,
+}
+
+impl From<toolchain::Hit> for Hit {
+    fn from(toolchain::Hit { file, line, text }: toolchain::Hit) -> Self {
+        Self { file, line, text }
+    }
 }
 
 host::operation! {
@@ -69,20 +82,23 @@ impl Drop for StopOnDrop {
 }
 
 async fn find(cx: Cx<Session>, params: Params) -> Result<Reply<Found>, OpFailure> {
-    let root = cx.engine().resolve(params.root.as_deref().unwrap_or("."));
     let request = FindRequest {
         query: params.query,
         top: params.top,
-        root,
+        max_bytes: ANSWER_BYTES,
+        root: cx.engine().resolve(&params.root),
     };
     let stop = StopOnDrop(Arc::new(AtomicBool::new(false)));
     let stopped = Arc::clone(&stop.0);
     // A large tree must not hold up the other connections of this process.
     let searched = tokio::task::spawn_blocking(move || toolchain::find(&request, &stopped)).await;
     match searched {
-        Ok(Ok(hits)) => Ok(Found { hits }.into()),
-        Ok(Err(error @ FindError::EmptyQuery)) => Err(OpFailure::protocol(error.to_string())),
-        Ok(Err(error)) => Err(OpFailure::failed(message(&error, params.root.as_deref()))),
+        Ok(Ok(found)) => Ok(Found {
+            hits: found.hits.into_iter().map(Hit::from).collect(),
+            truncated: found.truncated,
+        }
+        .into()),
+        Ok(Err(error)) => Err(failure(&error, &params.root)),
         Err(_) => Err(OpFailure::failed(
             "internal error: the search failed unexpectedly",
         )),
@@ -90,9 +106,14 @@ async fn find(cx: Cx<Session>, params: Params) -> Result<Reply<Found>, OpFailure
 }
 
 /// Names the path as the caller wrote it.
-fn message(error: &FindError, root: Option<&str>) -> String {
-    match (error, root) {
-        (FindError::RootNotFound(_), Some(root)) => format!("path not found: {root}"),
-        _ => error.to_string(),
+fn failure(error: &FindError, root: &str) -> OpFailure {
+    let root = shorten(root);
+    match error {
+        FindError::EmptyQuery => OpFailure::protocol(error.to_string()),
+        FindError::RootNotFound | FindError::NotADirectory => {
+            OpFailure::failed(format!("{error}: {root}"))
+        }
+        FindError::RootUnreadable(why) => OpFailure::failed(format!("cannot read {root}: {why}")),
+        FindError::Cancelled => OpFailure::failed(error.to_string()),
     }
 }

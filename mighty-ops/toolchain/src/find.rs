@@ -2,217 +2,221 @@
 //! Reads files and nothing else; ranking, indexes and the wire form of hits do not belong here.
 
 use crate::literal::Literal;
+use crate::walk::{self, holds, open_regular};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
-use ignore::{DirEntry, WalkBuilder};
-use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Most hits of one search; a larger `top` counts as this. Keeps an answer at a few megabytes.
-pub const MAX_HITS: usize = 10_000;
-/// Longest `text` of a hit, in Unicode scalars.
-pub const MAX_TEXT_CHARS: usize = 400;
-/// Scalars shown before the match when the beginning of a long line is cut off.
-const LEAD_CHARS: usize = 80;
+/// Longest `text` of a hit, in bytes, the marks of a cut left out.
+pub const MAX_TEXT_BYTES: usize = 4 << 10;
+/// Text shown before the match when the beginning of a long line is cut off, in bytes.
+const LEAD_BYTES: usize = 512;
 /// Memory for one line, in bytes. A file is searched up to its first longer line.
 const MAX_LINE_BYTES: usize = 4 << 20;
-/// A NUL among the first so many bytes makes a file binary, as git judges it.
-const SNIFF_BYTES: u64 = 8 << 10;
 
 /// What to search for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindRequest {
     /// Looked for byte for byte, upper and lower case apart. No pattern characters.
     pub query: String,
-    /// Most hits wanted, 0 to [`MAX_HITS`].
+    /// Most hits wanted.
     pub top: usize,
+    /// Most bytes of all hits together, files and texts written as JSON strings.
+    pub max_bytes: usize,
     /// An existing directory, absolute or relative to the process.
     pub root: PathBuf,
 }
 
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// In the byte order of their files' paths, those of a file in line order.
+    pub hits: Vec<Hit>,
+    /// Hits that were asked for may be missing: [`FindRequest::max_bytes`] was reached, or a file could
+    /// not be searched to its end, because of a line of over 4 MiB or an error of the system.
+    pub truncated: bool,
+}
+
 /// One line that holds the query.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     /// Relative to the root, with `/` between segments; bytes that are no UTF-8 as U+FFFD.
     pub file: String,
     /// Counted from 1.
     pub line: u64,
-    /// The line without its terminator (LF or CRLF) and with U+FFFD for bytes that are no UTF-8.
-    /// Of a line longer than [`MAX_TEXT_CHARS`], that many scalars, unmarked: from its beginning
-    /// if the first match lies within, else from a little before the first match.
+    /// The line without its terminator (LF or CRLF) and with U+FFFD for bytes that are no UTF-8. Of a line
+    /// longer than [`MAX_TEXT_BYTES`] a stretch around the first match, with `…` where it was cut.
     pub text: String,
 }
 
-/// Why there is no list of hits. Files and directories below the root that cannot be read are
-/// no reason: they are passed over.
+/// Why there is no list of hits; the caller knows the root's name. Files and directories below the root
+/// that cannot be opened are no reason: they are passed over.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     #[error("query is empty")]
     EmptyQuery,
-    #[error("path not found: {}", .0.display())]
-    RootNotFound(PathBuf),
-    #[error("not a directory: {}", .0.display())]
-    NotADirectory(PathBuf),
-    #[error("cannot read {}: {source}", path.display())]
-    RootUnreadable { path: PathBuf, source: io::Error },
+    #[error("path not found")]
+    RootNotFound,
+    #[error("not a directory")]
+    NotADirectory,
+    #[error("cannot be read: {0}")]
+    RootUnreadable(io::Error),
     #[error("search was cancelled")]
     Cancelled,
 }
 
 /// Searches below `request.root` and stops as soon as `request.top` hits are there.
 ///
-/// Files come in the byte order of their relative paths, hits of a file in line order, so a
-/// smaller `top` always gives a beginning of what a larger one gives. (A directory that is itself
-/// named `*.mty` or `*.md` comes where a file of that name would.) Passed over: what a `.gitignore`
-/// at or below the root excludes, and, inside a git repository, one above it; hidden entries;
-/// directories named `target`; symbolic links; binary files, that is, with a NUL near the beginning.
-/// A later NUL ends the search of its file. An empty query would match every line and is refused; a
-/// query with a line feed matches none.
+/// Files come in the byte order of their relative paths, hits of a file in line order, so a smaller `top`
+/// always gives a beginning of what a larger one gives. Passed over: what a `.gitignore` at or below the
+/// root excludes, and, inside a git repository, one above it (one that is a link, no regular file, or over
+/// 256 KiB is not honoured); hidden entries; a package's build directory `target`; symbolic links. Bytes
+/// are searched as they are, NUL included; a file that begins with the mark of UTF-16 is decoded first.
+/// Markdown counts in the root's `docs/`, and everywhere where the root itself is the package's `docs/` or
+/// lies within. An empty query would match every line and is refused; a query with a line feed matches none.
 ///
-/// Blocks on the file system. `cancelled` is looked at before each file and each read.
+/// Blocks on the file system. `cancelled` is looked at before each directory entry and each read.
 ///
 /// # Errors
 /// See [`FindError`].
-pub fn find(request: &FindRequest, cancelled: &AtomicBool) -> Result<Vec<Hit>, FindError> {
+pub fn find(request: &FindRequest, cancelled: &AtomicBool) -> Result<Found, FindError> {
     if request.query.is_empty() {
         return Err(FindError::EmptyQuery);
     }
     let root = readable_dir(&request.root)?;
-    let top = request.top.min(MAX_HITS);
-    let mut hits = Vec::new();
+    let mut found = Found::default();
     let Some(literal) = Literal::new(&request.query) else {
-        return Ok(hits);
+        return Ok(found);
     };
-    if top == 0 {
-        return Ok(hits);
+    if request.top == 0 {
+        return Ok(found);
     }
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .heap_limit(Some(MAX_LINE_BYTES))
-        .binary_detection(BinaryDetection::quit(0))
+        .binary_detection(BinaryDetection::none())
         .build();
-    for entry in walk(&root) {
-        if cancelled.load(Relaxed) {
-            return Err(FindError::Cancelled);
-        }
-        let Ok(entry) = entry else { continue };
-        let Some(file) = searched_name(&root, &entry) else {
-            continue;
+    let package = Package::around(&root);
+    let mut room = request.max_bytes;
+    let visit = |path: &Path| {
+        let Some(file) = package.searched_name(path) else {
+            return ControlFlow::Continue(());
+        };
+        let Ok(opened) = open_regular(path) else {
+            return ControlFlow::Continue(());
         };
         let mut sink = Collect {
             literal: &literal,
             file,
-            hits: &mut hits,
-            top,
+            found: &mut found,
+            top: request.top,
+            room: &mut room,
+            full: false,
         };
+        let reader = Cancellable {
+            inner: opened,
+            cancelled,
+        };
+        let searched = searcher.search_reader(&literal, reader, &mut sink);
+        let full = sink.full;
         // A file that cannot be read to its end keeps the hits that came before.
-        let _ = search(&mut searcher, entry.path(), &mut sink, cancelled);
-        if cancelled.load(Relaxed) {
-            return Err(FindError::Cancelled);
+        found.truncated |= searched.is_err();
+        if full {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
-        if hits.len() >= top {
-            break;
-        }
+    };
+    let walked = walk::files(&root, cancelled, |path| package.is_build(path), visit);
+    // Also when the last read was the one that saw it.
+    if walked.is_err() || cancelled.load(Relaxed) {
+        return Err(FindError::Cancelled);
     }
-    Ok(hits)
+    Ok(found)
 }
 
 /// The root without links in it, so that relative paths and `.gitignore` lines above it come out
 /// the same however it was spelled.
 fn readable_dir(path: &Path) -> Result<PathBuf, FindError> {
     let unreadable = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound => FindError::RootNotFound(path.to_owned()),
-        io::ErrorKind::NotADirectory => FindError::NotADirectory(path.to_owned()),
-        _ => FindError::RootUnreadable {
-            path: path.to_owned(),
-            source,
-        },
+        io::ErrorKind::NotFound => FindError::RootNotFound,
+        io::ErrorKind::NotADirectory => FindError::NotADirectory,
+        _ => FindError::RootUnreadable(source),
     };
     let root = path.canonicalize().map_err(unreadable)?;
     std::fs::read_dir(&root).map_err(unreadable)?;
     Ok(root)
 }
 
-fn walk(root: &Path) -> ignore::Walk {
-    // Without a repository around it, a package is not bound by what stands above it: a stray
-    // ignore file in a home directory would silently hide everything.
-    let in_repository = root.ancestors().any(|dir| dir.join(".git").exists());
-    WalkBuilder::new(root)
-        .standard_filters(false)
-        .hidden(true)
-        .git_ignore(true)
-        .require_git(false)
-        .parents(in_repository)
-        .follow_links(false)
-        .sort_by_file_name(path_order)
-        .filter_entry(|entry| {
-            let directory = entry.file_type().is_some_and(|t| t.is_dir());
-            entry.depth() == 0 || !directory || entry.file_name() != "target"
-        })
-        .build()
+/// What the root is to the package that it belongs to.
+struct Package<'r> {
+    root: &'r Path,
+    /// The root is the package's `docs/` or lies within.
+    in_docs: bool,
+    /// No manifest says where the package begins: it is taken to begin at the root.
+    assumed: bool,
 }
 
-/// Orders siblings so that the walk meets files in the byte order of their whole paths, in which
-/// `a-b.mty` and `a.mty` precede `a/c.mty`. Only directories and searched files matter for that,
-/// and the name tells them apart (but for the directory that `find` documents).
-fn path_order(a: &OsStr, b: &OsStr) -> Ordering {
-    let key = |name: &OsStr| {
-        let slash = (!has_searched_ending(name)).then_some(b'/');
-        name.as_encoded_bytes().to_vec().into_iter().chain(slash)
-    };
-    key(a).cmp(key(b))
-}
+impl<'r> Package<'r> {
+    const MANIFEST: &'static str = "mighty.toml";
 
-fn has_searched_ending(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.ends_with(b".mty") || name.ends_with(b".md")
-}
-
-/// The path to show for a file that is to be searched, and `None` for everything else. Pipes and
-/// devices are no files here, so that opening one cannot block.
-fn searched_name(root: &Path, entry: &DirEntry) -> Option<String> {
-    if !entry.file_type().is_some_and(|t| t.is_file()) || !has_searched_ending(entry.file_name()) {
-        return None;
+    fn around(root: &'r Path) -> Self {
+        // A package or a repository is not documentation because somebody keeps it under `docs/`.
+        let begin = root
+            .ancestors()
+            .find(|above| holds(above, Self::MANIFEST) || holds(above, ".git"));
+        let within = begin.and_then(|begin| root.strip_prefix(begin).ok());
+        Self {
+            root,
+            in_docs: within.unwrap_or(root).iter().any(|name| name == "docs"),
+            assumed: !root.ancestors().any(|above| holds(above, Self::MANIFEST)),
+        }
     }
-    let relative = entry.path().strip_prefix(root).ok()?;
-    let source = entry.file_name().as_encoded_bytes().ends_with(b".mty");
-    let documentation = entry.depth() > 1 && relative.starts_with("docs");
-    if !source && !documentation {
-        return None;
+
+    /// Whether a directory holds what a build made: one named `target` at the top of a package, or one
+    /// that says so by the cache directory tag. Another `target` is a module like any other.
+    fn is_build(&self, path: &Path) -> bool {
+        path.file_name() == Some(OsStr::new("target"))
+            && (holds(path, "CACHEDIR.TAG")
+                || path.parent().is_some_and(|parent| {
+                    holds(parent, Self::MANIFEST) || (self.assumed && parent == self.root)
+                }))
     }
-    let segments: Vec<_> = relative.iter().map(OsStr::to_string_lossy).collect();
-    Some(segments.join("/"))
+
+    /// The path to show for a file that is to be searched, and `None` for every other.
+    fn searched_name(&self, path: &Path) -> Option<String> {
+        let name = path.file_name()?.as_encoded_bytes();
+        let relative = path.strip_prefix(self.root).ok()?;
+        let documents = || {
+            // A file that is itself named `docs` has no ending.
+            (self.in_docs || relative.starts_with("docs")) && is_markdown(name)
+        };
+        if !name.ends_with(b".mty") && !documents() {
+            return None;
+        }
+        let segments: Vec<_> = relative.iter().map(OsStr::to_string_lossy).collect();
+        Some(segments.join("/"))
+    }
 }
 
-fn search(
-    searcher: &mut Searcher,
-    path: &Path,
-    sink: &mut Collect<'_, '_>,
-    cancelled: &AtomicBool,
-) -> io::Result<()> {
-    let mut file = File::open(path)?;
-    let mut head = Vec::new();
-    file.by_ref().take(SNIFF_BYTES).read_to_end(&mut head)?;
-    if head.contains(&0) {
-        return Ok(());
-    }
-    let reader = Cancellable {
-        inner: head.as_slice().chain(file),
-        cancelled,
-    };
-    searcher.search_reader(sink.literal, reader, sink)
+fn is_markdown(name: &[u8]) -> bool {
+    [&b".md"[..], b".markdown"].iter().any(|ending| {
+        let tail = name.len().checked_sub(ending.len());
+        tail.is_some_and(|tail| name[tail..].eq_ignore_ascii_case(ending))
+    })
 }
 
 /// Ends a read of whatever length once the search is no longer wanted.
-struct Cancellable<'c, R> {
-    inner: R,
+struct Cancellable<'c> {
+    inner: File,
     cancelled: &'c AtomicBool,
 }
 
-impl<R: Read> Read for Cancellable<'_, R> {
+impl Read for Cancellable<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancelled.load(Relaxed) {
             return Err(io::Error::other("cancelled"));
@@ -221,12 +225,16 @@ impl<R: Read> Read for Cancellable<'_, R> {
     }
 }
 
-/// Takes the hits of one file until all hits together are `top`.
+/// Takes the hits of one file until all hits together are enough.
 struct Collect<'a, 'q> {
     literal: &'a Literal<'q>,
     file: String,
-    hits: &'a mut Vec<Hit>,
+    found: &'a mut Found,
     top: usize,
+    /// Bytes that further hits may take.
+    room: &'a mut usize,
+    /// No further hit is wanted.
+    full: bool,
 }
 
 impl Sink for Collect<'_, '_> {
@@ -237,14 +245,32 @@ impl Sink for Collect<'_, '_> {
         // None if the query's own CR matched that of the terminator.
         if let (Some(at), Some(number)) = (self.literal.position(line), found.line_number()) {
             let text = clip(line, at, self.literal.len());
-            self.hits.push(Hit {
+            let Some(room) = self.room.checked_sub(weight(&self.file) + weight(&text)) else {
+                self.found.truncated = true;
+                self.full = true;
+                return Ok(false);
+            };
+            *self.room = room;
+            self.found.hits.push(Hit {
                 file: self.file.clone(),
                 line: number,
                 text,
             });
+            self.full = self.found.hits.len() >= self.top;
         }
-        Ok(self.hits.len() < self.top)
+        Ok(!self.full)
     }
+}
+
+/// Bytes of a JSON string, and of what stands around it in a hit.
+fn weight(text: &str) -> usize {
+    const AROUND: usize = 24;
+    let bytes = text.bytes().map(|byte| match byte {
+        0..0x20 => 6,
+        b'"' | b'\\' => 2,
+        _ => 1,
+    });
+    AROUND + bytes.sum::<usize>()
 }
 
 fn without_terminator(line: &[u8]) -> &[u8] {
@@ -257,24 +283,20 @@ fn without_terminator(line: &[u8]) -> &[u8] {
 /// The text of a hit. The query is UTF-8, so `at` never splits a character of the line.
 fn clip(line: &[u8], at: usize, len: usize) -> String {
     let text = String::from_utf8_lossy(line);
-    // Not more scalars than bytes, and mostly that decides it.
-    if line.len() <= MAX_TEXT_CHARS || text.chars().count() <= MAX_TEXT_CHARS {
+    if text.len() <= MAX_TEXT_BYTES {
         return text.into_owned();
     }
-    let through_match = String::from_utf8_lossy(line.get(..at + len).unwrap_or(line));
-    if through_match.chars().count() <= MAX_TEXT_CHARS {
-        return text.chars().take(MAX_TEXT_CHARS).collect();
-    }
-    let (before, after) = line.split_at_checked(at).unwrap_or((line, &[]));
-    let before = String::from_utf8_lossy(before);
-    let skip = before.chars().count().saturating_sub(LEAD_CHARS);
-    let after = String::from_utf8_lossy(after);
-    before
-        .chars()
-        .skip(skip)
-        .chain(after.chars())
-        .take(MAX_TEXT_CHARS)
-        .collect()
+    // Replacing may have made the text longer than the line.
+    let before = String::from_utf8_lossy(line.get(..at).unwrap_or(line)).len();
+    let start = if before + len <= MAX_TEXT_BYTES {
+        0
+    } else {
+        text.ceil_char_boundary(before.saturating_sub(LEAD_BYTES))
+    };
+    let end = text.floor_char_boundary(start + MAX_TEXT_BYTES);
+    let mark = |cut: bool| if cut { "…" } else { "" };
+    let stretch = text.get(start..end).unwrap_or_default();
+    format!("{}{stretch}{}", mark(start > 0), mark(end < text.len()))
 }
 
 #[cfg(test)]
@@ -282,20 +304,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn siblings_sort_like_whole_paths() {
-        let mut names = [
-            "a", "a.mty", "a-b.mty", "a0.mty", "b", "a.d", "A.mty", "é.mty",
-        ];
-        names.sort_by(|x, y| path_order(OsStr::new(x), OsStr::new(y)));
-        assert_eq!(
-            names,
-            [
-                "A.mty", "a-b.mty", "a.d", "a.mty", "a", "a0.mty", "b", "é.mty"
-            ]
-        );
-    }
 
     #[test]
     fn terminators_are_lf_and_crlf() {
@@ -313,19 +321,34 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_around_its_first_match() {
-        let line = format!("{}needle{}", "é".repeat(350), "x".repeat(1000));
-        let text = clip(line.as_bytes(), 700, 6);
-        assert_eq!(text, line.chars().take(400).collect::<String>());
+    fn markdown_is_known_by_its_ending() {
+        for name in ["a.md", "A.MD", "b.markdown", "c.MarkDown", ".md"] {
+            assert!(is_markdown(name.as_bytes()), "{name}");
+        }
+        for name in ["md", "a.mdx", "a.md.bak", "markdown", "", "é"] {
+            assert!(!is_markdown(name.as_bytes()), "{name}");
+        }
+    }
 
-        let line = format!("{}needle{}", "é".repeat(5000), "x".repeat(1000));
-        let text = clip(line.as_bytes(), 10_000, 6);
-        assert_eq!(text, format!("{}needle{}", "é".repeat(80), "x".repeat(314)));
+    #[test]
+    fn a_long_line_is_cut_around_its_first_match_and_says_so() {
+        let whole = format!("{}needle{}", "é".repeat(1500), "x".repeat(1090));
+        assert_eq!(whole.len(), MAX_TEXT_BYTES);
+        assert_eq!(clip(whole.as_bytes(), 3000, 6), whole);
 
-        let line = format!("{}needle", "-".repeat(900));
+        let line = format!("{whole}y");
+        assert_eq!(clip(line.as_bytes(), 3000, 6), format!("{whole}…"));
+
+        let line = format!("{}needle{}", "é".repeat(5000), "x".repeat(9000));
         assert_eq!(
-            clip(line.as_bytes(), 900, 6),
-            format!("{}needle", "-".repeat(80))
+            clip(line.as_bytes(), 10_000, 6),
+            format!("…{}needle{}…", "é".repeat(256), "x".repeat(3578))
+        );
+
+        let line = format!("{}needle", "-".repeat(9000));
+        assert_eq!(
+            clip(line.as_bytes(), 9000, 6),
+            format!("…{}needle", "-".repeat(512))
         );
     }
 
@@ -333,7 +356,7 @@ mod tests {
     fn a_read_after_cancelling_fails() {
         let cancelled = AtomicBool::new(false);
         let mut reader = Cancellable {
-            inner: io::repeat(b'x'),
+            inner: File::open("/dev/zero").unwrap(),
             cancelled: &cancelled,
         };
         let mut buffer = [0; 16];
@@ -345,16 +368,32 @@ mod tests {
     proptest! {
         #[test]
         fn clipped_text_is_bounded_and_shows_the_match(
-            before in proptest::collection::vec(any::<u8>(), 0..900),
+            before in proptest::collection::vec(any::<u8>(), 0..6000),
             query in "[a-zé\u{1F980}]{1,12}",
-            after in proptest::collection::vec(any::<u8>(), 0..900),
+            after in proptest::collection::vec(any::<u8>(), 0..6000),
         ) {
             let line = [&before[..], query.as_bytes(), &after[..]].concat();
             let at = memchr::memmem::find(&line, query.as_bytes()).unwrap();
             let text = clip(&line, at, query.len());
-            prop_assert!(text.chars().count() <= MAX_TEXT_CHARS);
+            prop_assert!(text.len() <= MAX_TEXT_BYTES + 2 * '…'.len_utf8());
             prop_assert!(text.contains(&query));
-            prop_assert!(String::from_utf8_lossy(&line).contains(&text));
+            let whole = String::from_utf8_lossy(&line);
+            let unmarked = text.strip_prefix('…');
+            prop_assert!(unmarked.is_some() || whole.starts_with(text.trim_end_matches('…')));
+            let stretch = unmarked.unwrap_or(&text);
+            let unmarked = stretch.strip_suffix('…');
+            prop_assert!(unmarked.is_some() || whole.ends_with(stretch));
+            prop_assert!(whole.contains(unmarked.unwrap_or(stretch)));
+        }
+
+        #[test]
+        fn weight_is_what_json_takes(text in any::<String>()) {
+            let json = text.chars().map(|c| match c {
+                '"' | '\\' => 2,
+                c if u32::from(c) < 0x20 => 6,
+                c => c.len_utf8(),
+            });
+            prop_assert_eq!(weight(&text), 24 + json.sum::<usize>());
         }
     }
 }

@@ -6,9 +6,11 @@ mod find;
 #[cfg(feature = "find")]
 mod literal;
 mod session;
+#[cfg(feature = "find")]
+mod walk;
 
 #[cfg(feature = "explain")]
 pub use analysis::{Code, ExplainError, Explanation, NotACode, explain};
 #[cfg(feature = "find")]
-pub use find::{FindError, FindRequest, Hit, MAX_HITS, MAX_TEXT_CHARS, find};
+pub use find::{FindError, FindRequest, Found, Hit, MAX_TEXT_BYTES, find};
 pub use session::Session;

@@ -7,7 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
-use toolchain::{FindError, FindRequest, Hit, MAX_HITS, MAX_TEXT_CHARS};
+use toolchain::{FindError, FindRequest, Found, Hit, MAX_TEXT_BYTES};
+
+const MAX_BYTES: usize = 1 << 20;
 
 fn tree(files: &[(&str, &[u8])]) -> TempDir {
     let dir = TempDir::new().unwrap();
@@ -23,25 +25,30 @@ fn write(root: &Path, path: &str, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
-fn search(root: &Path, query: &str, top: usize) -> Result<Vec<Hit>, FindError> {
+fn found(root: &Path, query: &str, top: usize, max_bytes: usize) -> Result<Found, FindError> {
     let request = FindRequest {
         query: query.to_owned(),
         top,
+        max_bytes,
         root: root.to_owned(),
     };
     toolchain::find(&request, &AtomicBool::new(false))
 }
 
+fn search(root: &Path, query: &str, top: usize) -> Result<Vec<Hit>, FindError> {
+    found(root, query, top, MAX_BYTES).map(|found| found.hits)
+}
+
 /// `file:line` of every hit.
 fn places(root: &Path, query: &str) -> Vec<String> {
-    let hits = search(root, query, MAX_HITS).unwrap();
+    let hits = search(root, query, usize::MAX).unwrap();
     hits.iter()
         .map(|h| format!("{}:{}", h.file, h.line))
         .collect()
 }
 
 fn texts(root: &Path, query: &str) -> Vec<String> {
-    search(root, query, MAX_HITS)
+    search(root, query, usize::MAX)
         .unwrap()
         .into_iter()
         .map(|h| h.text)
@@ -150,11 +157,22 @@ fn top_bounds_the_hits_and_keeps_their_order() {
 }
 
 #[test]
-fn no_top_gives_more_than_the_bound() {
-    let dir = tree(&[("a.mty", "k\n".repeat(MAX_HITS + 5).as_bytes())]);
-    let hits = search(dir.path(), "k", usize::MAX).unwrap();
-    assert_eq!(hits.len(), MAX_HITS);
-    assert_eq!(hits.last().unwrap().line, MAX_HITS as u64);
+fn the_bytes_of_all_hits_are_bounded_and_a_cut_is_told() {
+    let body: String = (0..20_000).map(|n| format!("key {n}\n")).collect();
+    let dir = tree(&[("a.mty", body.as_bytes()), ("b.mty", b"key")]);
+    let all = found(dir.path(), "key", usize::MAX, 10 << 20).unwrap();
+    assert_eq!((all.hits.len(), all.truncated), (20_001, false));
+    let some = found(dir.path(), "key", usize::MAX, 100_000).unwrap();
+    assert!(some.truncated && some.hits.len() > 1_000);
+    let bytes: usize = some.hits.iter().map(|h| h.file.len() + h.text.len()).sum();
+    assert!(bytes <= 100_000, "{bytes}");
+    assert_eq!(some.hits, all.hits[..some.hits.len()]);
+    // Exactly what was asked for is no cut.
+    let top = some.hits.len();
+    let asked = found(dir.path(), "key", top, 100_000).unwrap();
+    assert_eq!((asked.hits, asked.truncated), (some.hits, false));
+    let none = found(dir.path(), "key", 5, 0).unwrap();
+    assert_eq!((none.hits.len(), none.truncated), (0, true));
 }
 
 #[test]
@@ -213,24 +231,107 @@ fn other_ignore_files_do_not_count() {
 }
 
 #[test]
-fn hidden_entries_and_target_directories_are_passed_over() {
+fn hidden_entries_are_passed_over() {
     let dir = tree(&[
+        (".gitignore", b"!.hidden.mty\n!.cache/"),
         (".hidden.mty", b"k"),
         (".mty", b"k"),
         (".cache/a.mty", b"k"),
-        ("target/a.mty", b"k"),
-        ("sub/target/a.mty", b"k"),
-        ("sub/target.mty", b"k"),
-        ("targets/a.mty", b"k"),
-        ("docs/target/a.md", b"k"),
+        ("docs/.md", b"k"),
+        ("yes.mty", b"k"),
     ]);
-    assert_eq!(
-        places(dir.path(), "k"),
-        ["sub/target.mty:1", "targets/a.mty:1"]
-    );
+    assert_eq!(places(dir.path(), "k"), ["yes.mty:1"]);
     // The root itself is searched whatever it is called.
-    assert_eq!(places(&dir.path().join("target"), "k"), ["a.mty:1"]);
     assert_eq!(places(&dir.path().join(".cache"), "k"), ["a.mty:1"]);
+}
+
+#[test]
+fn a_build_directory_is_passed_over_and_a_module_of_that_name_is_not() {
+    let dir = tree(&[
+        ("target/a.mty", b"k"),
+        ("src/target/b.mty", b"k"),
+        ("docs/target/c.md", b"k"),
+        ("sub/target.mty", b"k"),
+        ("targets/d.mty", b"k"),
+        ("cached/target/CACHEDIR.TAG", b""),
+        ("cached/target/e.mty", b"k"),
+        ("inner/mighty.toml", b""),
+        ("inner/target/f.mty", b"k"),
+        ("inner/src/target/g.mty", b"k"),
+    ]);
+    let wanted = [
+        "docs/target/c.md:1",
+        "inner/src/target/g.mty:1",
+        "src/target/b.mty:1",
+        "sub/target.mty:1",
+        "targets/d.mty:1",
+    ];
+    assert_eq!(places(dir.path(), "k"), wanted);
+    assert_eq!(places(&dir.path().join("target"), "k"), ["a.mty:1"]);
+    // A manifest above says that the root is not where the package begins.
+    assert_eq!(
+        places(&dir.path().join("inner/src"), "k"),
+        ["target/g.mty:1"]
+    );
+}
+
+#[test]
+fn a_root_inside_docs_is_documentation() {
+    let dir = tree(&[
+        ("README.md", b"k"),
+        ("docs/a.md", b"k"),
+        ("docs/b.MD", b"k"),
+        ("docs/c.Markdown", b"k"),
+        ("docs/d.mdx", b"k"),
+        ("docs/guide/e.md", b"k"),
+        ("docs/pkg/mighty.toml", b""),
+        ("docs/pkg/README.md", b"k"),
+        ("docs/pkg/docs/f.md", b"k"),
+    ]);
+    assert_eq!(places(&dir.path().join("docs/guide"), "k"), ["e.md:1"]);
+    assert_eq!(
+        places(&dir.path().join("docs"), "k")[..3],
+        ["a.md:1", "b.MD:1", "c.Markdown:1"]
+    );
+    // A package that is kept under somebody's docs begins anew.
+    assert_eq!(places(&dir.path().join("docs/pkg"), "k"), ["docs/f.md:1"]);
+    assert_eq!(places(&dir.path().join("docs/pkg/docs"), "k"), ["f.md:1"]);
+}
+
+#[test]
+fn hostile_gitignores_are_not_honoured_and_do_no_harm() {
+    use std::os::unix::fs::symlink;
+    let dir = tree(&[
+        (".git/HEAD", b""),
+        ("a/x.mty", b"k"),
+        ("b/x.mty", b"k"),
+        ("c/x.mty", b"k"),
+        ("d/x.mty", b"k"),
+        ("rules", b"*"),
+        ("e/.gitignore/x.mty", b"k"),
+        ("e/x.mty", b"k"),
+    ]);
+    let at = |path: &str| dir.path().join(path);
+    symlink("/dev/zero", at(".gitignore")).unwrap();
+    symlink("/dev/zero", at("a/.gitignore")).unwrap();
+    symlink("../rules", at("b/.gitignore")).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(at("c/.gitignore"))
+        .status();
+    assert!(made.unwrap().success());
+    let long = "#".repeat(300_000) + "\n*\n";
+    fs::write(at("d/.gitignore"), long).unwrap();
+    let wanted = [
+        "a/x.mty:1",
+        "b/x.mty:1",
+        "c/x.mty:1",
+        "d/x.mty:1",
+        "e/x.mty:1",
+    ];
+    assert_eq!(places(dir.path(), "k"), wanted);
+    for root in ["a", "b", "c", "d", "e"] {
+        assert_eq!(places(&at(root), "k"), ["x.mty:1"]);
+    }
 }
 
 #[cfg(unix)]
@@ -344,7 +445,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_line() {
 }
 
 #[test]
-fn binary_files_are_passed_over() {
+fn a_nul_is_a_byte_like_any_other() {
     let mut late = b"key\n".to_vec();
     late.extend(vec![b'x'; 300_000]);
     late.extend(b"\n\0\nkey\n");
@@ -353,21 +454,31 @@ fn binary_files_are_passed_over() {
         ("b.mty", b"key\n\0"),
         ("late.mty", &late),
     ]);
-    assert_eq!(places(dir.path(), "key"), ["late.mty:1"]);
+    assert_eq!(
+        places(dir.path(), "key"),
+        ["a.mty:1", "a.mty:2", "b.mty:1", "late.mty:1", "late.mty:4"]
+    );
+    assert_eq!(texts(dir.path(), "key")[0], "key\0");
+    assert_eq!(
+        places(dir.path(), "\0"),
+        ["a.mty:1", "b.mty:2", "late.mty:3"]
+    );
 }
 
 #[test]
 fn long_lines_are_clipped_and_endless_ones_end_the_file() {
     let long = format!("{}key{}\n", "x".repeat(100_000), "y".repeat(100_000));
     let endless = format!("key 1\n{}\nkey 3\n", "z".repeat(9 << 20));
-    let dir = tree(&[
-        ("endless.mty", endless.as_bytes()),
-        ("long.mty", long.as_bytes()),
-    ]);
+    let dir = tree(&[("long.mty", long.as_bytes())]);
+    let whole = found(dir.path(), "key", 10, MAX_BYTES).unwrap();
+    assert!(!whole.truncated, "a line that is shown in part is a hit");
+    let text = &whole.hits[0].text;
+    assert_eq!(text.len(), MAX_TEXT_BYTES + 2 * '…'.len_utf8());
+    assert!(text.contains("xkeyy") && text.starts_with("…x") && text.ends_with("y…"));
+
+    write(dir.path(), "endless.mty", endless.as_bytes());
     assert_eq!(places(dir.path(), "key"), ["endless.mty:1", "long.mty:1"]);
-    let text = &texts(dir.path(), "key")[1];
-    assert_eq!(text.chars().count(), MAX_TEXT_CHARS);
-    assert!(text.contains("xkeyy"));
+    assert!(found(dir.path(), "key", 10, MAX_BYTES).unwrap().truncated);
 }
 
 #[test]
@@ -393,33 +504,26 @@ fn roots_that_cannot_be_searched() {
     let dir = tree(&[("a.mty", b"k")]);
     let missing = dir.path().join("nowhere");
     let error = search(&missing, "k", 10).unwrap_err();
-    assert!(matches!(&error, FindError::RootNotFound(p) if *p == missing));
-    assert_eq!(
-        error.to_string(),
-        format!("path not found: {}", missing.display())
-    );
+    assert!(matches!(error, FindError::RootNotFound));
     for file in ["a.mty", "a.mty/below"] {
         let file = dir.path().join(file);
         let error = search(&file, "k", 10).unwrap_err();
-        assert!(
-            matches!(&error, FindError::NotADirectory(p) if *p == file),
-            "{error}"
-        );
+        assert!(matches!(error, FindError::NotADirectory), "{error}");
     }
     // Also where no hit is wanted, and for paths the system refuses outright.
     assert!(matches!(
         search(&missing, "k", 0),
-        Err(FindError::RootNotFound(_))
+        Err(FindError::RootNotFound)
     ));
     assert!(matches!(
         search(Path::new(""), "k", 1),
-        Err(FindError::RootNotFound(_))
+        Err(FindError::RootNotFound)
     ));
     let refused = [Path::new("a\0b").to_owned(), "x".repeat(100_000).into()];
     for path in refused {
         assert!(matches!(
             search(&path, "k", 1),
-            Err(FindError::RootUnreadable { .. })
+            Err(FindError::RootUnreadable(_))
         ));
     }
 }
@@ -440,6 +544,7 @@ fn a_cancelled_search_says_so() {
     let request = FindRequest {
         query: "k".into(),
         top: 10,
+        max_bytes: MAX_BYTES,
         root: dir.path().to_owned(),
     };
     let outcome = toolchain::find(&request, &AtomicBool::new(true));
@@ -464,7 +569,7 @@ fn five_thousand_small_files_are_all_searched() {
         );
     }
     let started = std::time::Instant::now();
-    let hits = search(dir.path(), "item_4999(", MAX_HITS).unwrap();
+    let hits = search(dir.path(), "item_4999(", usize::MAX).unwrap();
     let whole = started.elapsed();
     assert_eq!((hits.len(), hits[0].file.as_str()), (20, "m49/f4999.mty"));
     // Ten hits are in the first file already, and the rest is not read.
