@@ -1,0 +1,60 @@
+//! Rules of the parser's code band that need a finished construct: MT0020 and MT0021 (language.md §27).
+//! Must not grow into name resolution.
+
+use crate::SyntaxKind::*;
+use crate::ast::{self, AstNode, HasName};
+use crate::error::{SyntaxError, code};
+use crate::tree::Tree;
+
+pub(crate) fn check(tree: &Tree, errors: &mut Vec<SyntaxError>) {
+    for node in tree.nodes() {
+        match node.kind() {
+            AgentDef => {
+                if let Some(agent) = ast::AgentDef::cast(node) {
+                    duplicate_handlers(agent, errors);
+                }
+            }
+            FnDef => {
+                if let Some(f) = ast::FnDef::cast(node) {
+                    missing_return_type(f, errors);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn duplicate_handlers(agent: ast::AgentDef<'_>, errors: &mut Vec<SyntaxError>) {
+    let mut seen = std::collections::HashSet::new();
+    for name in agent.handlers().filter_map(HasName::name) {
+        if !seen.insert(name.text()) {
+            errors.push(SyntaxError {
+                code: code::DUPLICATE_ON_HANDLER,
+                range: name.range(),
+                title: format!("this agent already has a handler for `{}`", name.text()),
+                notes: Vec::new(),
+            });
+        }
+    }
+}
+
+/// [R:G63]: module-level `pub fn` with a body, except `main`.
+fn missing_return_type(f: ast::FnDef<'_>, errors: &mut Vec<SyntaxError>) {
+    let module_level = f
+        .syntax()
+        .parent()
+        .is_some_and(|p| matches!(p.kind(), SourceFile | ItemList));
+    let public = f.visibility().is_some_and(|v| !v.is_crate());
+    let Some(name) = f.name() else { return };
+    if module_level && public && f.ret_type().is_none() && f.has_body() && name.text() != "main" {
+        errors.push(SyntaxError {
+            code: code::PUB_NEEDS_RETURN_TYPE,
+            range: name.range(),
+            title: format!(
+                "the public function `{}` does not say what it returns",
+                name.text()
+            ),
+            notes: vec!["write `-> Unit` if it returns nothing".into()],
+        });
+    }
+}
