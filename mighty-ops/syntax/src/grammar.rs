@@ -58,7 +58,7 @@ fn braced_list(
             if p.at_end() || p.eat(Comma) || p.nl() || p.prev() == RBrace {
                 continue;
             }
-            p.unexpected("`,` or a line break");
+            missing_separator(p, "`,` or a line break");
         }
     });
     p.eat(RBrace);
@@ -81,7 +81,18 @@ fn comma(p: &mut Parser<'_>, what: &str, mut entry: impl FnMut(&mut Parser<'_>))
         if p.at_end() || p.eat(Comma) {
             continue;
         }
-        p.unexpected("`,`");
+        missing_separator(p, "`,`");
+    }
+}
+
+/// Reports a missing separator; parsing goes on as if it stood here. A word glued to a number goes with
+/// the report, since it was meant as a suffix and not as the next entry.
+fn missing_separator(p: &mut Parser<'_>, what: &str) {
+    p.unexpected(what);
+    if p.at_glued_word() {
+        let m = p.marker();
+        p.bump();
+        p.done(m, ErrorNode);
     }
 }
 

@@ -18,7 +18,7 @@ pub enum SyntaxKind {
     #[regex(r"[ \t]*\n[ \t\n]*")]
     Newline,
     /// `// …`, also `//// …`.
-    #[regex(r"//[^\n]*", allow_greedy = true)]
+    #[token("//")]
     LineComment,
     /// `/// …`, exactly three slashes.
     DocComment,
@@ -30,7 +30,7 @@ pub enum SyntaxKind {
 
     // ---- names and literals
     /// An identifier, contextual keywords included.
-    #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*")]
+    #[regex("[a-zA-Z_][a-zA-Z0-9_]*")]
     Ident,
     /// An integer, with its suffix.
     #[regex(r"[0-9]")]

@@ -107,6 +107,28 @@ impl Lexer<'_> {
         let mut lex = SyntaxKind::lexer(self.text);
         while let Some(res) = lex.next() {
             let start = lex.span().start;
+            // logos knows ASCII words only: its states for longer characters would recurse per character
+            // in debug builds. Words that go on beyond ASCII are finished here.
+            let word = match res {
+                Ok(kind) if kind == Ident || kind.is_keyword() => {
+                    let end = lex.span().end;
+                    !self.text.as_bytes().get(end).is_none_or(u8::is_ascii)
+                }
+                Ok(_) => false,
+                Err(()) => self.text[start..]
+                    .chars()
+                    .next()
+                    .is_some_and(unicode_ident::is_xid_start),
+            };
+            if word {
+                let len = number::xid_run(&self.text[start..]);
+                let known = lex.span().len();
+                if len > known || (res.is_err() && len == known) {
+                    lex.bump(len - known);
+                    self.push(Ident, start);
+                    continue;
+                }
+            }
             let Ok(kind) = res else {
                 self.unknown(start, lex.span().end);
                 continue;
@@ -138,8 +160,9 @@ impl Lexer<'_> {
                     lex.bump(len - head);
                 }
                 LineComment => {
-                    let b = lex.slice().as_bytes();
+                    let b = &self.text.as_bytes()[start..];
                     let doc = b.get(2) == Some(&b'/') && b.get(3) != Some(&b'/');
+                    lex.bump(memchr::memchr(b'\n', b).unwrap_or(b.len()) - 2);
                     self.trivia(if doc { DocComment } else { LineComment }, start);
                 }
                 BlockComment => {

@@ -313,17 +313,15 @@ impl<'a> Parser<'a> {
     /// Runs `f` one grammar level deeper, or reports MT0030 and skips the rest of the bracket.
     pub(crate) fn deeper(&mut self, f: impl FnOnce(&mut Self)) {
         if self.levels >= MAX_LEVELS {
-            let range = self.range_at(0);
-            self.error_at(
-                code::DEPTH_LIMIT_EXCEEDED,
-                range,
-                format!("more than {MAX_LEVELS} constructs are nested here"),
-            );
+            let title = format!("more than {MAX_LEVELS} constructs are nested here");
+            self.report(code::DEPTH_LIMIT_EXCEEDED, title);
             let m = self.marker();
             while !self.at_end() {
                 self.skip();
             }
             self.done(m, ErrorNode);
+            // What the constructs around it miss now is an echo.
+            self.reported_at = self.pos;
             return;
         }
         self.levels += 1;
@@ -372,15 +370,15 @@ impl<'a> Parser<'a> {
         self.reported_at = self.pos;
     }
 
+    /// Whether the current token is a word that touches the number before it.
+    pub(crate) fn at_glued_word(&self) -> bool {
+        self.cur() == Ident && self.prev().is_number() && self.glued(0)
+    }
+
     /// A token for which the grammar has no use: MT0001, or MT0004 for a duration word glued to a number.
     pub(crate) fn unexpected(&mut self, wanted: &str) {
         let word = self.text_at(0);
-        if self.cur() == Ident
-            && self.pos > 0
-            && self.glued(0)
-            && self.kinds[self.pos - 1].is_number()
-            && DURATION_WORDS.contains(&word)
-        {
+        if self.at_glued_word() && DURATION_WORDS.contains(&word) {
             self.report(
                 code::UNKNOWN_DURATION_UNIT,
                 format!("`{word}` is no duration unit"),

@@ -468,14 +468,19 @@ impl<'t> Node<'t> {
         let mut out = String::new();
         // Elements still to print, last first; `None` closes a node.
         let mut todo = vec![Some(Element::Node(self))];
+        let mut fresh = true;
         while let Some(next) = todo.pop() {
             match next {
-                None => out.push(')'),
+                None => {
+                    out.push(')');
+                    fresh = false;
+                }
                 Some(Element::Token(t)) if t.kind().is_trivia() => {}
                 Some(e) => {
-                    if !out.is_empty() && !out.ends_with('(') {
+                    if !fresh {
                         out.push(' ');
                     }
+                    fresh = matches!(e, Element::Node(_));
                     match e {
                         Element::Token(t) => out.push_str(t.text()),
                         Element::Node(n) => {

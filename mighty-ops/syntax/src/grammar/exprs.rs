@@ -391,6 +391,9 @@ fn deadline(p: &mut Parser<'_>) {
     }
     p.unexpected("a duration directly after it");
     p.bump();
+    if p.eat(DurationLit) {
+        return;
+    }
     if !p.nl() && begins(p) {
         let m = p.marker();
         atoms::primary(p);

@@ -89,7 +89,18 @@ pub(super) fn atom(p: &mut Parser<'_>) {
                 p.skip();
                 p.done(m, ErrorNode);
             }
-            _ => p.unexpected("a pattern"),
+            k => {
+                p.unexpected("a pattern");
+                // A reserved word used as a name: taken along, so that the rest of the line still fits.
+                let named = matches!(
+                    p.nth(1),
+                    Eq | Colon | Comma | RParen | InKw | FatArrow | Pipe | At
+                );
+                if k.is_keyword() && named && !p.nl() {
+                    p.bump();
+                    p.done(m, ErrorNode);
+                }
+            }
         }
     });
 }

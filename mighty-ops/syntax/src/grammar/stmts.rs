@@ -32,7 +32,7 @@ fn statements(p: &mut Parser<'_>) {
         if p.at_end() || ended || p.nl() || p.after_block == p.pos() || p.at(Semi) {
             continue;
         }
-        p.unexpected("a line break or `;`");
+        super::missing_separator(p, "a line break or `;`");
     }
 }
 

@@ -165,8 +165,8 @@ fn overflows(digits: &[u8], radix: u32) -> bool {
     false
 }
 
-/// Bytes of the word that touches the number.
-fn xid_run(text: &str) -> usize {
+/// Bytes of the run of word characters at the start of a text.
+pub(super) fn xid_run(text: &str) -> usize {
     text.char_indices()
         .find(|(_, c)| {
             if c.is_ascii() {

@@ -40,82 +40,81 @@ pub(super) fn scan(
     budget: &mut Budget,
 ) -> Quoted {
     let b = text.as_bytes();
-    let line =
-        memchr::memchr(b'\n', b.get(head..).unwrap_or_default()).map_or(b.len(), |n| head + n);
     // Out of budget: only the first line is looked at.
-    let limit = if budget.0 == 0 { line } else { b.len() };
+    let one_line = kind == Char || budget.0 == 0;
     let mut fault = None;
     let end = match kind {
-        Char => char_end(&b[..line], head),
-        RawStr => raw_end(&b[..limit], head),
-        HtmlStr => html_end(&b[..limit], head, &mut fault),
-        _ => str_end(&b[..limit], head),
+        RawStr => raw_end(b, head, one_line),
+        HtmlStr => html_end(b, head, one_line, &mut fault),
+        Char => plain_end(b, head, b'\'', one_line),
+        _ => plain_end(b, head, b'"', one_line),
     };
-    let suspicious = |end: usize| {
-        mode == Mode::Suspicious
+    if let Some(end) = end {
+        let multi_line = memchr::memchr(b'\n', &b[head..end]).is_some();
+        let suspicious = mode == Mode::Suspicious
             && kind == Str
-            && end > line
+            && multi_line
             && text[end..]
                 .chars()
                 .next()
-                .is_some_and(|c| c == '_' || c.is_alphanumeric())
-    };
-    match end {
-        Some(end) if !suspicious(end) => {
+                .is_some_and(|c| c == '_' || c.is_alphanumeric());
+        if !suspicious {
             if kind == Char {
                 fault = char_fault(text, head, end);
             }
-            let escapes =
-                !matches!(kind, RawStr | HtmlStr) && memchr::memchr(b'\\', &b[head..end]).is_some();
-            Quoted {
+            let escapes = has_escapes(kind, &b[head..end]);
+            return Quoted {
                 len: end,
                 closed: true,
-                multi_line: end > line,
+                multi_line,
                 escapes,
                 fault,
-            }
+            };
         }
-        _ => {
-            budget.0 = budget.0.saturating_sub(limit - line);
-            let escapes = !matches!(kind, RawStr | HtmlStr)
-                && memchr::memchr(b'\\', &b[head..line]).is_some();
-            Quoted {
-                len: line,
-                closed: false,
-                multi_line: false,
-                escapes,
-                fault: None,
-            }
-        }
+    }
+    // The literal takes its first line with it, so finding the end of that line is paid for.
+    let len = memchr::memchr(b'\n', b).unwrap_or(b.len());
+    if !one_line {
+        budget.0 = budget.0.saturating_sub(b.len() - len);
+    }
+    let escapes = has_escapes(kind, &b[head.min(len)..len]);
+    Quoted {
+        len,
+        closed: false,
+        multi_line: false,
+        escapes,
+        fault: None,
     }
 }
 
-fn str_end(b: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        at += memchr::memchr2(b'"', b'\\', b.get(at..)?)?;
-        if b[at] == b'"' {
-            return Some(at + 1);
-        }
-        at += 2;
-    }
+fn has_escapes(kind: SyntaxKind, body: &[u8]) -> bool {
+    !matches!(kind, RawStr | HtmlStr) && memchr::memchr(b'\\', body).is_some()
 }
 
-fn char_end(b: &[u8], mut at: usize) -> Option<usize> {
+/// End of a literal with escapes that begins at `at`.
+fn plain_end(b: &[u8], mut at: usize, quote: u8, one_line: bool) -> Option<usize> {
+    let stop = if one_line { b'\n' } else { quote };
     loop {
-        at += memchr::memchr2(b'\'', b'\\', b.get(at..)?)?;
-        if b[at] == b'\'' {
-            return Some(at + 1);
+        at += memchr::memchr3(quote, b'\\', stop, b.get(at..)?)?;
+        match b[at] {
+            b'\\' if one_line && b.get(at + 1) == Some(&b'\n') => return None,
+            b'\\' => at += 2,
+            c if c == quote => return Some(at + 1),
+            _ => return None,
         }
-        at += 2;
     }
 }
 
 /// `head` covers `r`, the hashes and the quote.
-fn raw_end(b: &[u8], head: usize) -> Option<usize> {
+fn raw_end(b: &[u8], head: usize, one_line: bool) -> Option<usize> {
     let hashes = head - 2;
     let mut at = head;
     loop {
-        at += memchr::memchr(b'"', b.get(at..)?)? + 1;
+        let stop = if one_line { b'\n' } else { b'"' };
+        at += memchr::memchr2(b'"', stop, b.get(at..)?)? + 1;
+        if b[at - 1] == b'\n' {
+            return None;
+        }
         let tail = b.get(at..at + hashes);
         if tail.is_some_and(|t| t.iter().all(|c| *c == b'#')) {
             return Some(at + hashes);
@@ -123,12 +122,11 @@ fn raw_end(b: &[u8], head: usize) -> Option<usize> {
     }
 }
 
-fn html_end(b: &[u8], head: usize, fault: &mut Option<Fault>) -> Option<usize> {
+fn html_end(b: &[u8], head: usize, one_line: bool, fault: &mut Option<Fault>) -> Option<usize> {
     let mut depth = 0usize;
-    let mut at = head;
-    loop {
-        at += memchr::memchr3(b'"', b'{', b'}', b.get(at..)?)?;
-        match b[at] {
+    for (at, c) in b.iter().enumerate().skip(head) {
+        match c {
+            b'\n' if one_line => return None,
             b'{' => depth += 1,
             b'}' if depth > 0 => depth -= 1,
             b'}' => {
@@ -139,11 +137,11 @@ fn html_end(b: &[u8], head: usize, fault: &mut Option<Fault>) -> Option<usize> {
                     title: "this `}` closes no `{` of the fragment".into(),
                 });
             }
-            _ if depth == 0 => return Some(at + 1),
+            b'"' if depth == 0 => return Some(at + 1),
             _ => {}
         }
-        at += 1;
     }
+    None
 }
 
 /// A character literal holds one scalar or one escape.
