@@ -266,11 +266,24 @@ impl Balancer<'_> {
 
     /// Notes the first place at which the innermost bracket may have been meant to end.
     fn guess(&mut self, i: usize, k: SyntaxKind) {
-        if !self.lexed.sig.nl(i) {
+        let Some(top) = self.stack.last() else { return };
+        if top.guess.is_some() || i <= top.at || k.is_closer() {
             return;
         }
-        let Some(top) = self.stack.last() else { return };
-        if top.guess.is_some() || i <= top.at + 1 || k.is_closer() {
+        // The list behind `fn name` ends before what only stands after it.
+        let kinds = &self.lexed.sig.kinds;
+        let header = top.at >= 2 && kinds[top.at - 2] == FnKw && kinds[top.at - 1] == Ident;
+        let after = k == LBrace
+            || (k == LParen && top.kind == LBracket)
+            // The arrow of a function type follows its `)`.
+            || (k == Arrow && kinds[i - 1] != RParen);
+        if header && after {
+            if let Some(top) = self.stack.last_mut() {
+                top.guess = Some(i);
+            }
+            return;
+        }
+        if !self.lexed.sig.nl(i) || i == top.at + 1 {
             return;
         }
         let prev = self.lexed.sig.kinds[i - 1];

@@ -94,6 +94,9 @@ fn mt0001_unexpected_tokens() {
         "protocol P { Go ‹}›",
         "fn f() { html\"a ‹}› b\" }",
         "fn f() effect fs, ‹{› }",
+        "sandbox S ‹{› }",
+        "fn f() { if x ‹1› }",
+        "fn f() { if x ‹1› else { 2 }\n g() }",
     ] {
         fails("MT0001", t);
     }
@@ -253,6 +256,9 @@ fn mt0012_brackets() {
         "fn f() {\n  let a = g(1\n  let b = 2\n‹}›\nfn h() { }",
         "fn f() { if c ‹)› { } }",
         "struct S { a: Vec[I32 ‹}›",
+        "fn f‹(› {\n  g()\n}\nfn h() { }",
+        "fn f‹[›T(x: T) { }",
+        "fn f‹(›a: I32 -> I32 {\n  a\n}",
     ] {
         fails("MT0012", t);
     }

@@ -291,9 +291,12 @@ fn action(p: &mut Parser<'_>) -> bool {
 pub(super) fn sandbox(p: &mut Parser<'_>) {
     p.bump();
     items::name(p);
-    p.expect(WithKw, "`with`");
+    let with = p.expect(WithKw, "`with`");
     entries(p);
-    stmts::block(p);
+    // Without `with` the braces may well have been meant as the body.
+    if with || p.at(LBrace) {
+        stmts::block(p);
+    }
 }
 
 /// `Entries` of a sandbox or budget.

@@ -199,12 +199,12 @@ fn if_expr(p: &mut Parser<'_>) {
     loop {
         p.bump();
         condition(p);
-        stmts::block(p);
+        branch(p);
         if !p.eat(ElseKw) {
             break;
         }
         if !p.at(IfKw) {
-            stmts::block(p);
+            branch(p);
             break;
         }
         more.push(p.marker());
@@ -213,6 +213,22 @@ fn if_expr(p: &mut Parser<'_>) {
         p.done(m, IfExpr);
     }
     p.done(first, IfExpr);
+}
+
+/// A block; what stands in its place on the line is skipped up to an `else`.
+fn branch(p: &mut Parser<'_>) {
+    if !p.at(LBrace) && !p.at(TooDeep) {
+        p.unexpected("`{`");
+        let m = p.marker();
+        while !p.at_end() && !p.nl() && !matches!(p.cur(), LBrace | ElseKw | Semi | Comma) {
+            p.skip();
+        }
+        p.done(m, ErrorNode);
+        if !p.at(LBrace) || p.nl() {
+            return;
+        }
+    }
+    stmts::block(p);
 }
 
 /// `NoStructExpr | "let" Pattern "=" NoStructExpr`.
