@@ -4,17 +4,23 @@
 
 mod agents;
 mod exprs;
+mod flow;
+mod foreign;
 mod items;
 mod literals;
 mod patterns;
+mod sigs;
 mod stmts;
 mod types;
 
 pub use agents::*;
 pub use exprs::*;
+pub use flow::*;
+pub use foreign::*;
 pub use items::*;
 pub use literals::*;
 pub use patterns::*;
+pub use sigs::*;
 pub use stmts::*;
 pub use types::*;
 
