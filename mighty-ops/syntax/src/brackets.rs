@@ -182,11 +182,7 @@ impl Balancer<'_> {
             return;
         }
         let wanted = closer_of(top.kind);
-        let notes = vec![format!(
-            "the innermost open bracket is the `{}` at byte {}",
-            text_of(top.kind),
-            self.range(top.at).start
-        )];
+        let opener = self.range(top.at);
         self.error(
             code::MISMATCHED_DELIMITER,
             i,
@@ -197,7 +193,7 @@ impl Balancer<'_> {
             ),
         );
         if let Some(e) = self.lexed.errors.last_mut() {
-            e.notes = notes;
+            e.related = Some(opener);
         }
         // Three ways to go on; take the one after which the next brackets fit longest.
         let insert = (self.of_kind[slot(kind)] > 0).then(|| {
@@ -318,12 +314,7 @@ impl Balancer<'_> {
     fn error(&mut self, code: &'static str, i: usize, title: String) {
         if self.lexed.errors.len() < MAX_ERRORS {
             let range = self.range(i);
-            self.lexed.errors.push(SyntaxError {
-                code,
-                range,
-                title,
-                notes: Vec::new(),
-            });
+            self.lexed.errors.push(SyntaxError::new(code, range, title));
         }
     }
 

@@ -59,9 +59,21 @@ pub struct SyntaxError {
     pub title: String,
     /// Further facts about this site.
     pub notes: Vec<String>,
+    /// Another place that has to do with it: the opener of a mismatched closer, the first of two handlers.
+    pub related: Option<TextRange>,
 }
 
 impl SyntaxError {
+    pub(crate) fn new(code: &'static str, range: TextRange, title: String) -> Self {
+        Self {
+            code,
+            range,
+            title,
+            notes: Vec::new(),
+            related: None,
+        }
+    }
+
     /// Whether later stages must not run: every code here but MT0020 and MT0021 (language.md §27).
     #[must_use]
     pub fn is_hard(&self) -> bool {

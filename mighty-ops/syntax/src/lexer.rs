@@ -291,12 +291,7 @@ impl Lexer<'_> {
     fn error(&mut self, code: &'static str, start: usize, end: usize, title: String) {
         if self.out.errors.len() < MAX_ERRORS {
             let range = TextRange::new(start as u32, end as u32);
-            self.out.errors.push(SyntaxError {
-                code,
-                range,
-                title,
-                notes: Vec::new(),
-            });
+            self.out.errors.push(SyntaxError::new(code, range, title));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Syntax of the Mighty language: lexer, lossless tree, parser and typed views of the tree.
 //! Must not resolve names or know types, and must not know any wire or command line.
 //!
-//! [`parse`] takes any text and gives a [`Tree`] whose tokens concatenate to it, with the list of
+//! [`parse`] (and [`parse_interface`]) takes any text and gives a [`Tree`] whose tokens concatenate to it, with the list of
 //! syntax errors. [`ast`] has one view per construct; they are `Copy` handles into the tree.
 
 pub mod ast;
@@ -65,7 +65,7 @@ impl Parse {
     }
 }
 
-/// Parses a source or interface file. Never fails and never panics: what is no Mighty is in the tree as
+/// Parses a source file. Never fails and never panics: what is no Mighty is in the tree as
 /// error nodes and in the errors as reports. Linear in the size of the text.
 ///
 /// CRLF line ends become LF first; the tree's text and all ranges are those of the normalised text.
@@ -74,12 +74,25 @@ impl Parse {
 /// If the text has 1 GiB or more; callers bound their input far below.
 #[must_use]
 pub fn parse(text: impl Into<Arc<str>>) -> Parse {
-    let (text, crlf) = normalise::line_ends(text.into());
+    parse_as(text.into(), false)
+}
+
+/// [`parse`] for an interface file (`.mtyi`), whose functions and constants need no bodies.
+///
+/// # Panics
+/// As [`parse`].
+#[must_use]
+pub fn parse_interface(text: impl Into<Arc<str>>) -> Parse {
+    parse_as(text.into(), true)
+}
+
+fn parse_as(text: Arc<str>, interface: bool) -> Parse {
+    let (text, crlf) = normalise::line_ends(text);
     assert!(text.len() < 1 << 30, "text of 1 GiB or more");
-    let first = parse_lf(&text, lexer::Mode::Plain);
+    let first = parse_lf(&text, lexer::Mode::Plain, interface);
     let (tree, errors) = if !first.1.is_empty() && first.2 {
         // A quote missing on one line pairs up with a later literal's quote; see `Mode::Suspicious`.
-        let second = parse_lf(&text, lexer::Mode::Suspicious);
+        let second = parse_lf(&text, lexer::Mode::Suspicious, interface);
         let found = second
             .1
             .iter()
@@ -95,10 +108,11 @@ pub fn parse(text: impl Into<Arc<str>>) -> Parse {
     Parse { tree, errors, crlf }
 }
 
-fn parse_lf(text: &Arc<str>, mode: lexer::Mode) -> (Tree, Vec<SyntaxError>, bool) {
+fn parse_lf(text: &Arc<str>, mode: lexer::Mode, interface: bool) -> (Tree, Vec<SyntaxError>, bool) {
     let mut lexed = lexer::lex(text, mode);
     brackets::balance(text, &mut lexed);
     let mut p = parser::Parser::new(text, &lexed);
+    p.interface = interface;
     grammar::source_file(&mut p);
     let parser::Parser {
         nodes,
@@ -118,12 +132,11 @@ fn parse_lf(text: &Arc<str>, mode: lexer::Mode) -> (Tree, Vec<SyntaxError>, bool
     errors.append(&mut found);
     let (tree, cut) = Tree::build(Arc::clone(text), lexed.kinds, lexed.starts, &nodes);
     if let Some(range) = cut {
-        errors.push(SyntaxError {
-            code: error::code::DEPTH_LIMIT_EXCEEDED,
+        errors.push(SyntaxError::new(
+            error::code::DEPTH_LIMIT_EXCEEDED,
             range,
-            title: format!("this construct is more than {MAX_DEPTH} levels deep"),
-            notes: Vec::new(),
-        });
+            format!("this construct is more than {MAX_DEPTH} levels deep"),
+        ));
     }
     validate::check(&tree, &mut errors);
     errors.sort_by(|a, b| {

@@ -52,6 +52,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) in_loop: bool,
     /// Position behind the `}` of a block-like statement: counts as a newline (S4).
     pub(crate) after_block: usize,
+    /// An interface file: functions and constants need no bodies.
+    pub(crate) interface: bool,
     levels: u32,
     reported_at: usize,
     pub(crate) pending: Vec<Pending>,
@@ -74,6 +76,7 @@ impl<'a> Parser<'a> {
             no_struct: false,
             in_loop: false,
             after_block: usize::MAX,
+            interface: false,
             levels: 0,
             reported_at: usize::MAX,
             pending: Vec::new(),
@@ -352,12 +355,7 @@ impl<'a> Parser<'a> {
 
     pub(crate) fn error_at(&mut self, code: &'static str, range: TextRange, title: String) {
         if self.errors.len() < MAX_ERRORS {
-            self.errors.push(SyntaxError {
-                code,
-                range,
-                title,
-                notes: Vec::new(),
-            });
+            self.errors.push(SyntaxError::new(code, range, title));
         }
     }
 

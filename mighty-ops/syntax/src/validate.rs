@@ -1,9 +1,11 @@
 //! Rules of the parser's code band that need a finished construct: MT0020 and MT0021 (language.md §27).
 //! Must not grow into name resolution.
 
+use std::collections::HashMap;
+
 use crate::SyntaxKind::*;
 use crate::ast::{self, AstNode, HasName};
-use crate::error::{SyntaxError, code};
+use crate::error::{SyntaxError, TextRange, code};
 use crate::tree::Tree;
 
 pub(crate) fn check(tree: &Tree, errors: &mut Vec<SyntaxError>) {
@@ -25,15 +27,15 @@ pub(crate) fn check(tree: &Tree, errors: &mut Vec<SyntaxError>) {
 }
 
 fn duplicate_handlers(agent: ast::AgentDef<'_>, errors: &mut Vec<SyntaxError>) {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen: HashMap<&str, TextRange> = HashMap::new();
     for name in agent.handlers().filter_map(HasName::name) {
-        if !seen.insert(name.text()) {
-            errors.push(SyntaxError {
-                code: code::DUPLICATE_ON_HANDLER,
-                range: name.range(),
-                title: format!("this agent already has a handler for `{}`", name.text()),
-                notes: Vec::new(),
-            });
+        if let Some(first) = seen.get(name.text()) {
+            let title = format!("this agent already has a handler for `{}`", name.text());
+            let mut e = SyntaxError::new(code::DUPLICATE_ON_HANDLER, name.range(), title);
+            e.related = Some(*first);
+            errors.push(e);
+        } else {
+            seen.insert(name.text(), name.range());
         }
     }
 }
@@ -47,14 +49,12 @@ fn missing_return_type(f: ast::FnDef<'_>, errors: &mut Vec<SyntaxError>) {
     let public = f.visibility().is_some_and(|v| !v.is_crate());
     let Some(name) = f.name() else { return };
     if module_level && public && f.ret_type().is_none() && f.has_body() && name.text() != "main" {
-        errors.push(SyntaxError {
-            code: code::PUB_NEEDS_RETURN_TYPE,
-            range: name.range(),
-            title: format!(
-                "the public function `{}` does not say what it returns",
-                name.text()
-            ),
-            notes: vec!["write `-> Unit` if it returns nothing".into()],
-        });
+        let title = format!(
+            "the public function `{}` does not say what it returns",
+            name.text()
+        );
+        let mut e = SyntaxError::new(code::PUB_NEEDS_RETURN_TYPE, name.range(), title);
+        e.notes.push("write `-> Unit` if it returns nothing".into());
+        errors.push(e);
     }
 }

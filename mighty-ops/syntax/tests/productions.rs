@@ -393,3 +393,12 @@ fn elements_and_neighbours() {
         );
     }
 }
+
+#[test]
+fn interface_files_need_no_bodies() {
+    let text = "package a\npub struct P\npub fn f(x: I32) -> I32 effect fs\npub const N: I32\nimpl P { fn g(&self) }\n";
+    let p = syntax::parse_interface(text);
+    assert!(p.errors.is_empty(), "{:#?}", p.errors);
+    assert_eq!(p.file().items().count(), 4);
+    assert_eq!(parse(text).errors.len(), 3);
+}

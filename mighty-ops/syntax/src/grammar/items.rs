@@ -307,7 +307,7 @@ pub(super) fn const_def(p: &mut Parser<'_>, m: Marker, value: Body) {
     if p.at(Eq) {
         p.bump();
         exprs::expr(p);
-    } else if value == Body::Required {
+    } else if value == Body::Required && !p.interface {
         p.unexpected("`=`");
     }
     p.eat(Semi);

@@ -57,7 +57,7 @@ pub(super) fn fn_def(p: &mut Parser<'_>, m: Marker, body: Body) {
             p.eat(Semi);
         }
         _ => {
-            if body == Body::Required && !(is_unsafe && contract) {
+            if body == Body::Required && !p.interface && !(is_unsafe && contract) {
                 p.unexpected("a function body");
             }
             p.eat(Semi);
