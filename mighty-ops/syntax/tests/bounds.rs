@@ -237,7 +237,7 @@ fn megabytes_of_one_thing_take_linear_time() {
     ];
     for unit in units {
         for wrap in [false, true] {
-            let body = unit.repeat((1 << 18) / unit.len());
+            let body = unit.repeat((1 << 17) / unit.len());
             let text = if wrap {
                 format!("fn f() {{ {body}\n}}\nfn g() {{ }}\n")
             } else {
@@ -246,12 +246,55 @@ fn megabytes_of_one_thing_take_linear_time() {
             let start = Instant::now();
             let p = parse(text.as_str());
             let took = start.elapsed();
-            // Debug builds under load; quadratic work on a quarter megabyte would take minutes.
+            // Debug builds under load; quadratic work on so much would take far longer.
             assert!(
-                took < Duration::from_secs(8),
+                took < Duration::from_secs(6),
                 "{unit:?} wrap {wrap}: {took:?}"
             );
             assert_eq!(p.tree.text(), text.replace("\r\n", "\n"));
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_nesting_forms_at_the_limit() {
+    let forms = [
+        ("(", ")"),
+        ("[", "]"),
+        ("{ ", " }"),
+        ("g(", ")"),
+        ("a.m(", ")"),
+        ("v[", "]"),
+        ("match x { _ => ", " }"),
+        ("if c { ", " }"),
+        ("if c { } else if d { ", " }"),
+        ("fn(x) { ", " }"),
+        ("|x| return (", ")"),
+        ("x = -!*y + run [", "]"),
+        ("loop { ", " }"),
+        ("arena l: { ", " }"),
+        ("S { a: ", " }"),
+        ("budget { k = ", " } run 1"),
+        ("sandbox S with { } { ", " }"),
+        ("M::[T] { 1: ", " }"),
+        ("{ let y: [U8; ", "] = z }"),
+        ("{ fn g() { ", " } }"),
+    ];
+    for (open_a, close_a) in forms {
+        for (open_b, close_b) in forms {
+            let per = [open_a, open_b].concat().matches(['(', '[', '{']).count();
+            let n = 250 / per;
+            let text = format!(
+                "fn f() {{ {}1{} }}",
+                format!("{open_a}{open_b}").repeat(n),
+                format!("{close_b}{close_a}").repeat(n)
+            );
+            let p = on_small_stack(text);
+            assert!(
+                p.errors.iter().all(|e| e.code == "MT0030"),
+                "{open_a} {open_b}: {:?}",
+                p.errors.first()
+            );
         }
     }
 }
