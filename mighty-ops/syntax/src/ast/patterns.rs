@@ -11,7 +11,7 @@ nodes! {
     LiteralPat;
     /// `a..b`, `a..=b`.
     RangePat;
-    /// `ref mut x @ p`; without any of these perhaps a unit variant or a constant ([R:G17]).
+    /// `ref mut x @ p`; without any of these perhaps a unit variant or a constant (ruling G17).
     IdentPat;
     /// `&p`, `&mut p`.
     RefPat;
