@@ -315,15 +315,27 @@ fn pages_stay_within_32768_bytes_and_lose_nothing() {
 }
 
 #[test]
-fn control_characters_fit_the_page_after_escaping() {
-    // One raw byte becomes six when escaped.
-    let mut agent = Agent::scripted(&json!([{"repeat": 16000, "text": "\u{1}"}]));
+fn text_that_escapes_to_twice_its_size_fits_the_pages() {
+    let mut agent = Agent::scripted(&json!([{"repeat": 40000, "text": "\"\n"}]));
     let session = agent.create();
     let run = agent.turn(&session, "go");
+    // `history` checks the size of every page.
     let (entries, complete) = agent.history(&session, run.revision());
     assert!(complete);
-    // Whatever the sanitizer makes of them, pages and parts keep their bounds.
-    assert_eq!(texts(&entries, "assistant").len(), 1);
+    assert_eq!(texts(&entries, "assistant"), ["\"\n".repeat(40000)]);
+    agent.end();
+}
+
+#[test]
+fn control_characters_reach_no_projection() {
+    let mut agent = Agent::scripted(&json!([{"text": "a\u{0}b\u{1b}[31mred\u{9b}m\tc\n"}]));
+    let session = agent.create();
+    let run = agent.turn(&session, "prompt\u{7} text");
+    assert_eq!(run.deltas(), "ab[31mredm\tc\n");
+    assert_eq!(run.reconciled(), ["ab[31mredm\tc\n"]);
+    let (entries, _) = agent.history(&session, run.revision());
+    assert_eq!(texts(&entries, "user"), ["prompt text"]);
+    assert_eq!(texts(&entries, "assistant"), ["ab[31mredm\tc\n"]);
     agent.end();
 }
 

@@ -1,6 +1,7 @@
 //! The one redaction seam: whatever a provider, a tool or a file said passes here on its way out.
 //! It finds and masks secrets; what is secret stands in `shapes` and `words`, streaming in `stream`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -101,6 +102,23 @@ impl std::fmt::Display for Redacted {
     }
 }
 
+/// The text without control characters, but for tabs and line ends.
+fn displayable(text: &str) -> Cow<'_, str> {
+    // 0xC2 begins the controls above ASCII, and other characters too: these take the slow way for nothing.
+    let suspect = |b: &u8| {
+        (*b < 0x20) & (*b != b'\t') & (*b != b'\n') & (*b != b'\r') | (*b == 0x7f) | (*b == 0xc2)
+    };
+    if !text
+        .as_bytes()
+        .iter()
+        .fold(false, |found, b| found | suspect(b))
+    {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: &char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
+    text.chars().filter(shown).collect::<String>().into()
+}
+
 /// Line ends, and what could make a summary read otherwise than it is.
 fn is_layout(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -183,7 +201,8 @@ impl Redactor {
                 continue;
             }
             let once = in_json(secret);
-            known.extend([secret.to_owned(), in_json(&once), once]);
+            // By itself as it is looked for: without what is left out of every text.
+            known.extend([displayable(secret).into_owned(), in_json(&once), once]);
             if secret.contains('\n') {
                 let lines = secret.lines().map(str::trim);
                 let telling = lines.filter(|line| {
@@ -200,7 +219,11 @@ impl Redactor {
     }
 
     /// Masks every secret in a whole text. Linear in its length.
+    ///
+    /// Control characters other than tabs and line ends are left out first: they can't be shown, they
+    /// would be commands to a terminal, and they could stand within a secret to hide it.
     pub fn redact(&self, text: &str) -> Redacted {
+        let text = &*displayable(text);
         let found = self.find(text);
         if found.ranges.is_empty() {
             return Redacted(text.to_owned());

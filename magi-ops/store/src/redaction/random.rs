@@ -24,16 +24,29 @@ pub(super) fn is_random(run: &str, least: usize) -> bool {
     let piece = run
         .split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|piece| piece.len() >= least)
-        .any(|piece| is_mixed(piece) && entropy(piece) >= 3.0);
+        .any(|piece| is_mixed(piece) && !is_worded(piece) && entropy(piece) >= 3.0);
     let has = |test: fn(&u8) -> bool| run.as_bytes().iter().any(test);
     piece
         || (run.len() >= 32
+            && !is_worded(run)
             && !run.contains('.')
             && run.bytes().all(in_random)
             && has(u8::is_ascii_uppercase)
             && has(u8::is_ascii_lowercase)
             && has(u8::is_ascii_digit)
             && entropy(run) >= 4.0)
+}
+
+/// Whether a piece falls into words as names in code do, `getTokenBudget2For`: half of it and more are runs of
+/// three small letters, of which strings drawn by lot from both cases have a sixth.
+fn is_worded(piece: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| piece.as_bytes().iter().any(test);
+    if !has(u8::is_ascii_uppercase) || !has(u8::is_ascii_lowercase) {
+        return false;
+    }
+    let runs = piece.split(|c: char| !c.is_ascii_lowercase());
+    let worded: usize = runs.map(str::len).filter(|len| *len >= 3).sum();
+    worded * 2 >= piece.len()
 }
 
 /// Shannon entropy in bits a character.

@@ -52,6 +52,7 @@ impl StreamRedactor {
 
     /// Takes the next piece and returns what can be shown now.
     pub fn push(&mut self, piece: &str) -> Option<Redacted> {
+        let piece = &*super::displayable(piece);
         for (value, state) in self.redactor.values.iter().zip(&mut self.states) {
             *state = value.feed(*state, piece.as_bytes());
         }

@@ -233,6 +233,8 @@ impl<'a> Word<'a> {
         let mut at;
         let spaced;
         let colon;
+        // `password == stored`: code about a value, which is one only when it is quoted.
+        let mut compared = false;
         if self.class == Class::Scheme {
             spaced = true;
             colon = false;
@@ -248,6 +250,7 @@ impl<'a> Word<'a> {
             if operator == named || &self.text[named..operator] == "::" {
                 return None;
             }
+            compared = matches!(&self.text[named..operator], "==" | "=>");
             at = self.skip(operator, |c| c == '*', 2);
             at = self.skip(at, is_blank, 8);
             spaced = at > operator || named > self.name.end;
@@ -269,6 +272,9 @@ impl<'a> Word<'a> {
         let mark = self.text[opened..].chars().next();
         if let Some((mark, closing)) = mark.and_then(|mark| Some((mark, closing(mark)?))) {
             return self.quoted(opened + mark.len_utf8(), closing, opened - at, found);
+        }
+        if compared {
+            return None;
         }
         let variable = self.is_variable() && !spaced && !colon;
         let class = self.class;
@@ -370,8 +376,13 @@ impl<'a> Word<'a> {
         found: &mut Found,
     ) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let mut at = masked.unwrap_or(self.end);
-        let stop = bytes.len().min(self.end + NEAR_BYTES);
+        // The rest of the word itself stands not beside it: `KeyboardEventHandler2Provider`.
+        let glued = self.text[self.end..self.name.end]
+            .bytes()
+            .take_while(u8::is_ascii_alphanumeric)
+            .count();
+        let mut at = masked.unwrap_or(self.end + glued);
+        let stop = bytes.len().min(self.end + glued + NEAR_BYTES);
         while at < stop && bytes[at] != b'\n' {
             if judged.contains(&at) {
                 at = judged.end;

@@ -62,6 +62,11 @@ const LINES: &[&str] = &[
     "uuid 123e4567-e89b-12d3-a456-426614174000 of 2026-01-15T10:20:30Z, v1.22.3-beta.4",
     "tokens per second: 82.5; the monkey ate the turkey with a key-lime pie",
     "AKIA is the beginning of such an id, ghp_ of another, xoxb- of a third",
+    "class KeyboardEventHandler2Provider: call PublicKeyCredentialRequestOptions2Json()",
+    "import { apiKeyAuthorizerFactory2Provider } from 'keys'",
+    "foreignKeyConstraintV2Migration0007, secretsManagerClientV2Async, getTokenBudget2ForModelX9",
+    "if password == stored_password:\n    ok()",
+    "assert secret == expected_secret",
     "ssh-keygen -t ed25519 -f ~/.ssh/id_ed25519 # makes a key pair",
 ];
 
