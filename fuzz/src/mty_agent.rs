@@ -74,7 +74,7 @@ fn expected(line: &[u8]) -> Result<String, &'static str> {
         return Err("malformed request: expected a JSON object");
     }
     if found.duplicate_top || found.duplicate_nested {
-        return Err("malformed request: a key is given twice");
+        return Err("malformed request: the key `");
     }
     if found.unique("op").is_none() {
         return Err("malformed request: missing key `op`");

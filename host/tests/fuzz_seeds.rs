@@ -90,7 +90,7 @@ fn mty_agent_seeds_hold() {
         "malformed JSON: invalid UTF-8 at byte ",
         "malformed JSON: nested deeper than 128",
         "malformed request: `op` must be a string",
-        "malformed request: a key is given twice",
+        "malformed request: the key `",
         "malformed request: expected a JSON object",
         "malformed request: missing key `op`",
     ];

@@ -274,9 +274,10 @@ fn one_socket_may_be_both_streams() {
 #[test]
 fn stderr_may_lead_nowhere() {
     // A client that gives no stderr at all still gets its answers.
+    let place = crate::support::Place::new();
     let mut child = std::process::Command::new(crate::client::BIN)
         .args(["--app", "service"])
-        .env("MC_HOME", crate::support::Place::new().mc_home())
+        .env("MC_HOME", place.mc_home())
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::null())

@@ -53,7 +53,7 @@ fn requests_out_of_type_range_or_size_are_refused() {
     let mut server = extended(MTY_AGENT);
     let oversize = "x".repeat(8 * 1024 * 1024);
     for (request, message) in [
-        (json!({"op": OP}), "malformed request: missing field `text`"),
+        (json!({"op": OP}), "malformed request: missing key `text`"),
         (json!({"op": OP, "text": 5}), "malformed request: `text`: "),
         (
             json!({"op": OP, "text": "x", "repeat": 0}),
