@@ -7,6 +7,7 @@
 pub mod ast;
 mod brackets;
 pub mod error;
+pub mod format;
 mod grammar;
 mod kind;
 mod lexer;

@@ -237,6 +237,15 @@ impl Tree {
         }
     }
 
+    /// The token of an index below [`Tree::token_count`].
+    pub(crate) fn nth_token(&self, index: usize) -> Token<'_> {
+        debug_assert!(index < self.kinds.len());
+        Token {
+            tree: self,
+            id: index as u32,
+        }
+    }
+
     /// All tokens, trivia included, in source order; their texts concatenate to [`Tree::text`].
     pub fn tokens(&self) -> impl DoubleEndedIterator<Item = Token<'_>> + ExactSizeIterator {
         (0..self.kinds.len() as u32).map(|id| Token { tree: self, id })

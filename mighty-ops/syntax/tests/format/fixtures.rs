@@ -1,0 +1,88 @@
+//! The pairs of `cases/`: input and the one text it becomes. The output is its own canonical form.
+
+use crate::support::{cases, checked, programs};
+use syntax::format::{Refused, format};
+use syntax::parse;
+
+#[test]
+fn every_case() {
+    let mut failed = String::new();
+    let cases = cases();
+    for case in &cases {
+        let out = checked(&case.input).unwrap_or_else(|| {
+            let errors = parse(case.input.as_str()).errors;
+            panic!("{} does not parse: {errors:#?}", case.name)
+        });
+        if out != case.expected {
+            failed += &format!(
+                "==== {}\n{out}---- expected\n{}\n",
+                case.name, case.expected
+            );
+        }
+        assert_eq!(checked(&case.expected).as_deref(), Some(&*case.expected));
+    }
+    assert!(failed.is_empty(), "\n{failed}");
+}
+
+#[test]
+fn every_program_of_the_parser_tests() {
+    for (name, text) in programs() {
+        assert!(checked(&text).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn broken_files_are_refused() {
+    for text in [
+        "fn f( {",
+        "let x",
+        "struct S { a b }",
+        "fn f() { \"open }",
+        "fn f() { /* open",
+        "fn f() { a b }\n",
+        "\u{FEFF}fn f() {}\n",
+        "fn f() { 1__0 }",
+        "fn   f ( ) { x = }",
+    ] {
+        assert_eq!(format(&parse(text)), Err(Refused::SyntaxErrors), "{text}");
+    }
+}
+
+#[test]
+fn reports_that_stop_no_later_stage_do_not_stop_the_formatter() {
+    let p = parse("pub  fn f( ) { 1 }");
+    assert!(!p.errors.is_empty());
+    assert_eq!(format(&p).unwrap(), "pub fn f() { 1 }\n");
+}
+
+#[test]
+fn line_ends_and_the_end_of_the_file() {
+    let out = |t: &str| format(&parse(t)).unwrap();
+    assert_eq!(out(""), "");
+    assert_eq!(out(" \n\t\r\n\n"), "");
+    assert_eq!(
+        out("const A = 1\r\nconst B = 2\r\n"),
+        "const A = 1\nconst B = 2\n"
+    );
+    assert_eq!(out("const A = \"a\r\nb\""), "const A = \"a\nb\"\n");
+    assert_eq!(out("\n\n// c"), "// c\n");
+    assert_eq!(out("// c  \r\n\r\n\r\n\r\n// d"), "// c\n\n// d\n");
+    assert_eq!(
+        out("const A = 1\n\n\n// end\n\n\n"),
+        "const A = 1\n\n// end\n"
+    );
+    assert_eq!(out("/* a */"), "/* a */\n");
+}
+
+#[test]
+fn the_hundredth_column_is_the_last() {
+    let call = |n: usize| format!("fn f() {{\n  g({})\n}}\n", "x".repeat(n));
+    let fits = call(95);
+    assert_eq!(fits.lines().nth(1).unwrap().len(), 100);
+    assert_eq!(format(&parse(fits)).unwrap(), call(95));
+    let broken = format!("fn f() {{\n  g(\n    {},\n  )\n}}\n", "x".repeat(96));
+    assert_eq!(format(&parse(call(96))).unwrap(), broken);
+    // Scalars, not bytes.
+    let wide = format!("fn f() {{\n  g(\"{}\")\n}}\n", "é".repeat(94));
+    assert_eq!(format(&parse(wide.as_str())).unwrap(), wide);
+}
