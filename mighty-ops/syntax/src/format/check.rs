@@ -14,24 +14,35 @@ pub(super) fn same_program(before: &Parse, text: &str) -> bool {
         // Only an interface file lacks bodies.
         after = parse_interface(shared);
     }
-    !after.has_hard_error()
-        && Leaves::of(&before.tree).eq(Leaves::of(&after.tree))
-        && same_shape(&before.tree, &after.tree)
-}
-
-fn is_separator(kind: SyntaxKind) -> bool {
-    matches!(kind, Comma | Semi)
+    if after.has_hard_error() {
+        return false;
+    }
+    let (mut old, mut new) = (Leaves::of(&before.tree), Leaves::of(&after.tree));
+    loop {
+        match (old.next(), new.next()) {
+            (None, None) => break,
+            (a, b) if a == b => {}
+            _ => return false,
+        }
+    }
+    shape(&before.tree, &old.ordinals).eq(shape(&after.tree, &new.ordinals))
 }
 
 /// Significant tokens without separators, and comments without trailing blanks.
 struct Leaves<'t> {
     tree: &'t Tree,
-    at: usize,
+    /// For every token passed, the number of significant ones before it.
+    ordinals: Vec<u32>,
+    count: u32,
 }
 
 impl<'t> Leaves<'t> {
     fn of(tree: &'t Tree) -> Self {
-        Self { tree, at: 0 }
+        Self {
+            tree,
+            ordinals: Vec::with_capacity(tree.token_count() + 1),
+            count: 0,
+        }
     }
 }
 
@@ -39,37 +50,25 @@ impl<'t> Iterator for Leaves<'t> {
     type Item = (SyntaxKind, &'t str);
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.at < self.tree.token_count() {
-            let token = self.tree.nth_token(self.at);
-            self.at += 1;
+        loop {
+            let at = self.ordinals.len();
+            self.ordinals.push(self.count);
+            if at >= self.tree.token_count() {
+                return None;
+            }
+            let token = self.tree.nth_token(at);
             match token.kind() {
                 Whitespace | Newline | Comma | Semi => {}
                 k @ (LineComment | DocComment) => {
                     return Some((k, token.text().trim_end_matches([' ', '\t'])));
                 }
-                k => return Some((k, token.text())),
+                k => {
+                    self.count += u32::from(!k.is_trivia());
+                    return Some((k, token.text()));
+                }
             }
         }
-        None
     }
-}
-
-/// For every token, the number of significant ones before it.
-fn ordinals(tree: &Tree) -> Vec<u32> {
-    let mut n = 0;
-    let mut out = Vec::with_capacity(tree.token_count() + 1);
-    for token in tree.tokens() {
-        out.push(n);
-        let kind = token.kind();
-        n += u32::from(!kind.is_trivia() && !is_separator(kind));
-    }
-    out.push(n);
-    out
-}
-
-fn same_shape(a: &Tree, b: &Tree) -> bool {
-    let (a_ord, b_ord) = (ordinals(a), ordinals(b));
-    shape(a, &a_ord).eq(shape(b, &b_ord))
 }
 
 /// Every node with the significant tokens it spans; whether an expression statement ends in `;` is part
