@@ -1,7 +1,7 @@
 //! From the plan to the document: walks the tokens once, with the comments between them (formatting.md §7).
 //! Must not know nodes.
 
-use super::layout::{Blank, Op, Printer};
+use super::layout::{Blank, Op, Printer, Tail};
 use super::plan::{Blanks, Break, Copied, Gap, Plan, Sep};
 use crate::SyntaxKind::{self, *};
 
@@ -79,8 +79,9 @@ impl<'t> Emitter<'_, 't> {
             if gap.item_start {
                 self.push(Op::ItemStart);
             }
+            let tail = if gap.rigid { Tail::Rigid } else { Tail::Loose };
             for _ in 0..gap.opens {
-                self.push(Op::Open);
+                self.push(Op::Open(tail));
             }
             self.depth += usize::from(gap.opens);
             let mut last = i;
@@ -187,7 +188,13 @@ impl<'t> Emitter<'_, 't> {
             self.plain(gap);
             return;
         }
-        let comments = std::mem::take(&mut self.comments);
+        let mut comments = std::mem::take(&mut self.comments);
+        if self.prev.is_some_and(wants_operand)
+            && let Some(first) = comments.first_mut().filter(|c| !c.block)
+        {
+            // Between an operator and its operand, it goes to the end of the operator's line.
+            first.own_line = false;
+        }
         let mut brk = gap.brk;
         let (mut enter, mut leave) = (gap.enter, gap.leave);
         let mut blanks = gap.blanks;
@@ -346,6 +353,11 @@ struct Breaks {
     choice: bool,
     /// One has been made.
     done: bool,
+}
+
+/// Operators, and signs behind which a value comes.
+fn wants_operand(kind: SyntaxKind) -> bool {
+    (Plus..=DotDotEq).contains(&kind) || matches!(kind, Arrow | FatArrow | AsKw)
 }
 
 fn yes(blank: bool) -> Blank {

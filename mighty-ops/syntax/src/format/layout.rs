@@ -18,6 +18,17 @@ pub(super) enum Blank {
     Item,
 }
 
+/// How much of a group must fit behind the group before it on the same line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// What stands before its first possible break. The rule for all groups whose contents may keep line
+    /// breaks of the source: were such a group measured flat, then its neighbour would be laid out in
+    /// another way once it has been broken, and the result would not be stable.
+    Loose,
+    /// All of it, so that the group before breaks first.
+    Rigid,
+}
+
 /// One element of a document.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Op<'t> {
@@ -49,7 +60,7 @@ pub(super) enum Op<'t> {
     IfBroken(&'static str),
     /// Text only if the group is flat.
     IfFlat(&'static str),
-    Open,
+    Open(Tail),
     Close,
     Nest,
     Unnest,
@@ -181,8 +192,8 @@ impl<'t> Printer<'t> {
                 Op::Comment(_) | Op::Nest | Op::Unnest | Op::ItemStart | Op::ItemEnd(_) => {}
                 Op::Space => rest += 1,
                 Op::Line | Op::Choice { .. } => {
-                    top.limit = rest;
                     rest += 1;
+                    top.limit = rest;
                 }
                 Op::Soft => top.limit = rest,
                 Op::Hard(_) | Op::HardContinued(_) | Op::ChoiceHard(_) => {
@@ -197,7 +208,7 @@ impl<'t> Printer<'t> {
                     top.tail = top.limit;
                     top.forced = false;
                 }
-                Op::Open => {
+                Op::Open(kind) => {
                     let need = if top.forced {
                         FORCED
                     } else {
@@ -208,8 +219,8 @@ impl<'t> Printer<'t> {
                     if let Some(outer) = self.frames.pop() {
                         top = outer;
                     }
-                    if inner.forced {
-                        top.forced = true;
+                    top.forced |= inner.forced;
+                    if inner.forced || kind == Tail::Loose {
                         top.limit = inner.limit;
                     }
                 }
@@ -254,7 +265,7 @@ impl<'t> Printer<'t> {
                 Op::IfBroken(t) if !flat => self.text(t),
                 Op::IfFlat(t) if flat => self.text(t),
                 Op::IfBroken(_) | Op::IfFlat(_) => {}
-                Op::Open => {
+                Op::Open(_) => {
                     group -= 1;
                     self.flat.push(flat);
                     flat = flat || self.column.saturating_add(self.needs[group]) <= WIDTH;
@@ -354,7 +365,12 @@ mod tests {
     }
 
     fn list(name: &'static str, items: &[&'static str]) -> Vec<Op<'static>> {
-        let mut ops = vec![Op::Text(name), Op::Open, Op::Text("("), Op::Nest];
+        let mut ops = vec![
+            Op::Text(name),
+            Op::Open(Tail::Loose),
+            Op::Text("("),
+            Op::Nest,
+        ];
         for (i, item) in items.iter().enumerate() {
             if i > 0 {
                 ops.extend([Op::Text(","), Op::Line]);
@@ -402,7 +418,12 @@ mod tests {
     fn a_trailing_comma_to_come_counts() {
         let item: &'static str = Box::leak("x".repeat(92).into_boxed_str());
         let inner = list("g", &[item, "y"]);
-        let mut ops = vec![Op::Open, Op::Text("("), Op::Nest, Op::Hard(Blank::No)];
+        let mut ops = vec![
+            Op::Open(Tail::Loose),
+            Op::Text("("),
+            Op::Nest,
+            Op::Hard(Blank::No),
+        ];
         ops.extend(inner.iter().copied());
         ops.extend([
             Op::IfBroken(","),
@@ -418,15 +439,15 @@ mod tests {
     #[test]
     fn a_hard_line_breaks_all_groups_around_it() {
         let ops = [
-            Op::Open,
+            Op::Open(Tail::Loose),
             Op::Text("a"),
             Op::Line,
-            Op::Open,
+            Op::Open(Tail::Loose),
             Op::Text("b"),
             Op::Hard(Blank::No),
             Op::Text("c"),
             Op::Close,
-            Op::Open,
+            Op::Open(Tail::Loose),
             Op::Line,
             Op::Text("d"),
             Op::Close,

@@ -59,6 +59,8 @@ pub(super) struct Gap {
     pub(super) item_end: Option<bool>,
     /// Groups that begin with the token.
     pub(super) opens: u16,
+    /// They are `Tail::Rigid`.
+    pub(super) rigid: bool,
     /// Groups that end with the token.
     pub(super) closes: u16,
     /// Nested parts that end with the token.

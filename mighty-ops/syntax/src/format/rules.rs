@@ -41,8 +41,8 @@ fn rule<'t>(p: &mut Plan<'t>, node: Node<'t>, els: &[El<'t>]) {
         FieldList | VariantList | MessageList | AgentBody | StateFieldList | SupBody
         | EntryList | ArmList | MemberList => return bodies::list(p, els),
         Block => return bodies::block(p, node, els),
-        GenericParamList | ParamList | MacroParamList | TypeArgs | FnTypeParams | ErrorUnion
-        | ArrayExpr | ArgList => {
+        TypeArgs | FnTypeParams | ErrorUnion => return lists::types(p, els),
+        GenericParamList | ParamList | MacroParamList | ArrayExpr | ArgList => {
             if els[0].kind == Pipe {
                 spaces::pipe_params(p, els);
             } else {

@@ -83,6 +83,61 @@ fn the_hundredth_column_is_the_last() {
     let broken = format!("fn f() {{\n  g(\n    {},\n  )\n}}\n", "x".repeat(96));
     assert_eq!(format(&parse(call(96))).unwrap(), broken);
     // Scalars, not bytes.
-    let wide = format!("fn f() {{\n  g(\"{}\")\n}}\n", "é".repeat(94));
+    let wide = format!("fn f() {{\n  g(\"{}\")\n}}\n", "é".repeat(93));
     assert_eq!(format(&parse(wide.as_str())).unwrap(), wide);
+}
+
+#[test]
+fn the_samples_of_long_forms_are_canonical() {
+    let text = "\
+fn join_parts(
+  leading_segment: String,
+  trailing_segment: String,
+  between_them: Str,
+  how_many_times: USize,
+) -> String!JoinErr effect alloc {
+  let line = \"parts: \" + leading_segment
+    + between_them
+    + trailing_segment
+  let page = Page.new(line)
+    .repeat(how_many_times)
+    .close()
+  page
+}
+";
+    assert_eq!(checked(text).as_deref(), Some(text));
+}
+
+#[test]
+fn long_and_deep_inputs() {
+    let n = 3_000;
+    let body = |s: String| format!("fn f() {{\n  {s}\n}}\n");
+    let else_ifs = format!("if a {{ b }}{}", " else if a { b }".repeat(n));
+    let arms = format!("match x {{ {} _ => 0 }}", "1 => 2, ".repeat(n));
+    for text in [
+        body(format!("x = a{}", " + b".repeat(n))),
+        body(format!("x = a{}", " - b * c".repeat(n))),
+        body(format!("a{}", ".b(c)".repeat(n))),
+        body(format!("a{}", ".b?".repeat(n / 2))),
+        body(format!("a{}", "(b)".repeat(n))),
+        body(format!("{}a", "return ".repeat(500))),
+        body(format!("{}a", "!".repeat(250))),
+        body(format!("{}a{}", "(".repeat(250), ")".repeat(250))),
+        body(format!("{}a{}", "f([".repeat(120), "])".repeat(120))),
+        body(format!("{}a{}", "{ ".repeat(250), " }".repeat(250))),
+        body(format!(
+            "g({})",
+            "|x| { ".repeat(120) + "y" + &" }".repeat(120)
+        )),
+        body(format!("f({})", "a, ".repeat(n))),
+        body(else_ifs),
+        body(arms),
+        body("a;".repeat(n)),
+        format!("// c\n{}", "/* d */\n".repeat(n)),
+        format!("const A: {}B = 1\n", "&".repeat(250)),
+        "mod a { ".repeat(250) + &"}".repeat(250),
+        "const A = 1\n".repeat(n),
+    ] {
+        assert!(checked(&text).is_some(), "{}", &text[..60]);
+    }
 }

@@ -14,14 +14,14 @@ const INSERTED: &[&str] = &[
     "\n\n/// c\n\n",
 ];
 
-/// Inserts everything at every boundary; says how many of the texts were programs.
-fn at_every_boundary(text: &str) -> usize {
+/// Inserts at every boundary; says how many of the texts were programs.
+fn at_every_boundary(text: &str, inserted: &[&str]) -> usize {
     let text = text.replace("\r\n", "\n");
     let parse = syntax::parse(text.as_str());
     let mut programs = 0;
     for token in parse.tree.tokens() {
         let at = token.range().start as usize;
-        for extra in INSERTED {
+        for extra in inserted {
             let changed = format!("{}{extra}{}", &text[..at], &text[at..]);
             programs += usize::from(checked(&changed).is_some());
         }
@@ -31,7 +31,10 @@ fn at_every_boundary(text: &str) -> usize {
 
 #[test]
 fn in_every_fixture() {
-    let n: usize = cases().iter().map(|c| at_every_boundary(&c.input)).sum();
+    let n: usize = cases()
+        .iter()
+        .map(|c| at_every_boundary(&c.input, INSERTED))
+        .sum();
     assert!(n > 5_000, "{n}");
 }
 
@@ -40,8 +43,8 @@ fn in_every_program() {
     let mut n = 0;
     for (_, text) in programs() {
         if text.len() < 6_000 {
-            n += at_every_boundary(&text);
+            n += at_every_boundary(&text, &INSERTED[..3]);
         }
     }
-    assert!(n > 10_000, "{n}");
+    assert!(n > 5_000, "{n}");
 }

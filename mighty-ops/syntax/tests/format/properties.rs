@@ -46,8 +46,33 @@ fn trivia() -> impl Strategy<Value = &'static str> {
     ]
 }
 
+/// A name whose spelling means nothing to the parser.
+fn is_plain_name(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "c",
+        "component",
+        "crate",
+        "escalate",
+        "in_allowlist",
+        "init",
+        "js",
+        "msg",
+        "proc",
+        "strategy",
+        "supervisor",
+        "tool",
+        "derive",
+    ];
+    let p = syntax::parse(text);
+    let name = p.tree.tokens().next().map(|t| t.kind()) == Some(syntax::SyntaxKind::Ident);
+    let version = text
+        .strip_prefix('v')
+        .is_some_and(|d| d.parse::<u32>().is_ok());
+    name && text != "_" && !version && !WORDS.contains(&text)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Few changes, so that most of the texts still are programs.
     #[test]
@@ -84,6 +109,29 @@ proptest! {
                 text.push_str(new);
             } else {
                 text.push_str(t);
+            }
+        }
+        checked(&text);
+    }
+
+    /// Names of any length, so that every construct breaks somewhere; some trivia anew as well.
+    #[test]
+    fn stretched_names(
+        which in any::<prop::sample::Index>(),
+        lengths in prop::collection::vec(0_usize..60, 16),
+        one in 0_usize..40,
+        extra in trivia(),
+    ) {
+        let tokens = which.get(sources());
+        let mut text = String::new();
+        for (i, (is_trivia, t)) in tokens.iter().enumerate() {
+            text.push_str(t);
+            if !is_trivia && is_plain_name(t) {
+                let n = lengths[i % lengths.len()];
+                text.push_str(&"_".repeat(n.saturating_sub(30)));
+            }
+            if *is_trivia && i % 20 == one && (!extra.contains('\n') || t.contains('\n')) {
+                text.push_str(extra);
             }
         }
         checked(&text);

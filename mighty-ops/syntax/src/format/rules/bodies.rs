@@ -190,7 +190,7 @@ pub(super) fn block<'t>(p: &mut Plan<'t>, node: Node<'t>, els: &[El<'t>]) {
                 el.kind == ExprStmt
             } else {
                 let next = stmts[i + 1..=last].iter().find(|e| e.kind != EmptyStmt);
-                next.is_some_and(|n| continued_by(p, *el, p.kind(n.first)))
+                next.is_some_and(|n| continued_by(p, *el, n.first))
             };
             p.gap(el.last).dropped = !keep;
             open_end = !keep;
@@ -202,10 +202,12 @@ pub(super) fn block<'t>(p: &mut Plan<'t>, node: Node<'t>, els: &[El<'t>]) {
     gap.brk = edge;
 }
 
-/// Whether a statement that has lost its `;` would go on with a token on the next line.
-fn continued_by(p: &Plan<'_>, stmt: El<'_>, next: SyntaxKind) -> bool {
+/// Whether a statement that has lost its `;` would go on with the token `next` on the next line.
+fn continued_by(p: &Plan<'_>, stmt: El<'_>, next: usize) -> bool {
     let Some(node) = stmt.node else { return false };
-    match next {
+    match p.kind(next) {
+        // Behind an operand, `||` and `&&` are one token and continue the line.
+        k @ (Pipe | Amp) if p.kind(next + 1) == k => true,
         // Patterns and effect clauses take `|` across lines.
         Pipe | PipePipe => {
             matches!(stmt.kind, LetStmt | TypeAlias) && !node.children().any(|c| c.kind().is_expr())

@@ -31,9 +31,18 @@ fn operator(node: Node<'_>) -> Option<SyntaxKind> {
     node.own_tokens().next().map(|t| t.kind())
 }
 
+/// Whether a chain breaks behind an operator: also where only there a line comment ends the line
+/// (formatting.md §7).
+fn breaks_behind(p: &Plan<'_>, left: El<'_>, op: El<'_>, right: El<'_>) -> bool {
+    let comment = |from: usize, to: usize| {
+        (from + 1..to).any(|t| matches!(p.kind(t), LineComment | DocComment))
+    };
+    begins_statement(op.kind) || (comment(op.last, right.first) && !comment(left.last, op.first))
+}
+
 /// The token before which a chain breaks at an operator.
-fn break_at(op: El<'_>, right: El<'_>) -> usize {
-    if begins_statement(op.kind) {
+fn break_at(p: &Plan<'_>, left: El<'_>, op: El<'_>, right: El<'_>) -> usize {
+    if breaks_behind(p, left, op, right) {
         right.first
     } else {
         op.first
@@ -55,7 +64,13 @@ pub(super) fn operators<'t>(p: &mut Plan<'t>, node: Node<'t>, els: &[El<'t>]) {
         _ if keeps && written_broken(p, left, op, right) => Break::Hard,
         _ => Break::Line,
     };
-    p.set(break_at(op, right), brk);
+    let at = break_at(p, left, op, right);
+    if at == right.first && node.kind() == RangeExpr {
+        p.set(op.first, Break::None);
+    } else if at == right.first {
+        p.set(op.first, Break::Space);
+    }
+    p.set(at, brk);
     if p.told(node).link {
         return;
     }
@@ -66,7 +81,7 @@ pub(super) fn operators<'t>(p: &mut Plan<'t>, node: Node<'t>, els: &[El<'t>]) {
     let mut inner_els = Vec::with_capacity(3);
     loop {
         if keeps && written_broken(p, left, op, right) {
-            let (first, last) = if begins_statement(op.kind) {
+            let (first, last) = if breaks_behind(p, left, op, right) {
                 (right.first, op.last)
             } else {
                 (op.first, left.last)
@@ -85,7 +100,7 @@ pub(super) fn operators<'t>(p: &mut Plan<'t>, node: Node<'t>, els: &[El<'t>]) {
         (left, op, right) = (l, o, r);
     }
     p.group(left.first, run_end);
-    p.nest(break_at(op, right), end);
+    p.nest(break_at(p, left, op, right), end);
 }
 
 /// `place = value`: the line may break before the operator.
@@ -111,12 +126,10 @@ pub(super) fn value(p: &mut Plan<'_>, kind: SyntaxKind, els: &[El<'_>]) {
     }
 }
 
-/// Expressions that had better begin on the line even if they do not end on it.
+/// Whether a value that fits on no line begins on this one: all that can break inside. Had it depended on
+/// the author's breaks in there, the canonical text would not be its own canonical form.
 fn hugs(kind: SyntaxKind) -> bool {
-    !matches!(
-        kind,
-        BinaryExpr | RangeExpr | CastExpr | Literal | PathExpr | ScopeExpr | FieldExpr
-    ) && !kind.is_type()
+    !matches!(kind, Literal | PathExpr | ScopeExpr) && !kind.is_type()
 }
 
 /// `A | B` in a pattern.

@@ -10,6 +10,12 @@ pub(super) fn comma(p: &mut Plan<'_>, els: &[El<'_>], edge: Break) {
     lay_out(p, els, edge, Sep::CommaIfBroken);
 }
 
+/// A list of types; it holds nothing that could keep a line break of the source.
+pub(super) fn types(p: &mut Plan<'_>, els: &[El<'_>]) {
+    p.gap(els[0].first).rigid = true;
+    comma(p, els, Break::Soft);
+}
+
 /// A tuple: the comma of a single element is part of its meaning.
 pub(super) fn tuple(p: &mut Plan<'_>, els: &[El<'_>]) {
     let elements = els.iter().filter(|e| e.node.is_some()).count();

@@ -7,9 +7,18 @@ use crate::SyntaxKind::{self, *};
 /// Sets every gap of a node that is no list.
 pub(super) fn between_all(p: &mut Plan<'_>, kind: SyntaxKind, els: &[El<'_>]) {
     for pair in els.windows(2) {
-        let brk = between(kind, pair[0], pair[1]);
+        let mut brk = between(kind, pair[0], pair[1]);
+        if pair[0].kind == Amp && apart(p, pair[0].first, pair[1].first) {
+            brk = Break::Space;
+        }
         p.set(pair[1].first, brk);
     }
+}
+
+/// Whether two equal tokens stand apart that would be one if they touched: at the begin of a line
+/// `& &` begins a statement and `&&` continues one.
+fn apart(p: &Plan<'_>, one: usize, two: usize) -> bool {
+    two > one + 1 && p.kind(one) == p.kind(two)
 }
 
 /// Spaced unless the table says otherwise.
@@ -61,6 +70,9 @@ fn first_is_paren(el: El<'_>) -> bool {
 /// `|x, y|`, always on one line.
 pub(super) fn pipe_params(p: &mut Plan<'_>, els: &[El<'_>]) {
     let end = els.len() - 1;
+    if end == 1 && apart(p, els[0].first, els[1].first) {
+        p.set(els[1].first, Break::Space);
+    }
     for i in 1..=end {
         let (prev, el) = (els[i - 1], els[i]);
         if el.kind == Comma && i + 1 == end {
