@@ -14,6 +14,11 @@ pub struct Code(u16);
 pub struct NotACode;
 
 impl Code {
+    /// The code of a number that the catalogue holds.
+    pub(crate) fn assigned(number: u16) -> Self {
+        Self(number)
+    }
+
     /// The bare number, 0 to 9999.
     #[must_use]
     pub fn number(self) -> u16 {

@@ -1,10 +1,19 @@
-//! The Mighty language's diagnostics: the catalogue of numbers and the text that explains each.
-//! Nothing here reads files or knows a wire; finding faults in programs is not this crate's either.
+//! The Mighty language's analysis: names, types and the other static rules, with the catalogue of
+//! diagnostics and their explain texts. Nothing here reads files or knows a wire.
+//!
+//! [`check`] is the way in. Inside, a package goes through `expand` (macros), `hir` (items and bodies with
+//! resolved names), `infer` (types) and the passes that read both.
 
 mod catalogue;
+mod check;
 mod code;
+pub mod diagnostic;
 mod explain;
+pub mod package;
 
-pub use catalogue::{Diagnostic, Severity, Status, catalogue, lookup};
+pub use catalogue::{Diagnostic as CatalogueEntry, Severity, Status, catalogue, lookup};
+pub use check::{Analysis, check};
 pub use code::{Code, NotACode};
+pub use diagnostic::{Diagnostic, FixHint, Level, Sink};
 pub use explain::{ExplainError, Explanation, explain};
+pub use package::{FileId, Options, Package, Profile, SourceFile};

@@ -1,0 +1,206 @@
+//! What a pass reports: a diagnostic with its place, its words and the facts a fix would need.
+//! Must not render, sort files or build diffs; the envelope and the fix engine do.
+
+use syntax::TextRange;
+
+use crate::code::Code;
+use crate::package::FileId;
+
+/// How heavy one report is. (The catalogue's `Severity` says what a code may be; this is what a report is.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// Makes `check` fail and stops the borrow checker.
+    Error,
+    /// Reported only.
+    Warning,
+}
+
+/// One report about a program.
+///
+/// While passes run, `range` lies in the *expanded* tree of its file, like every range of the HIR; the entry
+/// point maps all of them back to the written text once, at the end (see [`crate::expand`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The catalogue number.
+    pub code: Code,
+    /// Error or warning; differs from the catalogue only for MT2021.
+    pub level: Level,
+    /// The file it is about.
+    pub file: FileId,
+    /// Where, in the normalised (LF) text of that file; `Parse::file_range` gives offsets in the file itself.
+    pub range: TextRange,
+    /// One line, no final dot, that names what was found and what was expected.
+    pub title: String,
+    /// Further facts about this site, one sentence each.
+    pub notes: Vec<String>,
+    /// Facts for the fix engine.
+    pub hint: FixHint,
+}
+
+/// Structured facts about a site from which a fix can be built without analysing again. Types are given as
+/// source text, as they would be written in a program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum FixHint {
+    /// Nothing beyond code and range.
+    #[default]
+    None,
+    /// Replace the reported range by a near name. `distance` is the edit distance, 1 or 2.
+    Rename { to: String, distance: u8 },
+    /// Insert `use path`.
+    Import { path: String },
+    /// Two types disagree at `range` (MT2001, 2017, 2018, 2019, 2027).
+    ExpectedFound { expected: String, found: String },
+    /// A `match` lacks these patterns, each ready to stand before `=>`. `insert_at` is the offset of the `}`.
+    MissingArms {
+        patterns: Vec<String>,
+        insert_at: u32,
+    },
+    /// Delete the range (a whole arm, field, item, handler).
+    Delete { range: TextRange },
+    /// Insert `text` at `at`.
+    Insert { at: u32, text: String },
+    /// Replace `range` by `text`.
+    Replace { range: TextRange, text: String },
+    /// Declare the binding at `range` (its name) mutable.
+    MakeMut { binding: TextRange },
+    /// A struct literal lacks these fields, as (name, type). `insert_at` is the offset of the `}`.
+    MissingFields {
+        fields: Vec<(String, String)>,
+        insert_at: u32,
+    },
+    /// A call has `found` arguments, these parameter types are wanted. `args` is the range between the
+    /// parentheses.
+    Arguments {
+        expected: Vec<String>,
+        found: usize,
+        args: TextRange,
+    },
+    /// The binding at `at` (offset after its name or pattern) lacks a type, `ty` would fit.
+    Annotate { at: u32, ty: String },
+    /// `?` in a function that cannot take it: the function's return type as written, if any, the type of
+    /// the operand's error, and the tail.
+    Question {
+        ret: Option<TextRange>,
+        error: String,
+        ok: String,
+    },
+    /// Call `.clone()` on, or borrow, the expression at `range`.
+    CloneOrBorrow { range: TextRange },
+    /// Effects to add to the clause of the function whose header ends at `at`; `clause` is the present one.
+    AddEffects {
+        effects: Vec<String>,
+        clause: Option<TextRange>,
+        at: u32,
+    },
+    /// A message to declare in a protocol, or a handler to write, `text` ready to insert at `at`.
+    Declare { at: u32, text: String },
+    /// A tainted argument reaches a sink: the statement and the argument.
+    Taint {
+        statement: TextRange,
+        argument: TextRange,
+        sink: String,
+    },
+    /// Anything a single pass and its fix agree upon: key and value pairs.
+    Facts(Vec<(&'static str, String)>),
+}
+
+impl Diagnostic {
+    /// An error without notes and hint.
+    ///
+    /// # Panics
+    /// In debug builds, if the catalogue does not hold `code`.
+    #[must_use]
+    pub fn error(code: u16, file: FileId, range: TextRange, title: impl Into<String>) -> Self {
+        debug_assert!(
+            crate::catalogue::lookup(code).is_some(),
+            "MT{code:04} is not assigned"
+        );
+        Self {
+            code: Code::assigned(code),
+            level: Level::Error,
+            file,
+            range,
+            title: title.into(),
+            notes: Vec::new(),
+            hint: FixHint::None,
+        }
+    }
+
+    /// A warning without notes and hint.
+    #[must_use]
+    pub fn warning(code: u16, file: FileId, range: TextRange, title: impl Into<String>) -> Self {
+        Self {
+            level: Level::Warning,
+            ..Self::error(code, file, range, title)
+        }
+    }
+
+    /// Adds a note.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// Sets the facts for a fix.
+    #[must_use]
+    pub fn hint(mut self, hint: FixHint) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    /// Whether it is an error.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.level == Level::Error
+    }
+}
+
+/// Where passes put their reports; order does not matter, the entry point sorts.
+#[derive(Debug, Default)]
+pub struct Sink {
+    found: Vec<Diagnostic>,
+    errors: usize,
+}
+
+/// Reports kept per check; a program with more is not read to the end by anybody.
+pub const MAX_REPORTS: usize = 10_000;
+
+impl Sink {
+    /// Takes a report; beyond [`MAX_REPORTS`] it is only counted.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.errors += usize::from(diagnostic.is_error());
+        if self.found.len() < MAX_REPORTS {
+            self.found.push(diagnostic);
+        }
+    }
+
+    /// Whether an error was reported so far.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// The reports so far, in the order in which they came.
+    #[must_use]
+    pub fn found(&self) -> &[Diagnostic] {
+        &self.found
+    }
+
+    /// All reports by file, first byte, code, then last byte; exact repetitions once.
+    #[must_use]
+    pub fn into_sorted(mut self) -> Vec<Diagnostic> {
+        self.found.sort_by(|a, b| {
+            (a.file, a.range.start, a.code, a.range.end, &a.title).cmp(&(
+                b.file,
+                b.range.start,
+                b.code,
+                b.range.end,
+                &b.title,
+            ))
+        });
+        self.found
+            .dedup_by(|a, b| (a.file, a.range, a.code) == (b.file, b.range, b.code));
+        self.found
+    }
+}
