@@ -8,8 +8,12 @@ mod catalogue;
 mod check;
 mod code;
 pub mod diagnostic;
+pub mod expand;
 mod explain;
+pub mod hir;
+pub mod infer;
 pub mod package;
+pub mod ty;
 
 pub use catalogue::{Diagnostic as CatalogueEntry, Severity, Status, catalogue, lookup};
 pub use check::{Analysis, check};
