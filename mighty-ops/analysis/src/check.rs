@@ -1,15 +1,42 @@
 //! The entry point: runs the passes in the order of language.md §27 and gathers their reports.
 //! Must not hold rules of its own.
+//!
+//! Stack: lowering and inference recurse over the tree, which the parser bounds to
+//! [`syntax::MAX_DEPTH`] levels (deeper ones are MT0030). Trees deeper than [`SHALLOW`] are checked on a thread
+//! of their own with a stack that fits the bound in debug builds too; its pages are only touched as needed.
 
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, FixHint, Level, Sink};
+use crate::expand::{self, Expanded};
+use crate::hir::Hir;
+use crate::infer::{self, Types};
+use crate::lower;
 use crate::package::{FileId, Options, Package};
+
+/// Trees up to this depth are checked on the caller's stack.
+const SHALLOW: u32 = 96;
+
+/// Bytes of stack for deep trees: some 40 KB for each level of the deepest tree.
+const STACK: usize = 192 << 20;
 
 /// The outcome of a check.
 #[derive(Debug)]
 pub struct Analysis {
-    /// All reports, by file, position and code.
+    /// All reports, by file, position and code; ranges are those of the written, normalised text.
     pub diagnostics: Vec<Diagnostic>,
+    /// The lowered package and its types, unless a hard error stopped before (language.md §27).
+    pub program: Option<Program>,
+}
+
+/// What the passes worked on; the interpreters start from it.
+#[derive(Debug)]
+pub struct Program {
+    /// Items and bodies.
+    pub hir: Hir,
+    /// Types of the bodies.
+    pub types: Types,
+    /// Expanded trees and the way back from them.
+    pub files: Vec<Expanded>,
 }
 
 impl Analysis {
@@ -23,11 +50,54 @@ impl Analysis {
 /// Checks a package. Never panics on any input and always gives the same answer for it.
 #[must_use]
 pub fn check(package: &Package, options: &Options) -> Analysis {
-    let _ = options;
+    let deepest = package
+        .files
+        .iter()
+        .map(|f| f.parse.tree.max_depth())
+        .max()
+        .unwrap_or(0);
+    if deepest <= SHALLOW {
+        return run(package, options);
+    }
+    let big = std::thread::Builder::new().stack_size(STACK);
+    std::thread::scope(|scope| {
+        let handle = big.spawn_scoped(scope, || run(package, options));
+        match handle.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(analysis)) => analysis,
+            // No memory for the stack: say what can be said without recursion.
+            _ => syntax_only(package),
+        }
+    })
+}
+
+fn syntax_only(package: &Package) -> Analysis {
     let mut sink = Sink::default();
     syntax_errors(package, &mut sink);
     Analysis {
         diagnostics: sink.into_sorted(),
+        program: None,
+    }
+}
+
+fn run(package: &Package, options: &Options) -> Analysis {
+    if package.files.iter().any(|f| f.parse.has_hard_error()) {
+        return syntax_only(package);
+    }
+    // Reports with ranges of the written text.
+    let mut written = Sink::default();
+    syntax_errors(package, &mut written);
+    let files = expand::expand(package, &mut written);
+    // Reports with ranges of the expanded text.
+    let mut sink = Sink::default();
+    let mut hir = lower::lower(package, &files, options, &mut sink);
+    let types = infer::infer(&mut hir, options, &mut sink);
+    for mut d in sink.into_sorted() {
+        d.range = files[d.file.index()].map.written(d.range);
+        written.push(d);
+    }
+    Analysis {
+        diagnostics: written.into_sorted(),
+        program: Some(Program { hir, types, files }),
     }
 }
 

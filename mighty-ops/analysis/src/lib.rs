@@ -12,11 +12,13 @@ pub mod expand;
 mod explain;
 pub mod hir;
 pub mod infer;
+mod lower;
 pub mod package;
+mod resolve;
 pub mod ty;
 
 pub use catalogue::{Diagnostic as CatalogueEntry, Severity, Status, catalogue, lookup};
-pub use check::{Analysis, check};
+pub use check::{Analysis, Program, check};
 pub use code::{Code, NotACode};
 pub use diagnostic::{Diagnostic, FixHint, Level, Sink};
 pub use explain::{ExplainError, Explanation, explain};

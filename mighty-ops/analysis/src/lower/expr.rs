@@ -1,0 +1,672 @@
+//! Expressions to HIR, path forms excepted.
+//! Must not infer.
+
+use syntax::ast::{self, AstNode, Expr as AstExpr, HasName};
+use syntax::{Node, SyntaxKind, TextRange};
+
+use super::body::{Cx, list};
+use super::names::{Prefix, Usage};
+use super::stdmacro;
+use crate::diagnostic::Diagnostic;
+use crate::hir::*;
+use crate::resolve::prelude;
+use crate::ty::{FloatTy, Prim, Ty, TyKind};
+
+impl Cx<'_, '_> {
+    /// An expression.
+    pub(super) fn expr(&mut self, e: AstExpr<'_>) -> ExprId {
+        let node = e.syntax();
+        let kind = match e {
+            AstExpr::Literal(l) => self.literal(l),
+            AstExpr::PathExpr(_)
+            | AstExpr::SelfExpr(_)
+            | AstExpr::FieldExpr(_)
+            | AstExpr::ScopeExpr(_)
+            | AstExpr::TurbofishExpr(_) => {
+                let p = self.prefix(e, Usage::Plain);
+                return self.value(p, e);
+            }
+            AstExpr::ParenExpr(p) => return self.operand(p.inner(), node),
+            AstExpr::AwaitExpr(a) => return self.operand(a.operand(), node),
+            AstExpr::TupleExpr(t) => {
+                let items: Vec<ExprId> = t.elements().map(|e| self.expr(e)).collect();
+                ExprKind::Tuple(self.expr_list(&items))
+            }
+            AstExpr::ArrayExpr(a) => {
+                let items: Vec<ExprId> = a.elements().map(|e| self.expr(e)).collect();
+                ExprKind::Array(self.expr_list(&items))
+            }
+            AstExpr::RepeatExpr(r) => {
+                let elem = self.operand(r.element(), node);
+                let count = self.operand(r.count(), node);
+                ExprKind::Repeat { elem, count }
+            }
+            AstExpr::Block(b) => return self.block(b),
+            AstExpr::IfExpr(i) => return self.if_expr(i),
+            AstExpr::MatchExpr(m) => self.match_expr(m),
+            AstExpr::LoopExpr(l) => ExprKind::Loop {
+                body: self.inner_block(l.body(), node),
+            },
+            AstExpr::WhileExpr(w) => {
+                let mark = self.enter();
+                self.depth += 1;
+                let cond = self.condition(w.condition(), node);
+                let body = self.opt_block(w.body(), node);
+                self.depth -= 1;
+                self.leave(mark);
+                ExprKind::While { cond, body }
+            }
+            AstExpr::ForExpr(f) => {
+                let iter = self.operand(f.iterable(), node);
+                let mark = self.enter();
+                self.depth += 1;
+                let pat = match f.pattern() {
+                    Some(p) => self.top_pat(p, LocalKind::Pattern, false),
+                    None => self.add_pat(PatKind::Missing, f.range(), node),
+                };
+                let body = self.opt_block(f.body(), node);
+                self.depth -= 1;
+                self.leave(mark);
+                ExprKind::For { pat, iter, body }
+            }
+            AstExpr::ReturnExpr(r) => ExprKind::Return(r.value().map(|v| self.expr(v))),
+            AstExpr::BreakExpr(b) => ExprKind::Break(b.value().map(|v| self.expr(v))),
+            AstExpr::ContinueExpr(_) => ExprKind::Continue,
+            AstExpr::LambdaExpr(l) => self.lambda(l),
+            AstExpr::StructLit(s) => self.struct_lit(s),
+            AstExpr::MapLit(m) => self.map_lit(m),
+            AstExpr::MacroCall(m) => return self.macro_call(m),
+            AstExpr::SpawnExpr(s) => self.spawn(s),
+            AstExpr::DetachExpr(d) => {
+                let body = self.inner_block(d.body(), node);
+                ExprKind::Region {
+                    kind: Region::Detach,
+                    body,
+                }
+            }
+            AstExpr::JoinExpr(j) => ExprKind::Join(self.operand(j.inner(), node)),
+            AstExpr::RunExpr(r) => ExprKind::Run(self.operand(r.inner(), node)),
+            AstExpr::ArenaExpr(a) => {
+                self.permissive += 1;
+                let body = self.operand(a.body(), node);
+                self.permissive -= 1;
+                ExprKind::Region {
+                    kind: Region::Arena,
+                    body,
+                }
+            }
+            AstExpr::TaskExpr(t) => {
+                let body = self.opt_block(t.body(), node);
+                ExprKind::Region {
+                    kind: Region::Task,
+                    body,
+                }
+            }
+            AstExpr::BudgetExpr(b) => {
+                self.permissive += 1;
+                let body = self.operand(b.body(), node);
+                self.permissive -= 1;
+                ExprKind::Region {
+                    kind: Region::Budget,
+                    body,
+                }
+            }
+            AstExpr::SandboxExpr(s) => {
+                self.permissive += 1;
+                let body = self.opt_block(s.body(), node);
+                self.permissive -= 1;
+                ExprKind::Region {
+                    kind: Region::Sandbox,
+                    body,
+                }
+            }
+            AstExpr::UnsafeExpr(u) => {
+                self.permissive += 1;
+                let body = self.opt_block(u.body(), node);
+                self.permissive -= 1;
+                ExprKind::Region {
+                    kind: Region::Unsafe,
+                    body,
+                }
+            }
+            AstExpr::PrefixExpr(p) => {
+                let operand = self.operand(p.operand(), node);
+                let op = match p.op_token().map(syntax::Token::kind) {
+                    Some(SyntaxKind::Minus) => UnOp::Neg,
+                    Some(SyntaxKind::Star) => UnOp::Deref,
+                    _ => UnOp::Not,
+                };
+                ExprKind::Unary { op, operand }
+            }
+            AstExpr::RefExpr(r) => {
+                let operand = self.operand(r.operand(), node);
+                ExprKind::Ref {
+                    mutable: r.mut_token().is_some(),
+                    operand,
+                }
+            }
+            AstExpr::MoveExpr(m) => ExprKind::Move(self.operand(m.operand(), node)),
+            AstExpr::BinaryExpr(b) => {
+                let lhs = self.operand(b.lhs(), node);
+                let rhs = self.operand(b.rhs(), node);
+                let token = b.op_token();
+                let Some(op) = token.and_then(|t| binary_op(t.kind())) else {
+                    return self.missing(node);
+                };
+                let op_range = self.at(token.map_or_else(|| node.range(), syntax::Token::range));
+                ExprKind::Binary {
+                    op,
+                    op_range,
+                    lhs,
+                    rhs,
+                }
+            }
+            AstExpr::AssignExpr(a) => {
+                let place = self.operand(a.lhs(), node);
+                let value = self.operand(a.rhs(), node);
+                let token = a.op_token();
+                let op = token.and_then(|t| compound_op(t.kind()));
+                let op_range = self.at(token.map_or_else(|| node.range(), syntax::Token::range));
+                ExprKind::Assign {
+                    op,
+                    op_range,
+                    place,
+                    value,
+                }
+            }
+            AstExpr::RangeExpr(r) => {
+                let low = self.operand(r.lhs(), node);
+                let high = self.operand(r.rhs(), node);
+                ExprKind::Range {
+                    low,
+                    high,
+                    inclusive: r.is_inclusive(),
+                }
+            }
+            AstExpr::CastExpr(c) => {
+                let operand = self.operand(c.operand(), node);
+                let Some(t) = c.ty() else {
+                    return self.missing(node);
+                };
+                let ty = self.written_ty(t);
+                ExprKind::Cast {
+                    operand,
+                    ty,
+                    ty_range: self.at(t.range()),
+                }
+            }
+            AstExpr::CallExpr(c) => return self.call(c),
+            AstExpr::MethodCallExpr(m) => return self.method_call(m),
+            AstExpr::IndexExpr(i) => {
+                let base = self.operand(i.base(), node);
+                let index = self.operand(i.index(), node);
+                ExprKind::Index { base, index }
+            }
+            AstExpr::PropagateExpr(p) => ExprKind::Propagate(self.operand(p.operand(), node)),
+            AstExpr::AskExpr(a) => {
+                let target = self.operand(a.target(), node);
+                let args = self.args(a.args(), false);
+                let Some(t) = a.message() else {
+                    return self.missing(node);
+                };
+                let msg = self.lower.name(t);
+                ExprKind::Ask {
+                    target,
+                    msg,
+                    msg_range: self.at(t.range()),
+                    args,
+                }
+            }
+            AstExpr::SendExpr(s) => {
+                let target = self.operand(s.target(), node);
+                let args = self.args(s.args(), false);
+                let Some(t) = s.message() else {
+                    return self.missing(node);
+                };
+                let msg = self.lower.name(t);
+                ExprKind::Send {
+                    target,
+                    msg,
+                    msg_range: self.at(t.range()),
+                    args,
+                }
+            }
+            AstExpr::DeadlineExpr(d) => ExprKind::Deadline(self.operand(d.operand(), node)),
+        };
+        self.add(kind, node)
+    }
+
+    fn operand(&mut self, e: Option<AstExpr<'_>>, node: Node<'_>) -> ExprId {
+        match e {
+            Some(e) => self.expr(e),
+            None => self.missing(node),
+        }
+    }
+
+    fn opt_block(&mut self, b: Option<ast::Block<'_>>, node: Node<'_>) -> ExprId {
+        match b {
+            Some(b) => self.block(b),
+            None => self.missing(node),
+        }
+    }
+
+    /// The body of a loop or of detached code.
+    fn inner_block(&mut self, b: Option<ast::Block<'_>>, node: Node<'_>) -> ExprId {
+        self.depth += 1;
+        let body = self.opt_block(b, node);
+        self.depth -= 1;
+        body
+    }
+
+    fn literal(&mut self, l: ast::Literal<'_>) -> ExprKind {
+        let file = self.scope.file;
+        if self.inside.is_none() {
+            let poison = &self.lower.files[file.index()].poison;
+            if !poison.is_empty() && poison.binary_search(&l.range()).is_ok() {
+                return ExprKind::Missing;
+            }
+        }
+        literal(l.token()).map_or(ExprKind::Missing, ExprKind::Lit)
+    }
+
+    fn condition(&mut self, c: Option<ast::Condition<'_>>, node: Node<'_>) -> ExprId {
+        match c {
+            Some(ast::Condition::Expr(e)) => self.expr(e),
+            Some(ast::Condition::Let(l)) => {
+                let value = self.operand(l.value(), l.syntax());
+                let pat = match l.pattern() {
+                    Some(p) => self.top_pat(p, LocalKind::Pattern, false),
+                    None => self.add_pat(PatKind::Missing, l.range(), l.syntax()),
+                };
+                self.add(ExprKind::Let { pat, value }, l.syntax())
+            }
+            None => self.missing(node),
+        }
+    }
+
+    fn if_expr(&mut self, i: ast::IfExpr<'_>) -> ExprId {
+        let node = i.syntax();
+        let mark = self.enter();
+        let cond = self.condition(i.condition(), node);
+        let then = self.opt_block(i.then_block(), node);
+        self.leave(mark);
+        let els = i.else_branch().map(|e| match e {
+            ast::ElseBranch::Block(b) => self.block(b),
+            ast::ElseBranch::If(i) => self.if_expr(i),
+        });
+        self.add(ExprKind::If { cond, then, els }, node)
+    }
+
+    fn match_expr(&mut self, m: ast::MatchExpr<'_>) -> ExprKind {
+        let scrutinee = self.operand(m.scrutinee(), m.syntax());
+        let mut arms = Vec::new();
+        for a in m.arms() {
+            let mark = self.enter();
+            let pat = match a.pattern() {
+                Some(p) => self.top_pat(p, LocalKind::Pattern, false),
+                None => self.add_pat(PatKind::Missing, a.range(), a.syntax()),
+            };
+            let guard = a.guard().map(|g| self.operand(g.condition(), g.syntax()));
+            let body = self.operand(a.body(), a.syntax());
+            self.leave(mark);
+            arms.push(Arm {
+                pat,
+                guard,
+                body,
+                range: self.at(a.range()),
+            });
+        }
+        ExprKind::Match {
+            scrutinee,
+            arms: list(&mut self.body.arms, &arms),
+        }
+    }
+
+    fn lambda(&mut self, l: ast::LambdaExpr<'_>) -> ExprKind {
+        let mark = self.enter();
+        self.depth += 1;
+        let mut params = Vec::new();
+        for p in l.params().into_iter().flat_map(|l| l.params()) {
+            let ty = p.ty().map(|t| self.written_ty(t));
+            params.push(match p.pattern() {
+                Some(pattern) => self.param_pat(pattern, LocalKind::LambdaParam, ty),
+                None => self.add_pat(PatKind::Missing, p.range(), p.syntax()),
+            });
+        }
+        let ret = l
+            .ret_type()
+            .and_then(ast::RetType::ty)
+            .map(|t| self.written_ty(t));
+        let body = self.operand(l.body(), l.syntax());
+        self.depth -= 1;
+        self.leave(mark);
+        ExprKind::Lambda {
+            params: self.pat_list(&params),
+            ret,
+            body,
+        }
+    }
+
+    /// The head of a struct literal or pattern from its meaning; faults are reported.
+    pub(super) fn lit_head(&mut self, p: Prefix, range: TextRange) -> LitHead {
+        let hir = &self.lower.hir;
+        let (name, note) = match p {
+            Prefix::Type(ty) => match hir.tys.kind(ty) {
+                TyKind::Struct(s, args) => {
+                    let open = hir.tys.list(args).iter().all(|t| *t == Ty::UNKNOWN);
+                    return if open {
+                        LitHead::Struct(s)
+                    } else {
+                        LitHead::Ty(ty)
+                    };
+                }
+                TyKind::Opaque(_) | TyKind::Error | TyKind::Unknown => return LitHead::Opaque,
+                TyKind::Enum(e, _) => {
+                    let e = &hir.enums[e.index()];
+                    let names: Vec<&str> = e.variants.iter().map(|v| hir.text(v.name)).collect();
+                    (
+                        hir.text(e.head.name),
+                        Some(format!("its variants are: {}", names.join(", "))),
+                    )
+                }
+                _ => ("this type", None),
+            },
+            Prefix::Prim(Prim::Str | Prim::String | Prim::Bytes) if self.permissive > 0 => {
+                return LitHead::Opaque;
+            }
+            Prefix::Prim(_) => ("this type", None),
+            Prefix::Agent(a)
+                if self.agent == Some(a) && matches!(self.body.owner, Owner::Init(_)) =>
+            {
+                return LitHead::Agent(a);
+            }
+            Prefix::Agent(a) => (hir.text(hir.agents[a.index()].head.name), None),
+            Prefix::Protocol(p) => (hir.text(hir.protocols[p.index()].head.name), None),
+            Prefix::Trait(t) => (hir.text(hir.traits[t.index()].head.name), None),
+            Prefix::Supervisor(s) => (hir.text(hir.supervisors[s.index()].head.name), None),
+            Prefix::Opaque(_) | Prefix::OpaqueType(_) | Prefix::Family(_) => {
+                return LitHead::Opaque;
+            }
+            Prefix::Lost(_) | Prefix::Unknown(_) => return LitHead::Error,
+            Prefix::Value(e) | Prefix::Typed(e, _) => {
+                if matches!(
+                    self.body.expr(e).kind,
+                    ExprKind::Path(Res::Error) | ExprKind::Missing
+                ) {
+                    return LitHead::Error;
+                }
+                ("this", None)
+            }
+            Prefix::Module(_) | Prefix::AgentSelf(_) => ("this", None),
+        };
+        let quoted = if name.starts_with("this") {
+            name.to_owned()
+        } else {
+            format!("`{name}`")
+        };
+        let mut report = Diagnostic::error(
+            2022,
+            self.scope.file,
+            range,
+            format!("{quoted} is no struct"),
+        );
+        if let Some(n) = note {
+            report = report.note(n);
+        }
+        self.lower.sink.push(report);
+        LitHead::Error
+    }
+
+    fn struct_lit(&mut self, s: ast::StructLit<'_>) -> ExprKind {
+        let path = s.path();
+        let head_range = self.at(path.map_or_else(|| s.range(), AstNode::range));
+        let head = match path {
+            Some(AstExpr::PathExpr(p)) => self.literal_name(p, head_range),
+            Some(e) => {
+                let prefix = self.prefix(e, Usage::Plain);
+                self.lit_head(prefix, head_range)
+            }
+            None => LitHead::Error,
+        };
+        let mut fields = Vec::new();
+        for f in s.fields() {
+            let Some(t) = f.name() else { continue };
+            let name = self.lower.name(t);
+            let name_range = self.at(t.range());
+            let value = match f.value() {
+                Some(v) => self.expr(v),
+                None => {
+                    let res = match self.meaning(name, Usage::Plain) {
+                        super::names::Meaning::Res(res) => res,
+                        super::names::Meaning::Prefix(_) => {
+                            self.unknown(name, name_range, Usage::Plain)
+                        }
+                    };
+                    self.add_at(ExprKind::Path(res), name_range, f.syntax())
+                }
+            };
+            fields.push(FieldInit {
+                name,
+                name_range,
+                value,
+            });
+        }
+        ExprKind::StructLit {
+            head,
+            head_range,
+            fields: list(&mut self.body.inits, &fields),
+        }
+    }
+
+    /// A single name before the braces of a literal: an unknown one is an unknown type (MT2002).
+    fn literal_name(&mut self, p: ast::PathExpr<'_>, range: TextRange) -> LitHead {
+        let Some(t) = p.name() else {
+            return LitHead::Error;
+        };
+        let name = self.lower.name(t);
+        let prefix = match self.meaning(name, Usage::Plain) {
+            super::names::Meaning::Res(res) => {
+                Prefix::Value(self.add(ExprKind::Path(res), p.syntax()))
+            }
+            super::names::Meaning::Prefix(Prefix::Unknown(_)) => {
+                if self.reported.insert(name, true).is_none() {
+                    let near = {
+                        let hir = &self.lower.hir;
+                        let structs = hir.structs.iter().map(|s| hir.text(s.head.name));
+                        crate::resolve::suggest::nearest(t.text(), structs)
+                            .map(|(t, d)| (t.to_owned(), d))
+                    };
+                    let report = Diagnostic::error(
+                        2002,
+                        self.scope.file,
+                        range,
+                        format!("there is no type `{}`", t.text()),
+                    );
+                    self.lower
+                        .sink
+                        .push(super::types::with_rename(report, near));
+                }
+                return LitHead::Error;
+            }
+            super::names::Meaning::Prefix(p) => p,
+        };
+        self.lit_head(prefix, range)
+    }
+
+    fn map_lit(&mut self, m: ast::MapLit<'_>) -> ExprKind {
+        let ty = match m.path() {
+            Some(t) => match self.prefix(AstExpr::TurbofishExpr(t), Usage::Plain) {
+                Prefix::Type(ty) => ty,
+                Prefix::Opaque(_) | Prefix::OpaqueType(_) => Ty::UNKNOWN,
+                other => {
+                    let range = self.at(t.range());
+                    self.lit_head(other, range);
+                    Ty::ERROR
+                }
+            },
+            None => Ty::ERROR,
+        };
+        let mut pairs = Vec::new();
+        for entry in m.entries() {
+            let key = entry.key().map(|k| self.expr(k));
+            let value = entry.value().map(|v| self.expr(v));
+            if let (Some(k), Some(v)) = (key, value) {
+                pairs.push((k, v));
+            }
+        }
+        ExprKind::MapLit {
+            ty,
+            entries: list(&mut self.body.pairs, &pairs),
+        }
+    }
+
+    fn spawn(&mut self, s: ast::SpawnExpr<'_>) -> ExprKind {
+        let target = match s.path() {
+            Some(e) => match self.prefix(e, Usage::Plain) {
+                Prefix::Agent(a) => Res::Agent(a),
+                Prefix::Supervisor(s) => Res::Supervisor(s),
+                Prefix::Opaque(p) => Res::Opaque(self.opaque_path(&p)),
+                Prefix::OpaqueType(p) => Res::OpaqueType(self.opaque_path(&p)),
+                Prefix::Lost(res) => res,
+                _ => Res::Error,
+            },
+            None => Res::Error,
+        };
+        ExprKind::Spawn {
+            target,
+            args: self.args(s.args(), false),
+        }
+    }
+
+    fn call(&mut self, c: ast::CallExpr<'_>) -> ExprId {
+        let node = c.syntax();
+        let Some(callee) = c.callee() else {
+            return self.missing(node);
+        };
+        let (callee, type_args) = self.callee(callee);
+        if let ExprKind::Path(Res::Prelude(name)) = self.body.expr(callee).kind
+            && let Some(mac) = stdmacro::by_name(self.lower.hir.text(name))
+        {
+            return self.legacy_macro(mac, c.args(), node);
+        }
+        self.call_of(callee, type_args, c.args(), false, node)
+    }
+
+    pub(super) fn call_of(
+        &mut self,
+        callee: ExprId,
+        type_args: Vec<Ty>,
+        args: Option<ast::ArgList<'_>>,
+        types_allowed: bool,
+        node: Node<'_>,
+    ) -> ExprId {
+        let args = self.args(args, types_allowed);
+        let type_args = self.type_list(&type_args);
+        self.add(
+            ExprKind::Call {
+                callee,
+                type_args,
+                args,
+            },
+            node,
+        )
+    }
+
+    /// Arguments. Type names may stand among them if `types_allowed`.
+    pub(super) fn args(
+        &mut self,
+        args: Option<ast::ArgList<'_>>,
+        types_allowed: bool,
+    ) -> List<Arg> {
+        let mut found = Vec::new();
+        for a in args.into_iter().flat_map(|l| l.args()) {
+            let name = a.name().map(|t| (self.lower.name(t), self.at(t.range())));
+            let Some(v) = a.value() else { continue };
+            let value = match v {
+                AstExpr::PathExpr(_) => match self.prefix(v, Usage::Argument) {
+                    Prefix::Type(_) | Prefix::Trait(_) if types_allowed => {
+                        let path = self.opaque_path(&[]);
+                        self.add(ExprKind::Path(Res::OpaqueType(path)), v.syntax())
+                    }
+                    p => self.value(p, v),
+                },
+                v => self.expr(v),
+            };
+            found.push(Arg { name, value });
+        }
+        self.arg_list(&found)
+    }
+
+    fn macro_call(&mut self, m: ast::MacroCall<'_>) -> ExprId {
+        let node = m.syntax();
+        match m.name().and_then(|t| stdmacro::by_name(t.text())) {
+            Some(mac) => self.std_macro(mac, m),
+            // A macro of the program that could not be expanded, or none at all: reported by expansion.
+            None => self.missing(node),
+        }
+    }
+}
+
+/// A literal token's value.
+pub(super) fn literal(token: ast::LitToken<'_>) -> Option<Lit> {
+    Some(match token {
+        ast::LitToken::Int(i) => Lit::Int(i.value()?, i.suffix().and_then(prelude::int_suffix)),
+        ast::LitToken::Float(f) => Lit::Float(
+            f.value()?,
+            f.suffix().map(|s| {
+                if s == "f32" {
+                    FloatTy::F32
+                } else {
+                    FloatTy::F64
+                }
+            }),
+        ),
+        ast::LitToken::Size(t) => Lit::Size(ast::size_value(t).unwrap_or(u128::MAX)),
+        ast::LitToken::Duration(t) => Lit::Duration(ast::duration_ns(t).unwrap_or(u128::MAX)),
+        ast::LitToken::Str(_) => Lit::Str,
+        ast::LitToken::Bytes(_) => Lit::Bytes,
+        ast::LitToken::Char(t) => Lit::Char(ast::char_value(t).unwrap_or('\u{FFFD}')),
+        ast::LitToken::Html(_) => Lit::Html,
+        ast::LitToken::Bool(b) => Lit::Bool(b),
+    })
+}
+
+fn binary_op(k: SyntaxKind) -> Option<BinOp> {
+    Some(match k {
+        SyntaxKind::Plus => BinOp::Add,
+        SyntaxKind::Minus => BinOp::Sub,
+        SyntaxKind::Star => BinOp::Mul,
+        SyntaxKind::Slash => BinOp::Div,
+        SyntaxKind::Percent => BinOp::Rem,
+        SyntaxKind::Amp => BinOp::And,
+        SyntaxKind::Pipe => BinOp::Or,
+        SyntaxKind::Caret => BinOp::Xor,
+        SyntaxKind::Shl => BinOp::Shl,
+        SyntaxKind::Shr => BinOp::Shr,
+        SyntaxKind::EqEq => BinOp::Eq,
+        SyntaxKind::NotEq => BinOp::Ne,
+        SyntaxKind::Lt => BinOp::Lt,
+        SyntaxKind::LtEq => BinOp::Le,
+        SyntaxKind::Gt => BinOp::Gt,
+        SyntaxKind::GtEq => BinOp::Ge,
+        SyntaxKind::AmpAmp => BinOp::AndAnd,
+        SyntaxKind::PipePipe => BinOp::OrOr,
+        _ => return None,
+    })
+}
+
+fn compound_op(k: SyntaxKind) -> Option<BinOp> {
+    Some(match k {
+        SyntaxKind::PlusEq => BinOp::Add,
+        SyntaxKind::MinusEq => BinOp::Sub,
+        SyntaxKind::StarEq => BinOp::Mul,
+        SyntaxKind::SlashEq => BinOp::Div,
+        SyntaxKind::PercentEq => BinOp::Rem,
+        SyntaxKind::AmpEq => BinOp::And,
+        SyntaxKind::PipeEq => BinOp::Or,
+        SyntaxKind::CaretEq => BinOp::Xor,
+        SyntaxKind::ShlEq => BinOp::Shl,
+        SyntaxKind::ShrEq => BinOp::Shr,
+        _ => return None,
+    })
+}
