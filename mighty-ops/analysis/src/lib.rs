@@ -8,6 +8,7 @@ mod catalogue;
 mod check;
 mod code;
 pub mod diagnostic;
+mod exhaust;
 pub mod expand;
 mod explain;
 pub mod hir;
@@ -15,6 +16,7 @@ pub mod infer;
 mod lower;
 pub mod package;
 mod resolve;
+mod traits;
 pub mod ty;
 
 pub use catalogue::{Diagnostic as CatalogueEntry, Severity, Status, catalogue, lookup};

@@ -1,11 +1,23 @@
 //! Type inference: from the HIR to the type of every expression, pattern and binding.
 //! Must not report anything about ownership, effects, capabilities, taint or protocols.
 
+mod builtin;
+mod call;
+mod control;
+mod driver;
+mod expr;
+mod literal;
+mod method;
+mod ops;
+mod pat;
+mod report;
+mod settle;
+mod tables;
+mod unify;
+
 use rustc_hash::FxHashMap;
 
-use crate::diagnostic::Sink;
-use crate::hir::{BodyId, ConstId, EnumId, ExprId, FnId, Hir, LocalId, PatId, TraitId};
-use crate::package::Options;
+use crate::hir::{BodyId, ConstId, EnumId, ExprId, FnId, LocalId, PatId, TraitId};
 use crate::ty::{Family, Ty};
 
 /// What a method call came to.
@@ -104,36 +116,5 @@ impl Types {
     }
 }
 
-/// Infers and checks all bodies.
-#[must_use]
-pub fn infer(hir: &mut Hir, options: &Options, sink: &mut Sink) -> Types {
-    let _ = (options, sink);
-    let bodies = hir
-        .bodies
-        .iter()
-        .map(|b| BodyTypes {
-            exprs: vec![Ty::UNKNOWN; b.exprs.len()],
-            pats: vec![Ty::UNKNOWN; b.pats.len()],
-            locals: vec![Ty::UNKNOWN; b.locals.len()],
-            ..BodyTypes::default()
-        })
-        .collect();
-    Types {
-        bodies,
-        state: hir
-            .agents
-            .iter()
-            .map(|a| vec![Ty::UNKNOWN; a.state.len()])
-            .collect(),
-        ctor: hir
-            .agents
-            .iter()
-            .map(|a| vec![Ty::UNKNOWN; a.ctor.len()])
-            .collect(),
-        params: hir
-            .fns
-            .iter()
-            .map(|f| vec![Ty::UNKNOWN; f.params.len()])
-            .collect(),
-    }
-}
+pub(crate) use driver::infer;
+pub(crate) use tables::head_key;

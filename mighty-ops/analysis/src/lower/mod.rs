@@ -13,6 +13,8 @@ mod stdmacro;
 mod types;
 mod uses;
 
+pub(crate) use types::prim_ty;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::{NodeId, TextRange, ast};
 

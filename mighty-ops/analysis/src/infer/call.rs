@@ -1,0 +1,673 @@
+//! Calls of functions, variants, library paths and values; messages and `spawn` (language.md §7.4, §18.2).
+//! Must not look up methods.
+
+use syntax::TextRange;
+
+use super::driver::{Fx, Want};
+use crate::diagnostic::FixHint;
+use crate::hir::*;
+use crate::ty::{Prim, Ty, TyKind};
+
+/// What a callee takes.
+pub(super) struct Sig {
+    pub(super) params: Vec<Ty>,
+    pub(super) names: Vec<Option<Name>>,
+    pub(super) ret: Ty,
+    pub(super) variadic: bool,
+    /// Foreign functions take text for pointers and references for pointers.
+    pub(super) foreign: bool,
+}
+
+impl Sig {
+    pub(super) fn plain(params: Vec<Ty>, ret: Ty) -> Self {
+        Self {
+            params,
+            names: Vec::new(),
+            ret,
+            variadic: false,
+            foreign: false,
+        }
+    }
+}
+
+impl Fx<'_, '_> {
+    pub(super) fn call(
+        &mut self,
+        e: ExprId,
+        callee: ExprId,
+        type_args: List<Ty>,
+        args: List<Arg>,
+        want: Want,
+    ) -> Ty {
+        let body = self.body;
+        let c = body.expr(callee);
+        let explicit = body.type_args_of(type_args).to_vec();
+        let ExprKind::Path(res) = c.kind else {
+            let found = self.synth(callee);
+            return self.call_value(e, callee, found, args);
+        };
+        let (what, sig) = match res {
+            Res::Fn(f) | Res::AgentMethod(f) => {
+                self.cx.bt.callee.insert(callee, f);
+                let sig = self.fn_sig(f, &explicit, None, c.range);
+                (self.callee_name(f), sig)
+            }
+            Res::Variant(id, i) => {
+                let ty = self.enum_fresh(id, &explicit);
+                let payload = self.payload(ty, id, i);
+                let name = self
+                    .u
+                    .hir
+                    .text(self.u.hir.enums[id.index()].variants[i as usize].name);
+                (format!("`{name}`"), Sig::plain(payload, ty))
+            }
+            Res::PreludeVariant(v) => {
+                let sig = self.prelude_sig(v, &explicit);
+                let name = match v {
+                    PreludeVariant::Some => "Some",
+                    PreludeVariant::None => "None",
+                    PreludeVariant::Ok => "Ok",
+                    PreludeVariant::Err => "Err",
+                };
+                (format!("`{name}`"), sig)
+            }
+            Res::Assoc(ty, name) => {
+                return self.call_assoc(e, callee, ty, name, &explicit, args, want);
+            }
+            Res::TraitMember(t, name) => {
+                let method = self.u.hir.traits[t.index()]
+                    .methods
+                    .iter()
+                    .copied()
+                    .find(|f| self.u.hir.fns[f.index()].head.name == name);
+                if let Some(f) = method {
+                    self.cx.bt.callee.insert(callee, f);
+                }
+                self.loose_args(args);
+                return self.u.fresh();
+            }
+            Res::PrimValue(p) => {
+                self.loose_args(args);
+                return self.construct(p);
+            }
+            Res::Prelude(name) => {
+                self.loose_args(args);
+                return self.prelude_call(name);
+            }
+            Res::Struct(s) => {
+                self.loose_args(args);
+                let name = self
+                    .u
+                    .hir
+                    .text(self.u.hir.structs[s.index()].head.name)
+                    .to_owned();
+                let d =
+                    self.diagnostic(2008, c.range, format!("the struct `{name}` is no function"));
+                self.push(d.note(format!("write `{name} {{ … }}` to make one")));
+                return Ty::ERROR;
+            }
+            Res::Error | Res::CapElsewhere(_) | Res::Family(_) => {
+                self.loose_args(args);
+                return Ty::ERROR;
+            }
+            Res::Opaque(_)
+            | Res::OpaqueType(_)
+            | Res::Tolerated(_)
+            | Res::Agent(_)
+            | Res::Supervisor(_) => {
+                self.loose_args(args);
+                return self.u.fresh();
+            }
+            Res::Local(_) | Res::AgentSelf(_) | Res::State(..) | Res::Ctor(..) | Res::Const(_) => {
+                let found = self.synth(callee);
+                return self.call_value(e, callee, found, args);
+            }
+        };
+        self.cx.bt.exprs[callee.index()] = self.fn_type(&sig);
+        self.hint_result(&sig, want);
+        self.check_args(e, &what, &sig, args);
+        sig.ret
+    }
+
+    /// Lets a wanted type into a call's result before its arguments are seen, as far as they agree.
+    pub(super) fn hint_result(&mut self, sig: &Sig, want: Want) {
+        if let Want::Ty(w) = want
+            && sig.params.iter().any(|p| {
+                matches!(
+                    self.u.shape(*p),
+                    TyKind::Var(_) | TyKind::Fn(..) | TyKind::Vec(_)
+                )
+            })
+        {
+            match (self.u.shape(sig.ret), self.u.shape(w)) {
+                // Text and references may differ harmlessly: no hint through a bare variable.
+                (TyKind::Var(_), _) | (_, TyKind::Var(_)) => {}
+                (TyKind::Result(a, b), TyKind::Result(c, d)) => {
+                    self.hint_part(a, c);
+                    self.hint_part(b, d);
+                }
+                (TyKind::Option(a), TyKind::Option(b)) => self.hint_part(a, b),
+                (TyKind::Struct(s, x), TyKind::Struct(t, y)) if s == t => self.hint_parts(x, y),
+                (TyKind::Enum(s, x), TyKind::Enum(t, y)) if s == t => self.hint_parts(x, y),
+                _ => {}
+            }
+        }
+    }
+
+    fn hint_parts(&mut self, x: crate::ty::Tys, y: crate::ty::Tys) {
+        let n = self
+            .u
+            .hir
+            .tys
+            .list(x)
+            .len()
+            .min(self.u.hir.tys.list(y).len());
+        for i in 0..n {
+            let (a, b) = (self.u.hir.tys.list(x)[i], self.u.hir.tys.list(y)[i]);
+            self.hint_part(a, b);
+        }
+    }
+
+    fn hint_part(&mut self, open: Ty, wanted: Ty) {
+        if let TyKind::Var(_) = self.u.shape(open)
+            && !matches!(self.u.shape(wanted), TyKind::Error | TyKind::Unknown)
+        {
+            let _ = self.u.unify(open, wanted);
+        }
+    }
+
+    fn fn_type(&mut self, sig: &Sig) -> Ty {
+        let list = self.u.hir.tys.list_of(&sig.params);
+        self.u.hir.tys.intern(TyKind::Fn(list, sig.ret))
+    }
+
+    fn callee_name(&self, f: FnId) -> String {
+        format!("`{}`", self.u.hir.text(self.u.hir.fns[f.index()].head.name))
+    }
+
+    /// The signature of a function with fresh arguments for its generic parameters, and those of its impl
+    /// bound to `outer`.
+    pub(super) fn fn_sig(
+        &mut self,
+        f: FnId,
+        explicit: &[Ty],
+        outer: Option<(&[GenericId], &[Ty])>,
+        range: TextRange,
+    ) -> Sig {
+        let func = &self.u.hir.fns[f.index()];
+        let (ret, variadic, foreign) = (func.ret, func.variadic, func.kind == FnKind::Extern);
+        let names = func.params.iter().map(|p| p.name).collect();
+        let generics: Vec<GenericId> = func
+            .generics
+            .iter()
+            .copied()
+            .filter(|g| !self.u.hir.generics[g.index()].is_row)
+            .collect();
+        let params = self.param_types(f);
+        if !explicit.is_empty() && explicit.len() != generics.len() {
+            let title = format!(
+                "{} takes {} type argument{}, not {}",
+                self.callee_name(f),
+                generics.len(),
+                if generics.len() == 1 { "" } else { "s" },
+                explicit.len()
+            );
+            self.error(2004, range, title);
+        }
+        let mut ids: Vec<GenericId> = Vec::new();
+        let mut types: Vec<Ty> = Vec::new();
+        for (i, g) in generics.iter().enumerate() {
+            let ty = match explicit.get(i).filter(|_| explicit.len() == generics.len()) {
+                Some(t) => self.u.instantiate(*t),
+                None => self.u.fresh(),
+            };
+            ids.push(*g);
+            types.push(ty);
+            self.cx.bounds.push(super::driver::BoundCheck {
+                range,
+                ty,
+                generic: *g,
+            });
+        }
+        if let Some((g, t)) = outer {
+            ids.extend(g);
+            types.extend(t);
+        }
+        if ids.is_empty() {
+            let ret = self.u.instantiate(ret);
+            return Sig {
+                params,
+                names,
+                ret,
+                variadic,
+                foreign,
+            };
+        }
+        let params = params
+            .iter()
+            .map(|t| self.with_types(*t, &ids, &types))
+            .collect();
+        let ret = self.with_types(ret, &ids, &types);
+        Sig {
+            params,
+            names,
+            ret,
+            variadic,
+            foreign,
+        }
+    }
+
+    /// A function named as a value.
+    pub(super) fn function_value(&mut self, e: ExprId, f: FnId) -> Ty {
+        self.cx.bt.callee.insert(e, f);
+        let range = self.body.expr(e).range;
+        let sig = self.fn_sig(f, &[], None, range);
+        self.fn_type(&sig)
+    }
+
+    pub(super) fn enum_fresh(&mut self, id: EnumId, explicit: &[Ty]) -> Ty {
+        let n = self.u.hir.enums[id.index()].generics.len();
+        let mut args = Vec::with_capacity(n);
+        for i in 0..n {
+            args.push(match explicit.get(i).filter(|_| explicit.len() == n) {
+                Some(t) => self.u.instantiate(*t),
+                None => self.u.fresh(),
+            });
+        }
+        let list = self.u.hir.tys.list_of(&args);
+        self.u.hir.tys.intern(TyKind::Enum(id, list))
+    }
+
+    /// Payload types of a variant of an enum type.
+    pub(super) fn payload(&mut self, ty: Ty, id: EnumId, i: u32) -> Vec<Ty> {
+        let item = &self.u.hir.enums[id.index()];
+        let payload = item.variants[i as usize].payload.clone();
+        let generics = item.generics.clone();
+        let TyKind::Enum(_, args) = self.u.shape(ty) else {
+            return payload;
+        };
+        payload
+            .into_iter()
+            .map(|t| self.with_args(t, &generics, args))
+            .collect()
+    }
+
+    /// A variant named as a value: a unit variant, or a function.
+    pub(super) fn variant_value(&mut self, id: EnumId, i: u32) -> Ty {
+        let ty = self.enum_fresh(id, &[]);
+        let payload = self.payload(ty, id, i);
+        if payload.is_empty() {
+            return ty;
+        }
+        let sig = Sig::plain(payload, ty);
+        self.fn_type(&sig)
+    }
+
+    fn prelude_sig(&mut self, v: PreludeVariant, explicit: &[Ty]) -> Sig {
+        let t = match explicit.first() {
+            Some(t) => self.u.instantiate(*t),
+            None => self.u.fresh(),
+        };
+        let other = match explicit.get(1) {
+            Some(t) => self.u.instantiate(*t),
+            None => self.u.fresh(),
+        };
+        match v {
+            PreludeVariant::Some => Sig::plain(vec![t], self.u.hir.tys.intern(TyKind::Option(t))),
+            PreludeVariant::None => {
+                Sig::plain(Vec::new(), self.u.hir.tys.intern(TyKind::Option(t)))
+            }
+            PreludeVariant::Ok => {
+                Sig::plain(vec![t], self.u.hir.tys.intern(TyKind::Result(t, other)))
+            }
+            PreludeVariant::Err if explicit.len() == 2 => {
+                Sig::plain(vec![other], self.u.hir.tys.intern(TyKind::Result(t, other)))
+            }
+            PreludeVariant::Err => {
+                Sig::plain(vec![t], self.u.hir.tys.intern(TyKind::Result(other, t)))
+            }
+        }
+    }
+
+    pub(super) fn prelude_value(&mut self, v: PreludeVariant) -> Ty {
+        let sig = self.prelude_sig(v, &[]);
+        if v == PreludeVariant::None {
+            sig.ret
+        } else {
+            self.fn_type(&sig)
+        }
+    }
+
+    fn prelude_call(&mut self, name: Name) -> Ty {
+        match self.u.hir.text(name) {
+            "log" | "print" | "println" | "eprint" | "eprintln" | "dbg" | "sleep" => Ty::UNIT,
+            "panic" => Ty::NEVER,
+            "str" => Ty::STR,
+            "valid" => Ty::BOOL,
+            _ => self.u.fresh(),
+        }
+    }
+
+    /// A primitive or collection type called like a function.
+    fn construct(&mut self, p: Prim) -> Ty {
+        match p {
+            Prim::String | Prim::Str | Prim::Bytes => crate::lower::prim_ty(self.u.hir, p, &[]),
+            Prim::Vec | Prim::Map | Prim::Set | Prim::List => {
+                let (a, b) = (self.u.fresh(), self.u.fresh());
+                crate::lower::prim_ty(self.u.hir, p, &[a, b])
+            }
+            _ => self.u.fresh(),
+        }
+    }
+
+    /// Arguments of which nothing is wanted.
+    pub(super) fn loose_args(&mut self, args: List<Arg>) {
+        for a in self.body.args_of(args) {
+            self.synth(a.value);
+        }
+    }
+
+    /// Compares arguments with a signature.
+    pub(super) fn check_args(&mut self, e: ExprId, what: &str, sig: &Sig, args: List<Arg>) {
+        let body = self.body;
+        let args = body.args_of(args);
+        let n = sig.params.len();
+        let named = args.iter().any(|a| a.name.is_some()) && !sig.names.is_empty();
+        let fits = if sig.variadic {
+            args.len() >= n
+        } else {
+            args.len() == n
+        };
+        if !fits {
+            let range = self.args_range(e, args);
+            self.wrong_count(range, what, &sig.params, sig.variadic, args.len());
+        }
+        for (i, a) in args.iter().enumerate() {
+            let mut at = i;
+            if named && let Some((name, range)) = a.name {
+                match sig.names.iter().position(|p| *p == Some(name)) {
+                    Some(p) => at = p,
+                    None => {
+                        self.synth(a.value);
+                        if fits {
+                            let names: Vec<Name> = sig.names.iter().flatten().copied().collect();
+                            let title =
+                                format!("{what} has no parameter `{}`", self.u.hir.text(name));
+                            let d = self.diagnostic(2005, range, title);
+                            let d = self.with_near(d, name, &names);
+                            self.push(d);
+                        }
+                        continue;
+                    }
+                }
+            }
+            match sig.params.get(at) {
+                Some(p) if fits => self.check_arg(a.value, *p, sig.foreign),
+                Some(p) => {
+                    // The count is reported; types only help inference.
+                    let found = self.infer(a.value, Want::Ty(*p));
+                    let _ = found;
+                }
+                None => {
+                    self.synth(a.value);
+                }
+            }
+        }
+    }
+
+    fn check_arg(&mut self, e: ExprId, want: Ty, foreign: bool) {
+        if !foreign {
+            self.check(e, want, 2001);
+            return;
+        }
+        let found = self.infer(e, Want::Ty(want));
+        // §23: text for `*U8`, references for pointers.
+        let pointer = matches!(self.u.shape(want), TyKind::Ptr(..) | TyKind::Opaque(_));
+        if !pointer {
+            self.expect(e, found, want, 2001);
+        }
+    }
+
+    /// What lies between the parentheses of a call.
+    fn args_range(&self, e: ExprId, args: &[Arg]) -> TextRange {
+        let whole = self.body.expr(e).range;
+        if let (Some(a), Some(b)) = (args.first(), args.last()) {
+            let start = a
+                .name
+                .map_or(self.body.expr(a.value).range.start, |(_, r)| r.start);
+            return TextRange::new(start, self.body.expr(b.value).range.end);
+        }
+        whole
+    }
+
+    /// A call of a value.
+    fn call_value(&mut self, e: ExprId, callee: ExprId, found: Ty, args: List<Arg>) -> Ty {
+        let (ty, n) = self.u.peel(found);
+        if n > 0 {
+            self.cx.bt.derefs.insert(callee, n);
+        }
+        match self.u.hir.tys.kind(ty) {
+            TyKind::Fn(p, r) => {
+                let params = self.u.hir.tys.list(p).to_vec();
+                let sig = Sig::plain(params, r);
+                self.check_args(e, "this function", &sig, args);
+                r
+            }
+            TyKind::Error => {
+                self.loose_args(args);
+                Ty::ERROR
+            }
+            TyKind::Unknown
+            | TyKind::Never
+            | TyKind::Opaque(_)
+            | TyKind::Param(_)
+            | TyKind::SelfOf(_)
+            | TyKind::Dyn(_)
+            | TyKind::Ptr(..)
+            | TyKind::AgentRef(_)
+            | TyKind::Family(_)
+            | TyKind::Cap(_) => {
+                self.loose_args(args);
+                self.u.fresh()
+            }
+            TyKind::Var(_) if matches!(self.u.open_kind(ty), Some(super::unify::Kind::Any)) => {
+                self.loose_args(args);
+                self.u.fresh()
+            }
+            _ => {
+                self.loose_args(args);
+                let shown = self.u.show(ty);
+                let range = self.body.expr(callee).range;
+                let end = self.body.expr(e).range.end;
+                let d = self.diagnostic(2008, range, format!("a `{shown}` is no function"));
+                self.push(d.hint(FixHint::Delete {
+                    range: TextRange::new(range.end, end),
+                }));
+                Ty::ERROR
+            }
+        }
+    }
+
+    pub(super) fn spawn(&mut self, e: ExprId, target: Res, args: List<Arg>) -> Ty {
+        match target {
+            Res::Agent(a) => {
+                let agent = &self.u.hir.agents[a.index()];
+                let name = format!("`{}`", self.u.hir.text(agent.head.name));
+                let init: Option<Vec<Param>> = agent.init.as_ref().map(|i| i.params.clone());
+                let ctor_names: Vec<Option<Name>> = agent.ctor.iter().map(|p| p.name).collect();
+                let sig = match init {
+                    Some(params) if ctor_names.is_empty() => {
+                        let mut types = Vec::new();
+                        for p in &params {
+                            types.push(match p.ty {
+                                Some(t) => self.u.instantiate(t),
+                                None => self.u.fresh(),
+                            });
+                        }
+                        let names = params.iter().map(|p| p.name).collect();
+                        Sig {
+                            names,
+                            ..Sig::plain(types, Ty::UNIT)
+                        }
+                    }
+                    _ => Sig {
+                        names: ctor_names,
+                        ..Sig::plain(self.ctor_types(a), Ty::UNIT)
+                    },
+                };
+                self.check_args(e, &name, &sig, args);
+                let inner = self.u.hir.tys.intern(TyKind::Agent(a));
+                self.u.hir.tys.intern(TyKind::AgentRef(inner))
+            }
+            Res::Supervisor(s) => {
+                self.loose_args(args);
+                let inner = self.u.hir.tys.intern(TyKind::Supervisor(s));
+                self.u.hir.tys.intern(TyKind::AgentRef(inner))
+            }
+            Res::Error | Res::CapElsewhere(_) => {
+                self.loose_args(args);
+                Ty::ERROR
+            }
+            _ => {
+                self.loose_args(args);
+                self.u.fresh()
+            }
+        }
+    }
+
+    /// A send or an ask; both have the type of the reply ([R:G81]).
+    pub(super) fn message(
+        &mut self,
+        target: ExprId,
+        msg: Name,
+        range: TextRange,
+        args: List<Arg>,
+    ) -> Ty {
+        let found = self.synth(target);
+        let (ty, n) = self.u.peel(found);
+        if n > 0 {
+            self.cx.bt.derefs.insert(target, n);
+        }
+        let TyKind::AgentRef(of) = self.u.hir.tys.kind(ty) else {
+            self.loose_args(args);
+            return if self.u.hir.tys.kind(ty) == TyKind::Error {
+                Ty::ERROR
+            } else {
+                self.u.fresh()
+            };
+        };
+        let sig = match self.u.shape(of) {
+            TyKind::Protocol(p) => self.u.hir.protocols[p.index()]
+                .messages
+                .iter()
+                .find(|m| m.name == msg)
+                .map(|m| (m.params.clone(), Some(m.ret))),
+            TyKind::Agent(a) => {
+                let handler = self.u.hir.agents[a.index()]
+                    .handlers
+                    .iter()
+                    .find(|h| h.name == msg);
+                handler.map(|h| match h.message {
+                    Some((p, i)) => {
+                        let m = &self.u.hir.protocols[p.index()].messages[i as usize];
+                        (m.params.clone(), Some(m.ret))
+                    }
+                    None => {
+                        let params = h.params.iter().map(|p| {
+                            let name = p.name.unwrap_or(msg);
+                            (name, p.range, p.ty.unwrap_or(Ty::UNKNOWN))
+                        });
+                        (params.collect(), h.ret)
+                    }
+                })
+            }
+            _ => None,
+        };
+        let Some((params, ret)) = sig else {
+            self.loose_args(args);
+            return self.u.fresh();
+        };
+        let mut types = Vec::new();
+        for (_, _, t) in &params {
+            types.push(self.u.instantiate(*t));
+        }
+        let names = params.iter().map(|(n, _, _)| Some(*n)).collect();
+        let what = format!("the message `{}`", self.u.hir.text(msg));
+        let sig = Sig {
+            names,
+            ..Sig::plain(types, Ty::UNIT)
+        };
+        let body = self.body;
+        let given = body.args_of(args);
+        if given.len() != sig.params.len() {
+            let range = if given.is_empty() {
+                range
+            } else {
+                let first = body.expr(given[0].value).range.start;
+                let last = body.expr(given[given.len() - 1].value).range.end;
+                TextRange::new(first, last)
+            };
+            self.wrong_count(range, &what, &sig.params, false, given.len());
+            self.loose_args(args);
+        } else {
+            self.check_args(target, &what, &sig, args);
+        }
+        match ret {
+            Some(t) => self.u.instantiate(t),
+            None => self.u.fresh(),
+        }
+    }
+
+    pub(super) fn std_macro(&mut self, mac: StdMacro, args: List<ExprId>) -> Ty {
+        let args = self.body.exprs_of(args);
+        match mac {
+            StdMacro::Assert => {
+                for (i, a) in args.iter().enumerate() {
+                    if i == 0 {
+                        self.check(*a, Ty::BOOL, 2001);
+                    } else {
+                        self.synth(*a);
+                    }
+                }
+                Ty::UNIT
+            }
+            StdMacro::AssertEq | StdMacro::AssertNe => {
+                let mut types = Vec::new();
+                for a in args {
+                    let want = types.first().map_or(Want::Nothing, |t| Want::Ty(*t));
+                    types.push(self.infer(*a, want));
+                }
+                if let [a, b, ..] = types[..]
+                    && !self.comparable(a, b)
+                {
+                    let range = self.value_range(args[1]);
+                    self.mismatch(2001, range, a, b);
+                }
+                Ty::UNIT
+            }
+            StdMacro::Debug => {
+                let types: Vec<Ty> = args.iter().map(|a| self.synth(*a)).collect();
+                types.first().copied().unwrap_or(Ty::UNIT)
+            }
+            StdMacro::Unreachable => {
+                args.iter().for_each(|a| {
+                    self.synth(*a);
+                });
+                Ty::NEVER
+            }
+            StdMacro::Format => {
+                args.iter().for_each(|a| {
+                    self.synth(*a);
+                });
+                Ty::STR
+            }
+            StdMacro::Vec => {
+                let elem = self.u.fresh();
+                for a in args {
+                    self.check(*a, elem, 2001);
+                }
+                self.u.hir.tys.intern(TyKind::Vec(elem))
+            }
+        }
+    }
+}

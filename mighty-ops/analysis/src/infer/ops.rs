@@ -1,0 +1,517 @@
+//! Operators, assignment, references, ranges and casts (language.md §7.2, §7.4, §9, §25.1).
+//! Must not judge casts; that waits until types are settled.
+
+use syntax::TextRange;
+
+use super::driver::{Cast, Fx, Want};
+use super::unify::Kind;
+use crate::diagnostic::FixHint;
+use crate::hir::*;
+use crate::ty::{Ty, TyKind};
+
+/// What an operand is, as far as operators care.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Poison,
+    /// Not known: agrees with what the other side is.
+    Open,
+    Int,
+    Float,
+    Bool,
+    Char,
+    Text,
+    Duration,
+    Size,
+    /// Opaque, foreign, a type parameter: operators are not judged.
+    Lenient,
+    Param,
+    Never,
+    Other,
+}
+
+impl Fx<'_, '_> {
+    fn class(&self, ty: Ty) -> Class {
+        match self.u.shape(ty) {
+            TyKind::Error => Class::Poison,
+            TyKind::Unknown
+            | TyKind::Opaque(_)
+            | TyKind::SelfOf(_)
+            | TyKind::Dyn(_)
+            | TyKind::Html => Class::Lenient,
+            TyKind::Param(_) => Class::Param,
+            TyKind::Never => Class::Never,
+            TyKind::Int(_) => Class::Int,
+            TyKind::Float(_) => Class::Float,
+            TyKind::Bool => Class::Bool,
+            TyKind::Char => Class::Char,
+            TyKind::Str | TyKind::String => Class::Text,
+            TyKind::Duration => Class::Duration,
+            TyKind::Size => Class::Size,
+            TyKind::Var(_) => match self.u.open_kind(ty) {
+                Some(Kind::Integer) => Class::Int,
+                Some(Kind::Float) => Class::Float,
+                Some(Kind::Seq { .. }) => Class::Other,
+                _ => Class::Open,
+            },
+            _ => Class::Other,
+        }
+    }
+
+    fn operand(&mut self, e: ExprId, want: Want) -> Ty {
+        let found = self.infer(e, want);
+        let (ty, n) = self.u.peel(found);
+        if n > 0 {
+            self.cx.bt.derefs.insert(e, n);
+        }
+        ty
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        e: ExprId,
+        op: BinOp,
+        lhs: ExprId,
+        rhs: ExprId,
+        want: Want,
+    ) -> Ty {
+        let numeric = |t: Ty, fx: &Self| matches!(fx.class(t), Class::Int | Class::Float);
+        let hint = match want {
+            Want::Ty(t) if !is_comparison(op) && !is_logic(op) && numeric(t, self) => Want::Ty(t),
+            _ => Want::Nothing,
+        };
+        let l = self.operand(lhs, hint);
+        if is_logic(op) {
+            let r = self.operand(rhs, Want::Nothing);
+            self.logic(e, l, r);
+            return Ty::BOOL;
+        }
+        let r = self.operand(rhs, Want::Nothing);
+        if is_comparison(op) {
+            self.comparison(e, op, l, r);
+            return Ty::BOOL;
+        }
+        self.arithmetic(e, op, l, r)
+    }
+
+    fn undefined(&mut self, e: ExprId, l: Ty, r: Ty) {
+        let (a, b) = (self.u.show(l), self.u.show(r));
+        let x = self.body.expr(e);
+        let op = match x.kind {
+            ExprKind::Binary { op_range, .. } | ExprKind::Assign { op_range, .. } => {
+                self.u.hir.text_of(self.body.file, op_range).to_owned()
+            }
+            _ => "..".to_owned(),
+        };
+        let title = format!("`{op}` is not defined for `{a}` and `{b}`");
+        let mut d = self.diagnostic(2017, x.range, title);
+        if let ExprKind::Binary { lhs, .. } = x.kind
+            && matches!(self.body.expr(lhs).kind, ExprKind::Binary { op, .. } if is_comparison(op))
+        {
+            d = d.note("comparisons do not chain; join two with `&&`");
+        }
+        self.push(d.hint(FixHint::ExpectedFound {
+            expected: a,
+            found: b,
+        }));
+    }
+
+    fn logic(&mut self, e: ExprId, l: Ty, r: Ty) {
+        let ok = |c: Class| {
+            matches!(
+                c,
+                Class::Bool | Class::Poison | Class::Never | Class::Lenient | Class::Open
+            )
+        };
+        for t in [l, r] {
+            if self.class(t) == Class::Open {
+                let _ = self.u.unify(t, Ty::BOOL);
+            }
+        }
+        if !(ok(self.class(l)) && ok(self.class(r))) {
+            self.undefined(e, l, r);
+        }
+    }
+
+    /// Whether two values can be compared for equality, either followed through references.
+    pub(super) fn comparable(&mut self, a: Ty, b: Ty) -> bool {
+        let (a, _) = self.u.peel(a);
+        let (b, _) = self.u.peel(b);
+        if matches!(
+            self.u.shape(a),
+            TyKind::Vec(_) | TyKind::List(_) | TyKind::Slice(_) | TyKind::Array(..)
+        ) && matches!(
+            self.u.shape(b),
+            TyKind::Vec(_) | TyKind::List(_) | TyKind::Slice(_) | TyKind::Array(..)
+        ) {
+            return true;
+        }
+        self.u.unify(a, b)
+    }
+
+    fn comparison(&mut self, e: ExprId, op: BinOp, l: Ty, r: Ty) {
+        let (a, b) = (self.class(l), self.class(r));
+        if a == Class::Poison || b == Class::Poison {
+            return;
+        }
+        let equality = matches!(op, BinOp::Eq | BinOp::Ne);
+        if equality {
+            // A literal against a parameter's value is as undefined as any mixing (§7.2).
+            if !self.comparable(l, r) {
+                self.undefined(e, l, r);
+            }
+            return;
+        }
+        let ordered = |c: Class| !matches!(c, Class::Bool | Class::Other);
+        if !ordered(a) || !ordered(b) {
+            self.undefined(e, l, r);
+            return;
+        }
+        if a == Class::Lenient || b == Class::Lenient {
+            return;
+        }
+        if !self.u.unify(l, r) {
+            self.undefined(e, l, r);
+        }
+    }
+
+    fn arithmetic(&mut self, e: ExprId, op: BinOp, l: Ty, r: Ty) -> Ty {
+        let (a, b) = (self.class(l), self.class(r));
+        use BinOp::{Add, And, Div, Mul, Or, Rem, Shl, Shr, Sub, Xor};
+        use Class::{
+            Bool, Char, Duration, Float, Int, Lenient, Never, Open, Other, Param, Poison, Size,
+            Text,
+        };
+        match (a, b) {
+            (Poison, _) | (_, Poison) => return Ty::ERROR,
+            (Never, _) => return r,
+            (_, Never) => return l,
+            (Other, _) | (_, Other) => {}
+            (Lenient, _) | (_, Lenient) => return self.u.fresh(),
+            (Param, Param) if self.u.resolve(l) == self.u.resolve(r) => return l,
+            (Param, Open) | (Open, Param) => return self.u.fresh(),
+            _ => {}
+        }
+        if matches!(op, Shl | Shr) {
+            match (a, b) {
+                (Int | Open, Int | Open) => return l,
+                _ => {
+                    self.undefined(e, l, r);
+                    return if a == Int { l } else { Ty::ERROR };
+                }
+            }
+        }
+        let ok = match (a, b) {
+            // Scaling keeps an open side open: it may be a duration.
+            (Open, Int) if matches!(op, Mul | Div | Rem) => return l,
+            (Int, Open) if op == Mul => return r,
+            (Open, _) | (_, Open) => {
+                let known = if a == Open { b } else { a };
+                if defined(op, known) && self.u.unify(l, r) {
+                    return if a == Open { r } else { l };
+                }
+                if a == Open && b == Open {
+                    self.u.unify(l, r)
+                } else {
+                    false
+                }
+            }
+            (Int, Int) | (Float, Float) => defined(op, a) && self.u.unify(l, r),
+            (Bool, Bool) => matches!(op, And | Or | Xor),
+            (Text, Text) if op == Add => {
+                return if self.u.resolve(l) == Ty::STR && self.u.resolve(r) == Ty::STR {
+                    Ty::STR
+                } else {
+                    Ty::STRING
+                };
+            }
+            (Duration, Duration) | (Size, Size) => match op {
+                Add | Sub => true,
+                // A quotient of two durations is a number nobody has named.
+                Div | Rem => return self.u.fresh(),
+                _ => false,
+            },
+            (Duration | Size, Int) if matches!(op, Mul | Div) => return l,
+            (Int, Duration | Size) if op == Mul => return r,
+            (Char, Char) => false,
+            _ => false,
+        };
+        if ok {
+            return l;
+        }
+        self.undefined(e, l, r);
+        Ty::ERROR
+    }
+
+    pub(super) fn assign(&mut self, e: ExprId, op: Option<BinOp>, place: ExprId, value: ExprId) {
+        let target = self.synth(place);
+        let Some(op) = op else {
+            self.check_assigned(value, target);
+            return;
+        };
+        let (l, n) = self.u.peel(target);
+        if n > 0 {
+            self.cx.bt.derefs.insert(place, n);
+        }
+        let r = self.operand(value, Want::Ty(l));
+        let text = self.class(l) == Class::Text && self.class(r) == Class::Text && op == BinOp::Add;
+        if text {
+            return;
+        }
+        let found = self.arithmetic(e, op, l, r);
+        if self.u.resolve(found) != Ty::ERROR && !self.u.unify(found, l) {
+            self.undefined(e, l, r);
+        }
+    }
+
+    /// `p = v` with `p` a reference stores through it only if written `*p = v`; the types say which is meant.
+    fn check_assigned(&mut self, value: ExprId, target: Ty) {
+        let found = self.infer(value, Want::Ty(target));
+        if let TyKind::Ref(inner, true) = self.u.shape(target)
+            && !matches!(self.u.shape(found), TyKind::Ref(..))
+            && self.u.coerce(found, inner).is_some()
+        {
+            return;
+        }
+        self.expect(value, found, target, 2001);
+    }
+
+    pub(super) fn unary(&mut self, e: ExprId, op: UnOp, operand: ExprId, want: Want) -> Ty {
+        let range = self.body.expr(e).range;
+        match op {
+            UnOp::Neg => {
+                if let ExprKind::Lit(lit @ Lit::Int(..)) = self.body.expr(operand).kind {
+                    let ty = self.literal(lit, range, true);
+                    self.cx.bt.exprs[operand.index()] = ty;
+                    self.cx.negated.push((range, ty));
+                    return ty;
+                }
+                let ty = self.operand(operand, want);
+                match self.class(ty) {
+                    Class::Int => self.cx.negated.push((range, ty)),
+                    Class::Float
+                    | Class::Duration
+                    | Class::Open
+                    | Class::Poison
+                    | Class::Never
+                    | Class::Lenient
+                    | Class::Param => {}
+                    _ => return self.undefined_prefix(range, "-", ty),
+                }
+                ty
+            }
+            UnOp::Not => {
+                let ty = self.operand(operand, want);
+                match self.class(ty) {
+                    Class::Bool
+                    | Class::Int
+                    | Class::Open
+                    | Class::Poison
+                    | Class::Never
+                    | Class::Lenient
+                    | Class::Param => ty,
+                    _ => self.undefined_prefix(range, "!", ty),
+                }
+            }
+            UnOp::Deref => {
+                let ty = self.synth(operand);
+                match self.u.shape(ty) {
+                    TyKind::Ref(t, _) | TyKind::Ptr(t, _) => t,
+                    TyKind::Var(_) if self.class(ty) == Class::Open => self.u.fresh(),
+                    // A copied element (G113) may be written as if it still were behind its reference.
+                    _ => ty,
+                }
+            }
+        }
+    }
+
+    fn undefined_prefix(&mut self, range: TextRange, op: &str, ty: Ty) -> Ty {
+        let shown = self.u.show(ty);
+        let d = self.diagnostic(2017, range, format!("`{op}` is not defined for `{shown}`"));
+        self.push(d.hint(FixHint::ExpectedFound {
+            expected: "a number".to_owned(),
+            found: shown,
+        }));
+        Ty::ERROR
+    }
+
+    pub(super) fn reference(
+        &mut self,
+        e: ExprId,
+        mutable: bool,
+        operand: ExprId,
+        want: Want,
+    ) -> Ty {
+        let hint = match want {
+            Want::Ty(t) => match self.u.shape(t) {
+                TyKind::Ref(inner, _) => match self.u.shape(inner) {
+                    TyKind::Slice(elem) => {
+                        // A sequence literal behind `&` becomes that slice.
+                        let found = self.infer(operand, Want::Nothing);
+                        if let Some(Kind::Seq { elem: mine, .. }) = self.u.open_kind(found)
+                            && self.u.unify(mine, elem)
+                        {
+                            let at = self.body.expr(e).range;
+                            self.judge_place(mutable, operand, at);
+                            return self.u.hir.tys.intern(TyKind::Ref(inner, mutable));
+                        }
+                        let at = self.body.expr(e).range;
+                        self.judge_place(mutable, operand, at);
+                        return self.u.hir.tys.intern(TyKind::Ref(found, mutable));
+                    }
+                    _ => Want::Ty(inner),
+                },
+                _ => Want::Nothing,
+            },
+            _ => Want::Nothing,
+        };
+        let found = self.infer(operand, hint);
+        let range = self.body.expr(e).range;
+        if !self.judge_place(mutable, operand, range) {
+            return Ty::ERROR;
+        }
+        self.u.hir.tys.intern(TyKind::Ref(found, mutable))
+    }
+
+    /// MT2025 ([R:G117]).
+    fn judge_place(&mut self, mutable: bool, operand: ExprId, range: TextRange) -> bool {
+        let bad = match self.body.expr(operand).kind {
+            ExprKind::Path(res) => {
+                mutable
+                    && matches!(
+                        res,
+                        Res::Const(_)
+                            | Res::Fn(_)
+                            | Res::Variant(..)
+                            | Res::PreludeVariant(_)
+                            | Res::Struct(_)
+                    )
+            }
+            ExprKind::Field { .. }
+            | ExprKind::TupleField { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::Unary {
+                op: UnOp::Deref, ..
+            }
+            | ExprKind::Missing => false,
+            ExprKind::Lit(
+                Lit::Int(..) | Lit::Float(..) | Lit::Bool(_) | Lit::Size(_) | Lit::Duration(_),
+            ) => true,
+            ExprKind::Binary { .. } | ExprKind::Unary { .. } => true,
+            _ => mutable,
+        };
+        if bad {
+            let what = if mutable {
+                "`&mut` needs a place: a variable, field or element"
+            } else {
+                "a number or the result of an operator has no place to refer to"
+            };
+            let text = self
+                .u
+                .hir
+                .text_of(self.body.file, self.body.expr(operand).range)
+                .to_owned();
+            let d = self.diagnostic(2025, range, what);
+            self.push(
+                d.note("bind it with `let` first")
+                    .hint(FixHint::Facts(vec![("operand", text)])),
+            );
+        }
+        !bad
+    }
+
+    pub(super) fn range(&mut self, e: ExprId, low: ExprId, high: ExprId) -> Ty {
+        let l = self.operand(low, Want::Nothing);
+        let r = self.operand(high, Want::Nothing);
+        let fits = |c: Class| {
+            matches!(
+                c,
+                Class::Int
+                    | Class::Open
+                    | Class::Poison
+                    | Class::Lenient
+                    | Class::Char
+                    | Class::Param
+                    | Class::Never
+            )
+        };
+        if !fits(self.class(l)) || !fits(self.class(r)) {
+            self.undefined(e, l, r);
+            if matches!(self.body.expr(low).kind, ExprKind::Assign { .. }) {
+                // `r = 0..9` reads `(r = 0)..9` (§3.5).
+                let range = self.body.expr(e).range;
+                let _ = range;
+            }
+            return self.u.hir.tys.intern(TyKind::Range(Ty::ERROR));
+        }
+        if !self.u.unify(l, r) {
+            let range = self.value_range(high);
+            self.mismatch(2001, range, l, r);
+        }
+        self.u.hir.tys.intern(TyKind::Range(l))
+    }
+
+    pub(super) fn cast(&mut self, e: ExprId, operand: ExprId, to: Ty) -> Ty {
+        let range = self.body.expr(e).range;
+        let o = self.body.expr(operand).kind;
+        let to = self.u.instantiate(to);
+        let mut literal = None;
+        let from = match o {
+            ExprKind::Lit(lit @ Lit::Int(value, _)) => {
+                literal = Some((value, false));
+                self.uncounted(operand, lit, range)
+            }
+            ExprKind::Unary {
+                op: UnOp::Neg,
+                operand: inner,
+            } => match self.body.expr(inner).kind {
+                ExprKind::Lit(lit @ Lit::Int(value, _)) => {
+                    literal = Some((value, true));
+                    let ty = self.uncounted(inner, lit, range);
+                    self.cx.bt.exprs[operand.index()] = ty;
+                    ty
+                }
+                _ => self.synth(operand),
+            },
+            _ => self.synth(operand),
+        };
+        self.cx.casts.push(Cast {
+            range,
+            from,
+            to,
+            literal,
+        });
+        to
+    }
+
+    /// A literal directly under `as` is not checked for its range.
+    fn uncounted(&mut self, e: ExprId, lit: Lit, range: TextRange) -> Ty {
+        let ty = self.literal(lit, range, false);
+        self.cx.literals.pop();
+        self.cx.bt.exprs[e.index()] = ty;
+        ty
+    }
+}
+
+fn is_comparison(op: BinOp) -> bool {
+    matches!(
+        op,
+        BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge
+    )
+}
+
+fn is_logic(op: BinOp) -> bool {
+    matches!(op, BinOp::AndAnd | BinOp::OrOr)
+}
+
+/// Whether an arithmetic operator is defined for a class at all.
+fn defined(op: BinOp, c: Class) -> bool {
+    use BinOp::{Add, And, Div, Mul, Or, Rem, Sub, Xor};
+    match c {
+        Class::Int | Class::Open => true,
+        Class::Float => matches!(op, Add | Sub | Mul | Div | Rem),
+        Class::Bool => matches!(op, And | Or | Xor),
+        Class::Text => op == Add,
+        Class::Duration | Class::Size => matches!(op, Add | Sub | Div | Rem),
+        _ => false,
+    }
+}

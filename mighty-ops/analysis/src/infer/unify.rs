@@ -1,0 +1,624 @@
+//! Inference variables: kinds, unification, coercion (language.md §7.1 to §7.3, §8).
+//! Must not report; callers know what a failure means where.
+
+use rustc_hash::FxHashMap;
+
+use crate::hir::{Hir, Name};
+use crate::ty::{Ty, TyKind};
+
+use super::tables::Tables;
+
+/// What an unbound variable may become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Any,
+    Integer,
+    Float,
+    /// A sequence literal: element type and length; of different lengths merged, no length.
+    Seq {
+        elem: Ty,
+        len: Option<u64>,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Slot {
+    Open { kind: Kind, touched: bool },
+    Bound(Ty),
+}
+
+/// Steps one comparison of types may take before it gives up and agrees.
+const MAX_STEPS: u32 = 20_000;
+
+/// The variables of one group of bodies that settle together.
+#[derive(Debug, Default)]
+pub(super) struct Vars {
+    slots: Vec<Slot>,
+    /// Final types, once settled.
+    cache: FxHashMap<Ty, Ty>,
+}
+
+/// Names that stand for open kinds in messages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KindNames {
+    pub(super) integer: Name,
+    pub(super) float: Name,
+}
+
+/// Types, variables and what unification must know about items.
+pub(super) struct Unifier<'h> {
+    pub(super) hir: &'h mut Hir,
+    pub(super) vars: Vars,
+    pub(super) tables: Tables,
+    pub(super) kind_names: KindNames,
+    steps: u32,
+}
+
+impl<'h> Unifier<'h> {
+    pub(super) fn new(hir: &'h mut Hir, tables: Tables) -> Self {
+        let kind_names = KindNames {
+            integer: hir.names.intern("{integer}"),
+            float: hir.names.intern("{float}"),
+        };
+        Self {
+            hir,
+            vars: Vars::default(),
+            tables,
+            kind_names,
+            steps: 0,
+        }
+    }
+
+    pub(super) fn var(&mut self, kind: Kind) -> Ty {
+        let i = self.vars.slots.len() as u32;
+        self.vars.slots.push(Slot::Open {
+            kind,
+            touched: false,
+        });
+        self.hir.tys.intern(TyKind::Var(i))
+    }
+
+    pub(super) fn fresh(&mut self) -> Ty {
+        self.var(Kind::Any)
+    }
+
+    /// The type with outer variables followed.
+    pub(super) fn resolve(&self, mut ty: Ty) -> Ty {
+        while let TyKind::Var(i) = self.hir.tys.kind(ty) {
+            match self.vars.slots.get(i as usize) {
+                Some(Slot::Bound(t)) => ty = *t,
+                _ => break,
+            }
+        }
+        ty
+    }
+
+    /// The shape of a type, outer variables followed.
+    pub(super) fn shape(&self, ty: Ty) -> TyKind {
+        self.hir.tys.kind(self.resolve(ty))
+    }
+
+    /// The kind of an open variable.
+    pub(super) fn open_kind(&self, ty: Ty) -> Option<Kind> {
+        match self.shape(ty) {
+            TyKind::Var(i) => match self.vars.slots.get(i as usize) {
+                Some(Slot::Open { kind, .. }) => Some(*kind),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether the type is an open variable that nothing was ever unified with.
+    pub(super) fn untouched(&self, ty: Ty) -> bool {
+        match self.shape(ty) {
+            TyKind::Var(i) => matches!(
+                self.vars.slots.get(i as usize),
+                Some(Slot::Open {
+                    kind: Kind::Any,
+                    touched: false
+                })
+            ),
+            _ => false,
+        }
+    }
+
+    /// References removed, with their number.
+    pub(super) fn peel(&self, ty: Ty) -> (Ty, u8) {
+        let mut ty = self.resolve(ty);
+        let mut n = 0u8;
+        while let TyKind::Ref(inner, _) = self.hir.tys.kind(ty) {
+            ty = self.resolve(inner);
+            n = n.saturating_add(1);
+        }
+        (ty, n)
+    }
+
+    /// Replaces every `Unknown` by a fresh variable.
+    pub(super) fn instantiate(&mut self, ty: Ty) -> Ty {
+        if !self.has_unknown(ty) {
+            return ty;
+        }
+        self.replace_unknown(ty)
+    }
+
+    fn has_unknown(&self, ty: Ty) -> bool {
+        if ty == Ty::UNKNOWN {
+            return true;
+        }
+        let mut found = false;
+        self.hir
+            .tys
+            .parts(ty, &mut |t| found = found || self.has_unknown(t));
+        found
+    }
+
+    fn replace_unknown(&mut self, ty: Ty) -> Ty {
+        let Self { hir, vars, .. } = self;
+        hir.tys.map(ty, &mut |store, t| {
+            (t == Ty::UNKNOWN).then(|| {
+                let i = vars.slots.len() as u32;
+                vars.slots.push(Slot::Open {
+                    kind: Kind::Any,
+                    touched: false,
+                });
+                store.intern(TyKind::Var(i))
+            })
+        })
+    }
+
+    /// Makes two types equal if they can be.
+    pub(super) fn unify(&mut self, a: Ty, b: Ty) -> bool {
+        self.steps = 0;
+        self.unify_at(a, b)
+    }
+
+    fn unify_at(&mut self, a: Ty, b: Ty) -> bool {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return true;
+        }
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        if a == b {
+            return true;
+        }
+        let (ka, kb) = (self.hir.tys.kind(a), self.hir.tys.kind(b));
+        match (ka, kb) {
+            (TyKind::Error | TyKind::Unknown, _) | (_, TyKind::Error | TyKind::Unknown) => true,
+            (TyKind::Var(i), TyKind::Var(j)) => self.merge(i, j, a, b),
+            (TyKind::Var(i), _) => self.bind(i, a, b),
+            (_, TyKind::Var(j)) => self.bind(j, b, a),
+            (TyKind::Never, _) | (_, TyKind::Never) => true,
+            (TyKind::Str | TyKind::String, TyKind::Str | TyKind::String) => true,
+            (TyKind::Tuple(x), TyKind::Tuple(y)) => self.unify_lists(x, y),
+            (TyKind::Array(x, n), TyKind::Array(y, m)) => {
+                (n.is_none() || m.is_none() || n == m) && self.unify_at(x, y)
+            }
+            (TyKind::Slice(x), TyKind::Slice(y))
+            | (TyKind::Option(x), TyKind::Option(y))
+            | (TyKind::Vec(x) | TyKind::List(x), TyKind::Vec(y) | TyKind::List(y))
+            | (TyKind::Set(x), TyKind::Set(y))
+            | (TyKind::Range(x), TyKind::Range(y))
+            | (TyKind::Task(x), TyKind::Task(y)) => self.unify_at(x, y),
+            (TyKind::AgentRef(x), TyKind::AgentRef(y)) => self.same_agent(x, y),
+            (TyKind::Ref(x, m), TyKind::Ref(y, n)) => m == n && self.unify_at(x, y),
+            (TyKind::Ptr(x, m), TyKind::Ptr(y, n)) => m == n && self.unify_at(x, y),
+            (TyKind::Fn(p, r), TyKind::Fn(q, s)) => self.unify_lists(p, q) && self.unify_at(r, s),
+            (TyKind::Struct(s, x), TyKind::Struct(t, y)) => s == t && self.unify_lists(x, y),
+            (TyKind::Enum(s, x), TyKind::Enum(t, y)) => s == t && self.unify_lists(x, y),
+            (TyKind::Result(t, e), TyKind::Result(u, f)) => {
+                self.unify_at(t, u) && self.unify_at(e, f)
+            }
+            (TyKind::Map(k, v), TyKind::Map(l, w)) => self.unify_at(k, l) && self.unify_at(v, w),
+            // What an opaque type is compared with is not known here, unless both names are.
+            (TyKind::Opaque(x), TyKind::Opaque(y)) => !self.both_errors(x, y),
+            (TyKind::Opaque(x), k) | (k, TyKind::Opaque(x)) => self.may_be_opaque(x, k),
+            _ => false,
+        }
+    }
+
+    /// Two different error types of the prelude do not agree; of other opaque types nothing is known.
+    fn both_errors(&self, x: Name, y: Name) -> bool {
+        let is = |n: Name| crate::resolve::prelude::ERRORS.contains(&self.hir.text(n));
+        is(x) && is(y)
+    }
+
+    /// An opaque type against a known one: error types and capabilities are no numbers or texts.
+    fn may_be_opaque(&self, name: Name, kind: TyKind) -> bool {
+        if name == self.kind_names.integer || name == self.kind_names.float {
+            return false;
+        }
+        let error = crate::resolve::prelude::ERRORS.contains(&self.hir.text(name));
+        let scalar = matches!(
+            kind,
+            TyKind::Int(_)
+                | TyKind::Float(_)
+                | TyKind::Bool
+                | TyKind::Char
+                | TyKind::Unit
+                | TyKind::Enum(..)
+        );
+        !(error && scalar)
+    }
+
+    /// References to agents agree if one may stand for the other: the same, or an agent and a protocol it
+    /// has, or anything foreign.
+    fn same_agent(&self, x: Ty, y: Ty) -> bool {
+        match (self.shape(x), self.shape(y)) {
+            (TyKind::Agent(a), TyKind::Agent(b)) => a == b,
+            (TyKind::Agent(a), TyKind::Protocol(p)) | (TyKind::Protocol(p), TyKind::Agent(a)) => {
+                let protocols = &self.hir.agents[a.index()].protocols;
+                protocols.is_empty() || protocols.iter().any(|r| r.id.is_none() || r.id == Some(p))
+            }
+            (TyKind::Supervisor(a), TyKind::Supervisor(b)) => a == b,
+            _ => true,
+        }
+    }
+
+    fn unify_lists(&mut self, x: crate::ty::Tys, y: crate::ty::Tys) -> bool {
+        let n = self.hir.tys.list(x).len();
+        if n != self.hir.tys.list(y).len() {
+            return false;
+        }
+        // All parts, even after a failure: what can be known of the rest saves later reports.
+        let mut ok = true;
+        for i in 0..n {
+            let (a, b) = (self.hir.tys.list(x)[i], self.hir.tys.list(y)[i]);
+            ok &= self.unify_at(a, b);
+        }
+        ok
+    }
+
+    fn merge(&mut self, i: u32, j: u32, a: Ty, b: Ty) -> bool {
+        let (Some(ka), Some(kb)) = (self.open_kind(a), self.open_kind(b)) else {
+            return true;
+        };
+        let kind = match (ka, kb) {
+            (Kind::Any, k) | (k, Kind::Any) => k,
+            (Kind::Integer, Kind::Integer) => Kind::Integer,
+            (Kind::Float, Kind::Float) => Kind::Float,
+            (Kind::Seq { elem: x, len: n }, Kind::Seq { elem: y, len: m }) => {
+                if !self.unify_at(x, y) {
+                    return false;
+                }
+                Kind::Seq {
+                    elem: x,
+                    len: n.filter(|_| n == m),
+                }
+            }
+            _ => return false,
+        };
+        // Elements of a sequence must not hold the variable itself.
+        if let Kind::Seq { elem, .. } = kind
+            && (self.occurs(i, elem, 0) || self.occurs(j, elem, 0))
+        {
+            return false;
+        }
+        self.vars.slots[j as usize] = Slot::Bound(a);
+        self.vars.slots[i as usize] = Slot::Open {
+            kind,
+            touched: true,
+        };
+        true
+    }
+
+    fn bind(&mut self, i: u32, var: Ty, ty: Ty) -> bool {
+        let Some(kind) = self.open_kind(var) else {
+            return true;
+        };
+        let shape = self.hir.tys.kind(ty);
+        let ok = match kind {
+            Kind::Any => true,
+            Kind::Integer => match shape {
+                TyKind::Int(_) | TyKind::Never => true,
+                TyKind::Opaque(n) => self.may_be_opaque(n, TyKind::Int(crate::ty::IntTy::I32)),
+                _ => false,
+            },
+            Kind::Float => match shape {
+                TyKind::Float(_) | TyKind::Never => true,
+                TyKind::Opaque(n) => self.may_be_opaque(n, TyKind::Float(crate::ty::FloatTy::F64)),
+                _ => false,
+            },
+            Kind::Seq { elem, len } => match shape {
+                TyKind::Never | TyKind::Opaque(_) => true,
+                TyKind::Array(t, n) => {
+                    // Merged lengths cannot be an array any more.
+                    (n.is_none() || len == n) && self.unify_at(elem, t)
+                }
+                TyKind::Vec(t) | TyKind::List(t) | TyKind::Set(t) | TyKind::Slice(t) => {
+                    self.unify_at(elem, t)
+                }
+                _ => false,
+            },
+        };
+        if !ok || shape == TyKind::Never {
+            return ok;
+        }
+        if self.occurs(i, ty, 0) {
+            return false;
+        }
+        self.vars.slots[i as usize] = Slot::Bound(ty);
+        true
+    }
+
+    fn occurs(&mut self, i: u32, ty: Ty, depth: u32) -> bool {
+        self.steps += 1;
+        if self.steps > MAX_STEPS || depth > 64 {
+            return true;
+        }
+        let ty = self.resolve(ty);
+        match self.hir.tys.kind(ty) {
+            TyKind::Var(j) => {
+                if i == j {
+                    return true;
+                }
+                match self.open_kind(ty) {
+                    Some(Kind::Seq { elem, .. }) => self.occurs(i, elem, depth + 1),
+                    _ => false,
+                }
+            }
+            _ => {
+                let mut parts: [Ty; 8] = [Ty::UNIT; 8];
+                let mut n = 0;
+                let mut more = Vec::new();
+                self.hir.tys.parts(ty, &mut |t| {
+                    if n < parts.len() {
+                        parts[n] = t;
+                        n += 1;
+                    } else {
+                        more.push(t);
+                    }
+                });
+                parts[..n]
+                    .iter()
+                    .chain(&more)
+                    .any(|t| self.occurs(i, *t, depth + 1))
+            }
+        }
+    }
+
+    /// Whether a value of type `from` may stand where `to` is wanted; makes them equal where needed. Says by
+    /// how many references it was followed.
+    pub(super) fn coerce(&mut self, from: Ty, to: Ty) -> Option<u8> {
+        let (from, to) = (self.resolve(from), self.resolve(to));
+        if from == to {
+            return Some(0);
+        }
+        let (f, t) = (self.hir.tys.kind(from), self.hir.tys.kind(to));
+        match (f, t) {
+            (TyKind::Never, _) => return Some(0),
+            (TyKind::Ref(a, _), TyKind::Ref(b, false)) => {
+                return self.coerce_behind(a, b).then_some(0);
+            }
+            (TyKind::Ref(a, true), TyKind::Ref(b, true)) => {
+                return self.coerce_behind(a, b).then_some(0);
+            }
+            (_, TyKind::Dyn(tr)) if self.has_impl(from, tr) => return Some(0),
+            (TyKind::Ref(a, _), _)
+                if !matches!(t, TyKind::Var(_) | TyKind::Error | TyKind::Unknown) =>
+            {
+                let (inner, n) = self.peel(a);
+                if !self.unify(inner, to) {
+                    return None;
+                }
+                let full = self.zonk_open(to);
+                let fits = crate::ty::is_copy(self.hir, full)
+                    || matches!(
+                        self.hir.tys.kind(full),
+                        TyKind::Family(_)
+                            | TyKind::String
+                            | TyKind::Unknown
+                            | TyKind::Var(_)
+                            | TyKind::Dyn(_)
+                    );
+                return fits.then_some(n.saturating_add(1));
+            }
+            (TyKind::Ref(_, m), TyKind::Var(_)) => {
+                // A number or sequence that is wanted is not a reference: follow it.
+                if let Some(Kind::Integer | Kind::Float) = self.open_kind(to) {
+                    let (inner, n) = self.peel(from);
+                    return self.unify(inner, to).then_some(n);
+                }
+                if let Some(Kind::Seq { .. }) = self.open_kind(to) {
+                    let (inner, n) = self.peel(from);
+                    let _ = m;
+                    return self.unify(inner, to).then_some(n);
+                }
+            }
+            (TyKind::Fn(p, r), TyKind::Fn(q, s)) => {
+                // Results may be discarded where nothing is wanted ([R:G31]).
+                if self.resolve(s) == Ty::UNIT {
+                    self.steps = 0;
+                    return self.unify_lists(p, q).then_some(0);
+                }
+                self.steps = 0;
+                return (self.unify_lists(p, q) && self.unify_at(r, s)).then_some(0);
+            }
+            (TyKind::Option(a), TyKind::Option(b)) => return self.coerce_inside(a, b),
+            _ => {}
+        }
+        self.unify(from, to).then_some(0)
+    }
+
+    fn coerce_inside(&mut self, a: Ty, b: Ty) -> Option<u8> {
+        if let TyKind::Ref(..) = self.shape(a) {
+            return self.coerce(a, b);
+        }
+        self.unify(a, b).then_some(0)
+    }
+
+    /// Behind a reference: arrays and collections are slices, a type with an impl is the `dyn`.
+    fn coerce_behind(&mut self, a: Ty, b: Ty) -> bool {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        match (self.hir.tys.kind(a), self.hir.tys.kind(b)) {
+            (TyKind::Vec(x) | TyKind::List(x) | TyKind::Array(x, _), TyKind::Slice(y)) => {
+                self.unify(x, y)
+            }
+            (_, TyKind::Dyn(tr)) if self.has_impl(a, tr) => true,
+            (TyKind::Ref(x, _), k) if !matches!(k, TyKind::Ref(..) | TyKind::Var(_)) => {
+                self.coerce_behind(x, b)
+            }
+            _ => self.unify(a, b),
+        }
+    }
+
+    /// Whether a type can stand for a `dyn` of the trait.
+    fn has_impl(&mut self, ty: Ty, tr: crate::hir::TraitId) -> bool {
+        let (ty, _) = self.peel(ty);
+        match self.hir.tys.kind(ty) {
+            TyKind::Dyn(t) => t == tr,
+            TyKind::Var(_)
+            | TyKind::Error
+            | TyKind::Unknown
+            | TyKind::Opaque(_)
+            | TyKind::Never => true,
+            TyKind::Param(g) => {
+                let g = &self.hir.generics[g.index()];
+                g.open || g.bounds.contains(&tr)
+            }
+            TyKind::SelfOf(t) => t == tr,
+            kind => self.tables.implements(kind, tr),
+        }
+    }
+
+    /// The type with every bound variable replaced; open ones stay.
+    pub(super) fn zonk_open(&mut self, ty: Ty) -> Ty {
+        let ty = self.resolve(ty);
+        self.zonk_with(ty, 0, &|_, _| None)
+    }
+
+    /// For messages: open kinds as `{integer}` and `{float}`, sequences as arrays.
+    pub(super) fn show(&mut self, ty: Ty) -> String {
+        let names = self.kind_names;
+        let t = self.zonk_with(ty, 0, &|u, kind| match kind {
+            Kind::Any => None,
+            Kind::Integer => Some(u.hir.tys.intern(TyKind::Opaque(names.integer))),
+            Kind::Float => Some(u.hir.tys.intern(TyKind::Opaque(names.float))),
+            Kind::Seq { elem, len } => {
+                let elem = u.zonk_open(elem);
+                Some(u.hir.tys.intern(TyKind::Array(elem, len)))
+            }
+        });
+        self.hir.show(t)
+    }
+
+    fn zonk_with(&mut self, ty: Ty, depth: u32, of: &dyn Fn(&mut Self, Kind) -> Option<Ty>) -> Ty {
+        let ty = self.resolve(ty);
+        if depth > 64 {
+            return Ty::UNKNOWN;
+        }
+        if let Some(kind) = self.open_kind(ty) {
+            return of(self, kind).unwrap_or(ty);
+        }
+        let mut parts = Vec::new();
+        self.hir.tys.parts(ty, &mut |t| parts.push(t));
+        if parts.is_empty() {
+            return ty;
+        }
+        let new: Vec<Ty> = parts
+            .iter()
+            .map(|t| self.zonk_with(*t, depth + 1, of))
+            .collect();
+        if new == parts {
+            ty
+        } else {
+            self.rebuild(ty, &new)
+        }
+    }
+
+    /// A type with other direct parts.
+    fn rebuild(&mut self, ty: Ty, parts: &[Ty]) -> Ty {
+        let s = &mut self.hir.tys;
+        let kind = match s.kind(ty) {
+            TyKind::Tuple(_) => TyKind::Tuple(s.list_of(parts)),
+            TyKind::Struct(id, _) => TyKind::Struct(id, s.list_of(parts)),
+            TyKind::Enum(id, _) => TyKind::Enum(id, s.list_of(parts)),
+            TyKind::Fn(..) => {
+                let (last, front) = parts.split_last().unwrap_or((&Ty::UNKNOWN, &[]));
+                TyKind::Fn(s.list_of(front), *last)
+            }
+            TyKind::Array(_, n) => TyKind::Array(parts[0], n),
+            TyKind::Slice(_) => TyKind::Slice(parts[0]),
+            TyKind::Ref(_, m) => TyKind::Ref(parts[0], m),
+            TyKind::Ptr(_, m) => TyKind::Ptr(parts[0], m),
+            TyKind::Option(_) => TyKind::Option(parts[0]),
+            TyKind::Vec(_) => TyKind::Vec(parts[0]),
+            TyKind::List(_) => TyKind::List(parts[0]),
+            TyKind::Set(_) => TyKind::Set(parts[0]),
+            TyKind::Range(_) => TyKind::Range(parts[0]),
+            TyKind::AgentRef(_) => TyKind::AgentRef(parts[0]),
+            TyKind::Task(_) => TyKind::Task(parts[0]),
+            TyKind::Result(..) => TyKind::Result(parts[0], parts[1]),
+            TyKind::Map(..) => TyKind::Map(parts[0], parts[1]),
+            _ => return ty,
+        };
+        s.intern(kind)
+    }
+
+    /// Defaults what is open: literals to `I32` and `F64`, sequences to arrays or `Vec`.
+    pub(super) fn default_kinds(&mut self) {
+        for i in 0..self.vars.slots.len() {
+            if let Slot::Open { kind, .. } = self.vars.slots[i] {
+                match kind {
+                    Kind::Integer => self.vars.slots[i] = Slot::Bound(Ty::I32),
+                    Kind::Float => self.vars.slots[i] = Slot::Bound(Ty::F64),
+                    Kind::Any | Kind::Seq { .. } => {}
+                }
+            }
+        }
+        for i in 0..self.vars.slots.len() {
+            if let Slot::Open {
+                kind: Kind::Seq { elem, len },
+                ..
+            } = self.vars.slots[i]
+            {
+                let kind = match len {
+                    Some(0) | None => TyKind::Vec(elem),
+                    Some(n) => TyKind::Array(elem, Some(n)),
+                };
+                let ty = self.hir.tys.intern(kind);
+                self.vars.slots[i] = Slot::Bound(ty);
+            }
+        }
+    }
+
+    /// The final type after defaulting: what is still open is `Unknown`.
+    pub(super) fn finish(&mut self, ty: Ty) -> Ty {
+        if let Some(t) = self.vars.cache.get(&ty) {
+            return *t;
+        }
+        let done = self.finish_at(ty, 0);
+        self.vars.cache.insert(ty, done);
+        done
+    }
+
+    fn finish_at(&mut self, ty: Ty, depth: u32) -> Ty {
+        let ty = self.resolve(ty);
+        if depth > 64 {
+            return Ty::UNKNOWN;
+        }
+        if let Some(t) = self.vars.cache.get(&ty) {
+            return *t;
+        }
+        if let TyKind::Var(_) = self.hir.tys.kind(ty) {
+            return Ty::UNKNOWN;
+        }
+        let mut parts = Vec::new();
+        self.hir.tys.parts(ty, &mut |t| parts.push(t));
+        let done = if parts.is_empty() {
+            ty
+        } else {
+            let new: Vec<Ty> = parts
+                .iter()
+                .map(|t| self.finish_at(*t, depth + 1))
+                .collect();
+            if new == parts {
+                ty
+            } else {
+                self.rebuild(ty, &new)
+            }
+        };
+        self.vars.cache.insert(ty, done);
+        done
+    }
+}
