@@ -5,6 +5,8 @@
 //! [`syntax::MAX_DEPTH`] levels (deeper ones are MT0030). Trees deeper than [`SHALLOW`] are checked on a thread
 //! of their own with a stack that fits the bound in debug builds too; its pages are only touched as needed.
 
+use crate::agents;
+use crate::attributes;
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, FixHint, Level, Sink};
 use crate::expand::{self, Expanded};
@@ -86,14 +88,16 @@ fn run(package: &Package, options: &Options) -> Analysis {
     // Reports with ranges of the written text.
     let mut written = Sink::default();
     syntax_errors(package, &mut written);
+    attributes::check(package, &mut written);
     let files = expand::expand(package, &mut written);
     // Reports with ranges of the expanded text.
     let mut sink = Sink::default();
     let mut hir = lower::lower(package, &files, options, &mut sink);
+    agents::check(&hir, &mut sink);
     let types = infer::infer(&mut hir, options, &mut sink);
-    for mut d in sink.into_sorted() {
-        d.range = files[d.file.index()].map.written(d.range);
-        written.push(d);
+    for d in sink.into_sorted() {
+        let map = &files[d.file.index()].map;
+        written.push(map.report(d));
     }
     Analysis {
         diagnostics: written.into_sorted(),

@@ -4,6 +4,8 @@
 //! [`check`] is the way in. Inside, a package goes through `expand` (macros), `hir` (items and bodies with
 //! resolved names), `infer` (types) and the passes that read both.
 
+mod agents;
+mod attributes;
 mod catalogue;
 mod check;
 mod code;

@@ -1,0 +1,189 @@
+//! Runs the case programs of macros, attributes, agents and protocols, and the clean programs over them.
+//! Must not hold programs; those are files under `cases/<code>/` and `clean/`.
+//!
+//! A line `//~ MT6001 text` says that a report of that code begins on the last line before it that is no such
+//! marker, and that the first line of the reported range reads `text`. A program has to give exactly the
+//! reports that it marks; `ok_*` programs and those under `clean/` mark none.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use analysis::{Diagnostic, FixHint, Options, Package, check};
+
+const CODES: &[u16] = &[
+    20, 1003, 1004, 2026, 4030, 4031, 4032, 4033, 6001, 6002, 6003, 6004, 6005, 6006, 6008, 6009,
+    6010, 6011, 6012, 6013, 6014, 6015, 6016, 6017, 6018, 6019, 6020,
+];
+
+fn programs(dir: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(dir)
+        .unwrap_or_else(|e| panic!("{}: {e}", dir.display()))
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "mty"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Line, code and text of a report.
+type Mark = (usize, String, String);
+
+fn marks(text: &str) -> BTreeSet<Mark> {
+    let mut line = 0;
+    let mut found = BTreeSet::new();
+    for (i, l) in text.lines().enumerate() {
+        match l.trim_start().strip_prefix("//~ ") {
+            Some(mark) => {
+                let (code, at) = mark.split_once(' ').unwrap();
+                found.insert((line, code.to_owned(), at.to_owned()));
+            }
+            None => line = i + 1,
+        }
+    }
+    found
+}
+
+fn reports(path: &Path, text: &str) -> BTreeSet<Mark> {
+    let package = Package::single(path.to_string_lossy(), text);
+    let analysis = check(&package, &Options::default());
+    let normalised = package.files[0].parse.tree.text();
+    let one = |d: &Diagnostic| {
+        let (start, end) = (d.range.start as usize, d.range.end as usize);
+        let line = normalised[..start].matches('\n').count() + 1;
+        let first = normalised[start..end].lines().next().unwrap_or_default();
+        (line, d.code.to_string(), first.to_owned())
+    };
+    analysis.diagnostics.iter().map(one).collect()
+}
+
+fn disagreements(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let (want, have) = (marks(&text), reports(path, &text));
+    (want != have).then(|| {
+        let missing: Vec<_> = want.difference(&have).collect();
+        let extra: Vec<_> = have.difference(&want).collect();
+        format!(
+            "{}\n  missing: {missing:?}\n  extra: {extra:?}",
+            path.display()
+        )
+    })
+}
+
+fn tests_dir(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name)
+}
+
+#[test]
+fn every_case_gives_exactly_what_it_marks() {
+    let mut wrong = Vec::new();
+    for code in CODES {
+        let dir = tests_dir("cases").join(format!("MT{code:04}"));
+        let all = programs(&dir);
+        let clean = all
+            .iter()
+            .filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("ok_"));
+        let clean = clean.count();
+        assert!(
+            clean >= 1 && all.len() - clean >= 2,
+            "too few programs in {}",
+            dir.display()
+        );
+        for path in all {
+            let text = fs::read_to_string(&path).unwrap();
+            let marked = marks(&text).iter().any(|m| m.1 == format!("MT{code:04}"));
+            let ok = path
+                .file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with("ok_");
+            assert_eq!(marked, !ok, "{}", path.display());
+            wrong.extend(disagreements(&path));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn clean_programs_are_clean() {
+    let all = programs(&tests_dir("clean"));
+    assert!(all.len() >= 12);
+    let wrong: Vec<String> = all.iter().filter_map(|p| disagreements(p)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a plain reading of the facts for a fix makes of a text.
+fn mended(text: &str, d: &Diagnostic) -> Option<String> {
+    let cut = |from: u32, to: u32, by: &str| {
+        Some(format!(
+            "{}{by}{}",
+            &text[..from as usize],
+            &text[to as usize..]
+        ))
+    };
+    match &d.hint {
+        FixHint::Rename { to, .. } => cut(d.range.start, d.range.end, to),
+        FixHint::Replace { range, text } => cut(range.start, range.end, text),
+        FixHint::Delete { range } => cut(range.start, range.end, ""),
+        FixHint::Insert { at, text } | FixHint::Declare { at, text } => cut(*at, *at, text),
+        FixHint::Annotate { at, ty } => cut(*at, *at, &format!(": {ty}")),
+        FixHint::ExpectedFound { expected, .. } => cut(d.range.start, d.range.end, expected),
+        _ => None,
+    }
+}
+
+/// Every report of the codes below carries facts that mend it without doing harm.
+#[test]
+fn facts_for_fixes_remove_their_report() {
+    let mut seen = BTreeSet::new();
+    let mendable = [1003, 1004, 4030, 4031, 4032, 4033, 6013, 6016, 6017];
+    for code in CODES {
+        for path in programs(&tests_dir("cases").join(format!("MT{code:04}"))) {
+            let text = fs::read_to_string(&path).unwrap();
+            let of = |text: &str| {
+                let package = Package::single("t.mty", text);
+                assert!(
+                    !package.files[0].parse.has_hard_error(),
+                    "{}\n{text}",
+                    path.display()
+                );
+                check(&package, &Options::default()).diagnostics
+            };
+            let before = of(&text);
+            for d in &before {
+                let Some(new) = mended(&text, d) else {
+                    let open = mendable.contains(&d.code.number()) && d.hint == FixHint::None;
+                    // Only names far from every known one have nothing to offer.
+                    assert!(
+                        !open || d.code.number() == 1003,
+                        "{}: {}",
+                        path.display(),
+                        d.code
+                    );
+                    continue;
+                };
+                seen.insert(d.code.number());
+                let count = |all: &[Diagnostic]| all.iter().filter(|x| x.code == d.code).count();
+                let after = of(&new);
+                assert!(
+                    count(&after) < count(&before),
+                    "{}: {}\n{new}",
+                    path.display(),
+                    d.code
+                );
+                assert!(
+                    after.len() < before.len(),
+                    "{}: {}\n{new}\n{after:#?}",
+                    path.display(),
+                    d.code
+                );
+            }
+        }
+    }
+    for code in mendable.iter().chain(&[2026, 6001, 6009, 6010]) {
+        assert!(seen.contains(code), "no case of MT{code:04} was mended");
+    }
+}
