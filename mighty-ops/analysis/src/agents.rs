@@ -366,3 +366,76 @@ fn parameters(n: usize) -> String {
         n => format!("{n} parameters"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::package::{Options, Package, SourceFile};
+
+    fn found(files: &[(&str, &str)]) -> Vec<Diagnostic> {
+        let mut package = Package::default();
+        for (module, text) in files {
+            let mut file = SourceFile::root(format!("{module}.mty"), text);
+            file.module = module
+                .split('.')
+                .filter(|m| !m.is_empty())
+                .map(str::to_owned)
+                .collect();
+            package.files.push(file);
+        }
+        crate::check(&package, &Options::default()).diagnostics
+    }
+
+    fn codes(text: &str) -> Vec<u16> {
+        found(&[("", text)])
+            .iter()
+            .map(|d| d.code.number())
+            .collect()
+    }
+
+    #[test]
+    fn header_and_init_have_equal_lists_or_one_is_empty() {
+        let agent = |header: &str, init: &str| {
+            format!("agent A{header} {{ n = 0\n init({init}) {{ n = 1 }} }}")
+        };
+        for (header, init) in [
+            ("", "a: I32"),
+            ("(x: I32)", ""),
+            ("(x: I32, y: I32)", "a: I32, b: I32"),
+            ("()", ""),
+        ] {
+            assert_eq!(codes(&agent(header, init)), [], "{header} {init}");
+        }
+        for (header, init) in [
+            ("(x: I32)", "a: I32, b: I32"),
+            ("(x: I32, y: I32)", "a: I32"),
+        ] {
+            assert_eq!(codes(&agent(header, init)), [2005], "{header} {init}");
+        }
+    }
+
+    #[test]
+    fn all_missing_handlers_are_one_report_with_all_stubs() {
+        let text = "protocol P { One(n: I32), Two() -> Str }\nagent A: P { }";
+        let all = found(&[("", text)]);
+        assert_eq!((all.len(), all[0].notes.len()), (1, 2));
+        let FixHint::Declare { at, text: stubs } = &all[0].hint else {
+            panic!("{:?}", all[0].hint)
+        };
+        assert_eq!(&text[*at as usize - 1..*at as usize], "{");
+        assert_eq!(stubs, "\n  on One(n) { }\n  on Two() { panic(\"todo\") }");
+    }
+
+    #[test]
+    fn protocols_of_other_files_are_known_but_not_edited_from_here() {
+        let lib = ("wire", "pub protocol P { One(n: I32) }");
+        let main = "use wire.P\nagent A: P { on One(n) { }  on Unrelated() { } }";
+        let all = found(&[("", main), lib]);
+        let brief: Vec<(u16, bool)> = all
+            .iter()
+            .map(|d| (d.code.number(), matches!(d.hint, FixHint::Declare { .. })))
+            .collect();
+        assert_eq!(brief, [(2026, false), (4033, false)]);
+    }
+}

@@ -19,7 +19,7 @@ use crate::package::{FileId, Options, Package};
 const SHALLOW: u32 = 96;
 
 /// Bytes of stack for deep trees: some 40 KB for each level of the deepest tree.
-const STACK: usize = 192 << 20;
+const STACK: usize = 256 << 20;
 
 /// The outcome of a check.
 #[derive(Debug)]
@@ -52,18 +52,22 @@ impl Analysis {
 /// Checks a package. Never panics on any input and always gives the same answer for it.
 #[must_use]
 pub fn check(package: &Package, options: &Options) -> Analysis {
-    let deepest = package
-        .files
-        .iter()
-        .map(|f| f.parse.tree.max_depth())
-        .max()
-        .unwrap_or(0);
+    if package.files.iter().any(|f| f.parse.has_hard_error()) {
+        return syntax_only(package);
+    }
+    // Reports with ranges of the written text.
+    let mut written = Sink::default();
+    syntax_errors(package, &mut written);
+    attributes::check(package, &mut written);
+    // Neither of these recurses, and templates may nest deeper than anything written.
+    let files = expand::expand(package, &mut written);
+    let deepest = files.iter().map(|f| f.depth).max().unwrap_or(0);
     if deepest <= SHALLOW {
-        return run(package, options);
+        return passes(package, options, files, written);
     }
     let big = std::thread::Builder::new().stack_size(STACK);
     std::thread::scope(|scope| {
-        let handle = big.spawn_scoped(scope, || run(package, options));
+        let handle = big.spawn_scoped(scope, || passes(package, options, files, written));
         match handle.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(analysis)) => analysis,
             // No memory for the stack: say what can be said without recursion.
@@ -81,15 +85,13 @@ fn syntax_only(package: &Package) -> Analysis {
     }
 }
 
-fn run(package: &Package, options: &Options) -> Analysis {
-    if package.files.iter().any(|f| f.parse.has_hard_error()) {
-        return syntax_only(package);
-    }
-    // Reports with ranges of the written text.
-    let mut written = Sink::default();
-    syntax_errors(package, &mut written);
-    attributes::check(package, &mut written);
-    let files = expand::expand(package, &mut written);
+/// Everything behind expansion.
+fn passes(
+    package: &Package,
+    options: &Options,
+    files: Vec<Expanded>,
+    mut written: Sink,
+) -> Analysis {
     // Reports with ranges of the expanded text.
     let mut sink = Sink::default();
     let mut hir = lower::lower(package, &files, options, &mut sink);

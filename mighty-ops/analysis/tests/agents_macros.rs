@@ -187,3 +187,39 @@ fn facts_for_fixes_remove_their_report() {
         assert!(seen.contains(code), "no case of MT{code:04} was mended");
     }
 }
+
+/// Depth that is hidden in raw arguments or made by templates does not reach the stack of a test's thread.
+#[test]
+fn deep_arguments_and_templates_are_survived() {
+    let programs = [
+        format!("fn main() {{ assert!({} > 0) }}", ["1"; 4000].join("+")),
+        format!(
+            "fn main() {{ {}1{} }}",
+            "debug!(".repeat(230),
+            ")".repeat(230)
+        ),
+        format!(
+            "fn main() {{ {}1{} }}",
+            "debug!(".repeat(20),
+            format!("{})", "+1".repeat(90)).repeat(20)
+        ),
+        format!(
+            "macro sum(v) => {{ {} }}\nfn main() {{ let x = sum!(1) }}",
+            ["v"; 3000].join("+")
+        ),
+        format!(
+            "macro id(v) => {{ v }}\nfn main() {{ let x = {}1{} }}",
+            "id!(".repeat(30),
+            ")".repeat(30)
+        ),
+        format!(
+            "macro id(v) => {{ v }}\nfn main() {{ let x = id!({}) }}",
+            ["1"; 3000].join("-")
+        ),
+    ];
+    for text in &programs {
+        let package = Package::single("t.mty", text);
+        let found = check(&package, &Options::default()).diagnostics;
+        assert_eq!(found, [], "{}", &text[..60]);
+    }
+}

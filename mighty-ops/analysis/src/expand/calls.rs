@@ -101,7 +101,7 @@ fn bound_in(node: Node<'_>) -> FxHashSet<&str> {
             _ => {}
         }
     }
-    // State and constructor parameters are in scope in every member of an agent.
+    // State, constructor parameters and methods are in scope in every member of an agent.
     let agent = node.ancestors().find(|n| n.kind() == SyntaxKind::AgentDef);
     let Some(agent) = agent else { return names };
     let params = agent.child(SyntaxKind::ParamList);
@@ -118,6 +118,11 @@ fn bound_in(node: Node<'_>) -> FxHashSet<&str> {
                 .filter(|c| c.kind() == SyntaxKind::StateField)
                 .collect(),
             SyntaxKind::StateField => vec![n],
+            SyntaxKind::FnDef => {
+                let name = n.own_tokens().find(|t| t.kind() == SyntaxKind::Ident);
+                names.extend(name.map(Token::text));
+                continue;
+            }
             _ => continue,
         };
         for f in fields {

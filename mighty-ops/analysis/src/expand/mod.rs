@@ -41,6 +41,8 @@ pub struct Expanded {
     pub map: SpanMap,
     /// Ranges, in the expanded text, of the literals that stand for failed calls; ascending.
     pub poison: Vec<TextRange>,
+    /// Levels that code which recurses over the tree and into the arguments of standard macros has to expect.
+    pub depth: u32,
 }
 
 /// Expands all files of a package. Files with hard syntax errors stay as they are: nothing after the parser
@@ -54,6 +56,7 @@ pub fn expand(package: &Package, sink: &mut Sink) -> Vec<Expanded> {
             parse: Arc::clone(&f.parse),
             map: SpanMap::default(),
             poison: Vec::new(),
+            depth: f.parse.tree.max_depth(),
         })
         .collect();
     // A package without macros pays for this look only.

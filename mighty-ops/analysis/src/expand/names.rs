@@ -76,17 +76,15 @@ impl<'t> Scope<'t> {
             }
             later = all.first().map(|(_, i)| Meaning::Later(*i));
         }
-        if let Some(m) = self.imported.get(name)
-            && !matches!(m, Meaning::Private(_))
-        {
-            return *m;
+        let imported = self.imported.get(name).copied();
+        if let Some(Meaning::Declared(i)) = imported {
+            return Meaning::Declared(i);
         }
+        // An import of another kind, a function say, leaves the standard macro of its name alone.
         if let Some(i) = STANDARD.iter().position(|(n, _)| *n == name) {
             return Meaning::Standard(i);
         }
-        later
-            .or_else(|| self.imported.get(name).copied())
-            .unwrap_or(Meaning::Unknown)
+        later.or(imported).unwrap_or(Meaning::Unknown)
     }
 
     /// Names that a misspelt macro at an offset may have meant.
@@ -114,16 +112,40 @@ pub(super) struct Macros<'t> {
     pub(super) scopes: Vec<Scope<'t>>,
 }
 
+/// What imports can lead to.
+#[derive(Default)]
+struct Index<'t> {
+    /// Declarations by name.
+    macros: FxHashMap<&'t str, Vec<usize>>,
+    /// Modules by path, numbered.
+    modules: FxHashMap<Vec<&'t str>, usize>,
+    /// Names of items with the number of their module.
+    items: FxHashSet<(usize, &'t str)>,
+}
+
+impl Index<'_> {
+    fn holds(&self, module: &[&str], name: &str) -> bool {
+        let number = self.modules.get(module);
+        number.is_some_and(|m| self.items.contains(&(*m, name)))
+    }
+}
+
 /// Collects the macros of the files that parse.
 pub(super) fn collect(package: &Package) -> Macros<'_> {
     let mut macros = Macros::default();
     let mut uses = Vec::new();
+    let mut index = Index::default();
     for (i, file) in package.files.iter().enumerate() {
         let mut scope = Scope::default();
         let module: Vec<&str> = file.module.iter().map(String::as_str).collect();
         let mut todo = vec![(module, file.parse.file().items().collect::<Vec<_>>())];
         while let Some((module, items)) = todo.pop() {
+            let next = index.modules.len();
+            let number = *index.modules.entry(module.clone()).or_insert(next);
             for item in items {
+                if !matches!(item, Item::UseItem(_)) {
+                    index.items.extend(item.name().map(|n| (number, n.text())));
+                }
                 match item {
                     Item::MacroDef(_) | Item::ProcMacroDef(_) => {
                         declare(&mut macros.decls, &mut scope, item, &module);
@@ -155,12 +177,11 @@ pub(super) fn collect(package: &Package) -> Macros<'_> {
         }
         macros.scopes.push(scope);
     }
-    let mut by_name: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
     for (i, d) in macros.decls.iter().enumerate() {
-        by_name.entry(d.name).or_default().push(i);
+        index.macros.entry(d.name).or_default().push(i);
     }
     for (file, module, item) in uses {
-        import(&mut macros, &by_name, package, file, &module, item);
+        import(&mut macros, &index, package, file, &module, item);
     }
     macros
 }
@@ -197,7 +218,7 @@ fn declare<'t>(
 /// §22 rule 6: `use` brings a `pub macro` of the package in; a name that leads elsewhere may be a macro too.
 fn import<'t>(
     macros: &mut Macros<'t>,
-    by_name: &FxHashMap<&str, Vec<usize>>,
+    index: &Index<'_>,
     package: &Package,
     file: usize,
     module: &[&str],
@@ -208,9 +229,6 @@ fn import<'t>(
     };
     let mut names: Vec<&str> = path.segments().map(|t| t.text()).collect();
     let Some(last) = names.pop() else { return };
-    if names.first() == Some(&"std") {
-        return;
-    }
     let own = package
         .name
         .as_deref()
@@ -225,7 +243,7 @@ fn import<'t>(
     for depth in 1..=module.len() {
         starts.push(module[..depth].iter().chain(&names).copied().collect());
     }
-    let named = by_name.get(last).map_or(&[][..], Vec::as_slice);
+    let named = index.macros.get(last).map_or(&[][..], Vec::as_slice);
     let found = named
         .iter()
         .rev()
@@ -234,6 +252,8 @@ fn import<'t>(
     let meaning = match found {
         Some(i) if macros.decls[i].public => Meaning::Declared(i),
         Some(i) => Meaning::Private(i),
+        // Something else of this package is no macro; what cannot be found is reported with the import.
+        None if starts.iter().any(|s| index.holds(s, last)) => return,
         None => Meaning::Foreign,
     };
     macros.scopes[file].imported.insert(local.text(), meaning);

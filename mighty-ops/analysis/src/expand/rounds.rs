@@ -73,9 +73,11 @@ pub(super) fn run(
         let at = |o: u32| file.map.written(TextRange::new(o, o)).start;
         let found = calls::find(&parse.tree, run.scope, &mut locals, at);
         if found.sites.is_empty() {
-            for finding in standard::check(parse.tree.text(), &found.standard) {
+            let (findings, depth) = standard::check(parse.tree.text(), &found.standard);
+            for finding in findings {
                 run.report(&file.map, finding);
             }
+            file.depth = parse.tree.max_depth() + depth;
             return;
         }
         run.round(file, &found.sites, &mut locals, round);
@@ -282,6 +284,7 @@ impl Run<'_> {
                 parse: Arc::new(syntax::parse(text)),
                 map,
                 poison,
+                depth: 0,
             },
             regions,
         )

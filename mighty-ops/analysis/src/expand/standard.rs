@@ -58,8 +58,8 @@ pub(super) fn arity(
     f
 }
 
-/// Checks all calls of a file's expanded text.
-pub(super) fn check(text: &str, calls: &[StandardCall<'_>]) -> Vec<Finding> {
+/// Checks all calls of a file's expanded text. Also gives the levels of nesting in their arguments.
+pub(super) fn check(text: &str, calls: &[StandardCall<'_>]) -> (Vec<Finding>, u32) {
     let mut found = Vec::new();
     for call in calls {
         let (name, fixed) = STANDARD[call.which];
@@ -76,8 +76,22 @@ pub(super) fn check(text: &str, calls: &[StandardCall<'_>]) -> Vec<Finding> {
             template(text, call, &mut found);
         }
     }
-    arguments(text, calls, &mut found);
-    found
+    let levels = arguments(text, calls, &mut found);
+    (found, levels * nesting(calls))
+}
+
+/// How many calls stand in each other's arguments at most.
+fn nesting(calls: &[StandardCall<'_>]) -> u32 {
+    let mut ends: Vec<u32> = Vec::new();
+    let mut most = 0;
+    for call in calls {
+        while ends.last().is_some_and(|end| *end <= call.inside.start) {
+            ends.pop();
+        }
+        ends.push(call.inside.end);
+        most = most.max(ends.len());
+    }
+    most as u32
 }
 
 fn template(text: &str, call: &StandardCall<'_>, found: &mut Vec<Finding>) {
@@ -191,8 +205,8 @@ fn fault_report(fault: Fault, range: TextRange, text: &str) -> Finding {
     }
 }
 
-/// MT6003 for arguments that are no expressions. All of them are read in one go.
-fn arguments(text: &str, calls: &[StandardCall<'_>], found: &mut Vec<Finding>) {
+/// MT6003 for arguments that are no expressions. All of them are read in one go; gives the depth of the tree.
+fn arguments(text: &str, calls: &[StandardCall<'_>], found: &mut Vec<Finding>) -> u32 {
     // `break` is fine as long as the call stands in a loop; that is the parser's business.
     let mut all = String::from("fn t() { loop {\n");
     let mut at: Vec<(u32, TextRange)> = Vec::new();
@@ -224,7 +238,7 @@ fn arguments(text: &str, calls: &[StandardCall<'_>], found: &mut Vec<Finding>) {
         }
     }
     if at.is_empty() {
-        return;
+        return 0;
     }
     all.push_str("\n} }");
     let parse = syntax::parse(all);
@@ -246,4 +260,5 @@ fn arguments(text: &str, calls: &[StandardCall<'_>], found: &mut Vec<Finding>) {
         f.notes.push(e.title.clone());
         found.push(f);
     }
+    parse.tree.max_depth()
 }

@@ -66,13 +66,14 @@ impl Template {
             holes: FxHashMap::default(),
             binders: Vec::new(),
             scope: Vec::new(),
+            hidden: Vec::new(),
         };
         // Calls in the body read best as calls of functions, whose arguments have a shape; but they may hold
         // any tokens. A body that does not parse at all is expanded as it is; the call reports what comes out.
         for plain_calls in [true, false] {
             let parse = walk.parse(&body, plain_calls);
             if !parse.has_hard_error() {
-                walk.node(parse.tree.root());
+                walk.walk(parse.tree.root());
                 break;
             }
         }
@@ -166,6 +167,21 @@ struct Walk {
     holes: FxHashMap<u32, Vec<(std::ops::Range<usize>, usize)>>,
     binders: Vec<Binder>,
     scope: Vec<(String, usize)>,
+    /// Scopes around nested functions.
+    hidden: Vec<Vec<(String, usize)>>,
+}
+
+/// A step of [`Walk::walk`].
+enum Step<'t> {
+    Enter(Node<'t>),
+    /// Bind what the patterns under a node bind; `true` for `let`.
+    Bind(Node<'t>, bool),
+    /// Forget the names beyond a depth.
+    Leave(usize),
+    /// Begin with an empty scope.
+    Hide,
+    /// Go back to the scope before the last `Hide`.
+    Show,
 }
 
 impl Walk {
@@ -212,18 +228,48 @@ impl Walk {
         }
     }
 
-    fn node(&mut self, node: Node<'_>) {
-        let depth = self.scope.len();
-        match node.kind() {
-            SyntaxKind::LetStmt => {
-                // The initialiser does not see the new names.
-                self.others(node);
-                self.patterns(node, true);
-                return;
+    /// Goes through a tree in the order in which names come into scope. Bodies may nest deeply, so the way is
+    /// kept in a list of steps, not on the stack.
+    fn walk(&mut self, root: Node<'_>) {
+        let mut steps = vec![Step::Enter(root)];
+        let mut next = Vec::new();
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Enter(node) => {
+                    self.enter(node, &mut next);
+                    // The last step pushed is the first one taken.
+                    steps.extend(next.drain(..).rev());
+                }
+                Step::Bind(node, by_let) => self.patterns(node, by_let),
+                Step::Leave(depth) => self.scope.truncate(depth),
+                Step::Hide => {
+                    let outer = std::mem::take(&mut self.scope);
+                    self.hidden.push(outer);
+                }
+                Step::Show => self.scope = self.hidden.pop().unwrap_or_default(),
             }
-            SyntaxKind::LetCond => {
-                self.others(node);
-                self.patterns(node, true);
+        }
+    }
+
+    /// What to do about a node, in order.
+    fn enter<'t>(&mut self, node: Node<'t>, steps: &mut Vec<Step<'t>>) {
+        let depth = self.scope.len();
+        let others = || {
+            node.children()
+                .filter(|c| !c.kind().is_pattern())
+                .map(Step::Enter)
+        };
+        let parameters = || {
+            let lists = node
+                .children()
+                .filter(|c| c.kind() == SyntaxKind::ParamList);
+            lists.flat_map(Node::children).map(|p| Step::Bind(p, false))
+        };
+        match node.kind() {
+            SyntaxKind::LetStmt | SyntaxKind::LetCond => {
+                // The initialiser does not see the new names, the block around sees them to its end.
+                steps.extend(others());
+                steps.push(Step::Bind(node, true));
                 return;
             }
             SyntaxKind::PathExpr => {
@@ -237,7 +283,7 @@ impl Walk {
                 if let Some(t) = node.first_token().filter(|_| short) {
                     self.refer(t, Use::Shorthand);
                 }
-                self.all(node);
+                steps.extend(others());
             }
             SyntaxKind::MacroCall => self.raw_call(node),
             SyntaxKind::CallExpr => {
@@ -247,71 +293,47 @@ impl Walk {
                 if let Some(t) = first.and_then(|a| a.first_token()).filter(|_| callee) {
                     self.holes(t);
                 }
-                self.all(node);
+                steps.extend(others());
             }
             SyntaxKind::ForExpr => {
-                let mut body = None;
-                let mut parts = node.children().filter(|c| !c.kind().is_pattern());
-                if let Some(iter) = parts.next() {
-                    self.node(iter);
-                    body = parts.next();
-                }
-                self.patterns(node, false);
-                if let Some(b) = body {
-                    self.node(b);
-                }
+                // Of what is no pattern the first is the iterable, which does not see the new names.
+                let mut parts = others();
+                steps.extend(parts.next());
+                steps.push(Step::Bind(node, false));
+                steps.extend(parts);
             }
             SyntaxKind::MatchArm => {
-                self.patterns(node, false);
-                self.others(node);
+                steps.push(Step::Bind(node, false));
+                steps.extend(others());
             }
             SyntaxKind::IfExpr => {
                 // What `if let` binds ends with the first block.
                 for (i, child) in node.children().enumerate() {
-                    self.node(child);
+                    steps.push(Step::Enter(child));
                     if i == 1 {
-                        self.scope.truncate(depth);
+                        steps.push(Step::Leave(depth));
                     }
                 }
             }
             SyntaxKind::LambdaExpr => {
-                let lists = node
-                    .children()
-                    .filter(|c| c.kind() == SyntaxKind::ParamList);
-                for param in lists.flat_map(Node::children) {
-                    self.patterns(param, false);
-                }
-                self.others(node);
+                steps.extend(parameters());
+                steps.extend(others());
             }
             SyntaxKind::FnDef => {
                 // A nested function sees no locals around it.
-                let outer = std::mem::take(&mut self.scope);
-                let lists = node
-                    .children()
-                    .filter(|c| c.kind() == SyntaxKind::ParamList);
-                for param in lists.flat_map(Node::children) {
-                    self.patterns(param, false);
-                }
-                self.others(node);
-                self.scope = outer;
+                steps.push(Step::Hide);
+                steps.extend(parameters());
+                steps.extend(others());
+                steps.push(Step::Show);
                 return;
             }
-            _ => self.all(node),
+            SyntaxKind::Block | SyntaxKind::WhileExpr => steps.extend(others()),
+            _ => {
+                steps.extend(node.children().map(Step::Enter));
+                return;
+            }
         }
-        self.scope.truncate(depth);
-    }
-
-    fn all(&mut self, node: Node<'_>) {
-        for child in node.children() {
-            self.node(child);
-        }
-    }
-
-    /// Children that are no patterns.
-    fn others(&mut self, node: Node<'_>) {
-        for child in node.children().filter(|c| !c.kind().is_pattern()) {
-            self.node(child);
-        }
+        steps.push(Step::Leave(depth));
     }
 
     /// Binds what the patterns directly under a node bind.

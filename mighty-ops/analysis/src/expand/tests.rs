@@ -130,6 +130,8 @@ fn plain_calls_expand_unless_the_name_is_taken() {
         "fn f() { let dbl = g; dbl(2) }",
         "fn f(dbl: fn(I32) -> I32) { dbl(2) }",
         "fn f() { s.dbl(2) }",
+        "fn f() { spawn dbl(2) }",
+        "fn f() { fn dbl(n: I32) -> I32 { n } dbl(2) }",
     ] {
         assert_eq!(text(&format!("{m}{taken}")), taken);
     }
@@ -142,6 +144,17 @@ fn plain_calls_expand_unless_the_name_is_taken() {
     assert_eq!(
         reports(&format!("{m}fn f() {{ dbl(1, 2) }}")),
         one(6002, "dbl")
+    );
+}
+
+#[test]
+fn members_of_an_agent_win_over_plain_macro_calls() {
+    let agent = "agent A { on Go() { dbl(2) }  fn dbl(n: I32) -> I32 { n } }\nfn f() { dbl(1) }";
+    let (file, _) = run(&format!("macro dbl(v) => {{ v + v }}\n{agent}"));
+    let text = file.parse.tree.text();
+    assert!(
+        text.contains("on Go() { dbl(2) }") && text.contains("fn f() { ({ (1) + (1)"),
+        "{text}"
     );
 }
 
@@ -407,6 +420,27 @@ fn pub_macros_are_imported() {
     assert!(text.contains("(({ 3") && codes.is_empty(), "{text}");
     assert_eq!(check("use util.own\nfn f() { own!(1) }", util).1, [6001]);
     assert_eq!(check("fn f() { inc!(1) }", util).1, [6001]);
+}
+
+#[test]
+fn imports_of_other_things_are_no_macros() {
+    let util =
+        "mod util { pub fn format(n: I32) -> I32 { n }  pub fn half(n: I32) -> I32 { n } }\n";
+    assert_eq!(
+        reports(&format!(
+            "{util}use util.format\nfn f() {{ log(format!(\"{{}}\")) }}"
+        )),
+        one(6002, "format")
+    );
+    assert_eq!(
+        reports(&format!("{util}use util.half\nfn f() {{ half!(1) }}")),
+        one(6001, "half")
+    );
+    assert_eq!(
+        reports(&format!("{util}use util.hal\nfn f() {{ hal!(1) }}")),
+        []
+    );
+    assert_eq!(reports("use std.test.check\nfn f() { check!(1, 2) }"), []);
 }
 
 #[test]

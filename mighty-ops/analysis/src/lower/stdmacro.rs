@@ -8,8 +8,9 @@ use super::body::Cx;
 use super::names::{Meaning, Usage};
 use crate::hir::*;
 
-/// Standard macros nested deeper than this in each other's arguments are left alone.
-const MAX_NESTING: u32 = 16;
+/// Levels of trees of arguments that are lowered inside each other; what is deeper is left alone. The stack of
+/// a check has room for them above the tree of the file.
+const MAX_LEVELS: u32 = 1024;
 
 /// What the raw arguments are wrapped into before they are parsed.
 const HEAD: &str = "fn a(){";
@@ -34,9 +35,6 @@ impl Cx<'_, '_> {
         let Some(tree) = m.args() else {
             return self.missing(node);
         };
-        if self.macro_depth >= MAX_NESTING {
-            return self.missing(node);
-        }
         let text = format!("{HEAD}{}}}", tree.text());
         let parse = syntax::parse(text);
         let _ = m.name();
@@ -44,7 +42,8 @@ impl Cx<'_, '_> {
             ast::Item::FnDef(f) if parse.errors.is_empty() => f.block()?.tail(),
             _ => None,
         });
-        let Some(body) = body else {
+        let levels = self.macro_depth + parse.tree.max_depth();
+        let Some(body) = body.filter(|_| levels <= MAX_LEVELS) else {
             return self.missing(node);
         };
         let parts: Vec<AstExpr<'_>> = match body {
@@ -56,14 +55,14 @@ impl Cx<'_, '_> {
         let call = self.node_id(node);
         let shift = i64::from(self.at(tree.range()).start) - HEAD.len() as i64;
         self.inside = Some((shift, call));
-        self.macro_depth += 1;
+        let depth = std::mem::replace(&mut self.macro_depth, levels);
         let mut args: Vec<ExprId> = parts.iter().map(|e| self.expr(*e)).collect();
         if mac == StdMacro::Format
             && let Some(AstExpr::Literal(l)) = parts.first()
         {
             self.holes(*l, &mut args);
         }
-        self.macro_depth -= 1;
+        self.macro_depth = depth;
         self.inside = outer;
         let args = self.expr_list(&args);
         self.add(ExprKind::StdMacro { mac, args }, node)
