@@ -6,7 +6,7 @@ use syntax::{TextRange, Token};
 
 use super::Lower;
 use crate::diagnostic::{Diagnostic, FixHint};
-use crate::hir::{Def, ModuleId, Name};
+use crate::hir::{Def, MacroId, ModuleId, Name};
 use crate::package::FileId;
 use crate::resolve::{prelude, suggest};
 
@@ -157,6 +157,13 @@ impl<'t> Lower<'t> {
                 }
                 Some(_) => return Def::Foreign(names[names.len() - 1]),
                 None => {
+                    // Macros have a space of names of their own (§22 rule 6).
+                    let mut macros = self.hir.macros.iter();
+                    let found =
+                        macros.position(|m| m.head.module == module && m.head.name == *name);
+                    if let Some(m) = found.filter(|_| is_last) {
+                        return Def::Macro(MacroId(m as u32));
+                    }
                     if report {
                         self.not_in_module(module, file, tokens[i], is_last);
                     }
