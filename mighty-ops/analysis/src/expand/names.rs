@@ -71,8 +71,9 @@ impl<'t> Scope<'t> {
     pub(super) fn lookup(&self, name: &str, at: u32) -> Meaning {
         let mut later = None;
         if let Some(all) = self.local.get(name) {
-            if let Some((_, i)) = all.iter().rev().find(|(from, _)| *from <= at) {
-                return Meaning::Declared(*i);
+            let visible = all.partition_point(|(from, _)| *from <= at);
+            if let Some(last) = visible.checked_sub(1) {
+                return Meaning::Declared(all[last].1);
             }
             later = all.first().map(|(_, i)| Meaning::Later(*i));
         }
