@@ -2,10 +2,11 @@
 //! Must not judge templates or argument counts; expansion does (MT6002, MT6009 to MT6012).
 
 use syntax::ast::{self, AstNode, Expr as AstExpr, HasName};
-use syntax::{Node, TextRange};
+use syntax::{Node, SyntaxKind, TextRange};
 
 use super::body::Cx;
 use super::names::{Meaning, Usage};
+use crate::expand::format;
 use crate::hir::*;
 
 /// Levels of trees of arguments that are lowered inside each other; what is deeper is left alone. The stack of
@@ -100,29 +101,12 @@ impl Cx<'_, '_> {
             return;
         };
         let start = s.token().range().start + quote as u32 + 1;
-        let bytes = raw.as_bytes();
-        let mut i = 0;
-        while i < bytes.len() {
-            let doubled = bytes.get(i + 1) == bytes.get(i);
-            match bytes[i] {
-                b'{' if !doubled => {
-                    let Some(close) = raw[i..].find('}') else {
-                        return;
-                    };
-                    let hole = &raw[i + 1..i + close];
-                    let name = hole.split(':').next().unwrap_or_default();
-                    if name.starts_with(|c: char| c == '_' || c.is_alphabetic())
-                        && name.chars().all(|c| c == '_' || c.is_alphanumeric())
-                    {
-                        let at = start + i as u32 + 1;
-                        let range = self.at(TextRange::new(at, at + name.len() as u32));
-                        args.push(self.hole(name, range, template.syntax()));
-                    }
-                    i += close + 1;
-                }
-                b'{' | b'}' if doubled => i += 2,
-                _ => i += 1,
-            }
+        let plain = s.token().kind() == SyntaxKind::Str;
+        for hole in format::scan(raw, plain).holes {
+            let Some(name) = hole.name else { continue };
+            let at = start + name.start as u32;
+            let range = self.at(TextRange::new(at, start + name.end as u32));
+            args.push(self.hole(&raw[name], range, template.syntax()));
         }
     }
 
