@@ -7,6 +7,7 @@
 
 use crate::agents;
 use crate::attributes;
+use crate::borrow;
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, FixHint, Level, Sink};
 use crate::expand::{self, Expanded};
@@ -97,6 +98,9 @@ fn passes(
     let mut hir = lower::lower(package, &files, options, &mut sink);
     agents::check(&hir, &mut sink);
     let types = infer::infer(&mut hir, options, &mut sink);
+    if !sink.has_errors() && !written.has_errors() {
+        borrow::check(&hir, &types, options, &mut sink);
+    }
     for d in sink.into_sorted() {
         let map = &files[d.file.index()].map;
         written.push(map.report(d));

@@ -6,6 +6,7 @@
 
 mod agents;
 mod attributes;
+mod borrow;
 mod catalogue;
 mod check;
 mod code;
