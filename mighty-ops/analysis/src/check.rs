@@ -8,13 +8,16 @@
 use crate::agents;
 use crate::attributes;
 use crate::borrow;
+use crate::capabilities;
 use crate::code::Code;
 use crate::diagnostic::{Diagnostic, FixHint, Level, Sink};
+use crate::effects;
 use crate::expand::{self, Expanded};
 use crate::hir::Hir;
 use crate::infer::{self, Types};
 use crate::lower;
 use crate::package::{FileId, Options, Package};
+use crate::taint;
 
 /// Trees up to this depth are checked on the caller's stack.
 const SHALLOW: u32 = 96;
@@ -98,6 +101,9 @@ fn passes(
     let mut hir = lower::lower(package, &files, options, &mut sink);
     agents::check(&hir, &mut sink);
     let types = infer::infer(&mut hir, options, &mut sink);
+    effects::check(&hir, &types, options, &mut sink);
+    capabilities::check(&hir, &types, &mut sink);
+    taint::check(&hir, &types, &mut sink);
     if !sink.has_errors() && !written.has_errors() {
         borrow::check(&hir, &types, options, &mut sink);
     }

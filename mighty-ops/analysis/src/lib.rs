@@ -7,10 +7,12 @@
 mod agents;
 mod attributes;
 mod borrow;
+mod capabilities;
 mod catalogue;
 mod check;
 mod code;
 pub mod diagnostic;
+mod effects;
 mod exhaust;
 pub mod expand;
 mod explain;
@@ -19,6 +21,7 @@ pub mod infer;
 mod lower;
 pub mod package;
 mod resolve;
+mod taint;
 mod traits;
 pub mod ty;
 
