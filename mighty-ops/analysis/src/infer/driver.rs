@@ -384,7 +384,12 @@ impl<'b, 'h> Fx<'b, 'h> {
 
     fn root(&mut self, ret: Ty, returns: bool) {
         self.cx.frames.push(Frame { ret, returns });
-        self.check(self.body.root, ret, 2019);
+        if self.u.resolve(ret) == Ty::UNIT {
+            // [R:G31], for the forms without braces as well.
+            self.infer(self.body.root, Want::Discard);
+        } else {
+            self.check(self.body.root, ret, 2019);
+        }
     }
 
     fn bind_params(&mut self, types: &[Ty]) {

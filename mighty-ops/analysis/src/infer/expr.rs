@@ -24,12 +24,25 @@ impl Fx<'_, '_> {
                 }
                 true
             }
+            None if self.borrowed_copy(e, found, expected) => true,
             None => {
                 let range = self.value_range(e);
                 self.mismatch(code, range, expected, found);
                 false
             }
         }
+    }
+
+    /// What a pattern binds of a borrowed value is a copy (§12.3), but a program may well take it for the
+    /// reference it was reached through.
+    fn borrowed_copy(&mut self, e: ExprId, found: Ty, expected: Ty) -> bool {
+        let TyKind::Ref(inner, false) = self.u.shape(expected) else {
+            return false;
+        };
+        let ExprKind::Path(Res::Local(l)) = self.body.expr(e).kind else {
+            return false;
+        };
+        self.body.local(l).kind == LocalKind::Pattern && self.u.coerce(found, inner).is_some()
     }
 
     /// Infers an expression whose value is wanted as any single type.

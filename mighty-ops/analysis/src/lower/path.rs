@@ -87,7 +87,8 @@ impl Cx<'_, '_> {
                     .flat_map(|a| a.types())
                     .map(|t| self.written_ty(t))
                     .collect();
-                self.turbofish(base_prefix, args, t.range())
+                let range = self.at(t.range());
+                self.turbofish(base_prefix, args, range)
             }
             AstExpr::ParenExpr(_) => Prefix::Value(self.expr(e)),
             other => Prefix::Value(self.expr(other)),
@@ -97,7 +98,10 @@ impl Cx<'_, '_> {
     fn turbofish(&mut self, base: Prefix, args: Vec<Ty>, range: TextRange) -> Prefix {
         let hir = &mut self.lower.hir;
         match base {
-            Prefix::Value(e) => Prefix::Typed(e, args),
+            Prefix::Value(e) => {
+                self.body.exprs[e.index()].range = range;
+                Prefix::Typed(e, args)
+            }
             Prefix::Prim(p) => {
                 let want = match p {
                     Prim::Result | Prim::Map => 2,

@@ -312,18 +312,18 @@ impl<'t> Lower<'t> {
             token.range(),
             format!("there is no type `{}`", token.text()),
         );
-        if near.is_none() {
-            let capital = capitalised(token.text());
-            if prelude::prim(&capital).is_some() {
-                report = report
-                    .note(format!(
-                        "names of primitive types begin with a capital: `{capital}`"
-                    ))
-                    .hint(FixHint::Rename {
-                        to: capital,
-                        distance: 1,
-                    });
-            }
+        let capital = capitalised(token.text());
+        if capital != token.text() && prelude::prim(&capital).is_some() {
+            report = report
+                .note(format!(
+                    "names of primitive types begin with a capital: `{capital}`"
+                ))
+                .hint(FixHint::Rename {
+                    to: capital,
+                    distance: 1,
+                });
+            self.sink.push(report);
+            return;
         }
         self.sink.push(with_rename(report, near));
     }

@@ -21,6 +21,9 @@ impl<'t> Lower<'t> {
                 };
                 let local = self.name(local);
                 let def = self.resolve_use(*module, *file, *item, last);
+                if !last && def == Def::Broken {
+                    continue;
+                }
                 let names = &mut self.hir.modules[module.index()].names;
                 match names.get(&local) {
                     // An item of the module wins over an import of its name.
