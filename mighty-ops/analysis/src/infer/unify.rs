@@ -483,6 +483,7 @@ impl<'h> Unifier<'h> {
 
     /// The type with every bound variable replaced; open ones stay.
     pub(super) fn zonk_open(&mut self, ty: Ty) -> Ty {
+        self.steps = 0;
         let ty = self.resolve(ty);
         self.zonk_with(ty, 0, &|_, _| None)
     }
@@ -490,12 +491,13 @@ impl<'h> Unifier<'h> {
     /// For messages: open kinds as `{integer}` and `{float}`, sequences as arrays.
     pub(super) fn show(&mut self, ty: Ty) -> String {
         let names = self.kind_names;
+        self.steps = 0;
         let t = self.zonk_with(ty, 0, &|u, kind| match kind {
             Kind::Any => None,
             Kind::Integer => Some(u.hir.tys.intern(TyKind::Opaque(names.integer))),
             Kind::Float => Some(u.hir.tys.intern(TyKind::Opaque(names.float))),
             Kind::Seq { elem, len } => {
-                let elem = u.zonk_open(elem);
+                let elem = u.zonk_with(elem, 48, &|_, _| None);
                 Some(u.hir.tys.intern(TyKind::Array(elem, len)))
             }
         });
@@ -504,7 +506,8 @@ impl<'h> Unifier<'h> {
 
     fn zonk_with(&mut self, ty: Ty, depth: u32, of: &dyn Fn(&mut Self, Kind) -> Option<Ty>) -> Ty {
         let ty = self.resolve(ty);
-        if depth > 64 {
+        self.steps += 1;
+        if depth > 64 || self.steps > MAX_STEPS {
             return Ty::UNKNOWN;
         }
         if let Some(kind) = self.open_kind(ty) {

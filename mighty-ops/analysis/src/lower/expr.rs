@@ -5,7 +5,7 @@ use syntax::ast::{self, AstNode, Expr as AstExpr, HasName};
 use syntax::{Node, SyntaxKind, TextRange};
 
 use super::body::{Cx, list};
-use super::names::{Prefix, Usage};
+use super::names::{Meaning, Prefix, Usage};
 use super::stdmacro;
 use crate::diagnostic::Diagnostic;
 use crate::hir::*;
@@ -205,7 +205,7 @@ impl Cx<'_, '_> {
             AstExpr::PropagateExpr(p) => ExprKind::Propagate(self.operand(p.operand(), node)),
             AstExpr::AskExpr(a) => {
                 let target = self.operand(a.target(), node);
-                let args = self.args(a.args(), false);
+                let args = self.args(a.args(), false, false);
                 let Some(t) = a.message() else {
                     return self.missing(node);
                 };
@@ -219,7 +219,7 @@ impl Cx<'_, '_> {
             }
             AstExpr::SendExpr(s) => {
                 let target = self.operand(s.target(), node);
-                let args = self.args(s.args(), false);
+                let args = self.args(s.args(), false, false);
                 let Some(t) = s.message() else {
                     return self.missing(node);
                 };
@@ -437,10 +437,8 @@ impl Cx<'_, '_> {
                 Some(v) => self.expr(v),
                 None => {
                     let res = match self.meaning(name, Usage::Plain) {
-                        super::names::Meaning::Res(res) => res,
-                        super::names::Meaning::Prefix(_) => {
-                            self.unknown(name, name_range, Usage::Plain)
-                        }
+                        Meaning::Res(res) => res,
+                        Meaning::Prefix(_) => self.unknown(name, name_range, Usage::Plain),
                     };
                     self.add_at(ExprKind::Path(res), name_range, f.syntax())
                 }
@@ -465,10 +463,8 @@ impl Cx<'_, '_> {
         };
         let name = self.lower.name(t);
         let prefix = match self.meaning(name, Usage::Plain) {
-            super::names::Meaning::Res(res) => {
-                Prefix::Value(self.add(ExprKind::Path(res), p.syntax()))
-            }
-            super::names::Meaning::Prefix(Prefix::Unknown(_)) => {
+            Meaning::Res(res) => Prefix::Value(self.add(ExprKind::Path(res), p.syntax())),
+            Meaning::Prefix(Prefix::Unknown(_)) => {
                 if self.reported.insert(name, true).is_none() {
                     let near = {
                         let hir = &self.lower.hir;
@@ -488,7 +484,7 @@ impl Cx<'_, '_> {
                 }
                 return LitHead::Error;
             }
-            super::names::Meaning::Prefix(p) => p,
+            Meaning::Prefix(p) => p,
         };
         self.lit_head(prefix, range)
     }
@@ -534,7 +530,7 @@ impl Cx<'_, '_> {
         };
         ExprKind::Spawn {
             target,
-            args: self.args(s.args(), false),
+            args: self.args(s.args(), false, false),
         }
     }
 
@@ -549,6 +545,27 @@ impl Cx<'_, '_> {
         {
             return self.legacy_macro(mac, c.args(), node);
         }
+        if let (
+            false,
+            ExprKind::Field {
+                base,
+                name,
+                name_range,
+            },
+        ) = (type_args.is_empty(), self.body.expr(callee).kind)
+        {
+            // `x.name::[T](…)`
+            let args = self.args(c.args(), false, true);
+            let type_args = self.type_list(&type_args);
+            let kind = ExprKind::MethodCall {
+                receiver: base,
+                name,
+                name_range,
+                type_args,
+                args,
+            };
+            return self.add(kind, node);
+        }
         self.call_of(callee, type_args, c.args(), false, node)
     }
 
@@ -560,7 +577,11 @@ impl Cx<'_, '_> {
         types_allowed: bool,
         node: Node<'_>,
     ) -> ExprId {
-        let args = self.args(args, types_allowed);
+        let library = matches!(
+            self.body.expr(callee).kind,
+            ExprKind::Path(Res::Opaque(_) | Res::OpaqueType(_))
+        );
+        let args = self.args(args, types_allowed, library);
         let type_args = self.type_list(&type_args);
         self.add(
             ExprKind::Call {
@@ -572,16 +593,32 @@ impl Cx<'_, '_> {
         )
     }
 
-    /// Arguments. Type names may stand among them if `types_allowed`.
+    /// Arguments. Type names may stand among them if `types_allowed`; `name = e` is a named one if it may be a call
+    /// of a library ([R:G78]).
     pub(super) fn args(
         &mut self,
         args: Option<ast::ArgList<'_>>,
         types_allowed: bool,
+        library: bool,
     ) -> List<Arg> {
         let mut found = Vec::new();
         for a in args.into_iter().flat_map(|l| l.args()) {
-            let name = a.name().map(|t| (self.lower.name(t), self.at(t.range())));
-            let Some(v) = a.value() else { continue };
+            let mut name = a.name().map(|t| (self.lower.name(t), self.at(t.range())));
+            let Some(mut v) = a.value() else { continue };
+            if let (true, AstExpr::AssignExpr(assign)) = (library, v)
+                && let (true, Some(AstExpr::PathExpr(p)), Some(value)) =
+                    (assign.is_plain(), assign.lhs(), assign.rhs())
+                && let Some(t) = p.name()
+            {
+                let n = self.lower.name(t);
+                if matches!(
+                    self.meaning(n, Usage::Plain),
+                    Meaning::Prefix(Prefix::Unknown(_))
+                ) {
+                    name = Some((n, self.at(t.range())));
+                    v = value;
+                }
+            }
             let value = match v {
                 AstExpr::PathExpr(_) => match self.prefix(v, Usage::Argument) {
                     Prefix::Type(_) | Prefix::Trait(_) if types_allowed => {

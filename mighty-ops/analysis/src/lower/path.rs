@@ -444,7 +444,7 @@ impl Cx<'_, '_> {
                 return self.call_of(callee, args, m.args(), types_allowed, m.syntax());
             }
         };
-        let args = self.args(m.args(), types_allowed);
+        let args = self.args(m.args(), types_allowed, true);
         let type_args = self.type_list(&type_args);
         self.add(
             ExprKind::MethodCall {

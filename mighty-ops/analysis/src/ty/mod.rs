@@ -19,6 +19,9 @@ pub struct Ty(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tys(u32);
 
+/// Parts a type may have; larger ones are not told apart.
+pub const MAX_SIZE: u32 = 2_000;
+
 /// Integer types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IntTy {
@@ -149,6 +152,8 @@ pub enum TyKind {
 #[derive(Debug)]
 pub struct TyStore {
     kinds: Vec<TyKind>,
+    /// Parts of each type, itself included.
+    sizes: Vec<u32>,
     known: FxHashMap<TyKind, u32>,
     lists: Vec<(u32, u32)>,
     items: Vec<Ty>,
@@ -190,6 +195,7 @@ impl Default for TyStore {
     fn default() -> Self {
         let mut store = Self {
             kinds: Vec::new(),
+            sizes: Vec::new(),
             known: FxHashMap::default(),
             lists: Vec::new(),
             items: Vec::new(),
@@ -204,13 +210,22 @@ impl Default for TyStore {
 }
 
 impl TyStore {
-    /// The type of a shape.
+    /// The type of a shape; `Unknown` for one of more than [`MAX_SIZE`] parts. Shared parts count each time, so
+    /// that whoever walks a type does bounded work.
     pub fn intern(&mut self, kind: TyKind) -> Ty {
         if let Some(i) = self.known.get(&kind) {
             return Ty(*i);
         }
+        let mut size = 1u32;
+        self.parts_of(kind, &mut |t| {
+            size = size.saturating_add(self.sizes[t.0 as usize])
+        });
+        if size > MAX_SIZE {
+            return Ty::UNKNOWN;
+        }
         let i = self.kinds.len() as u32;
         self.kinds.push(kind);
+        self.sizes.push(size);
         self.known.insert(kind, i);
         Ty(i)
     }
@@ -314,7 +329,11 @@ impl TyStore {
 
     /// The direct parts of a type, in order.
     pub fn parts(&self, ty: Ty, each: &mut dyn FnMut(Ty)) {
-        match self.kind(ty) {
+        self.parts_of(self.kind(ty), each);
+    }
+
+    fn parts_of(&self, kind: TyKind, each: &mut dyn FnMut(Ty)) {
+        match kind {
             TyKind::Tuple(l) | TyKind::Struct(_, l) | TyKind::Enum(_, l) => {
                 self.list(l).iter().for_each(|t| each(*t));
             }
