@@ -53,7 +53,7 @@ impl Walker<'_, '_> {
 
     /// Joins another way that ends here, after the whole of an expression.
     pub(super) fn meet(&mut self, e: ExprId, other: State) {
-        self.work += (self.state.size() + other.size()) as u64 / 16;
+        self.pay(self.state.size() + other.size());
         self.state = self.take().join(&other);
         self.now = self.live.end(e);
         self.expire();
@@ -79,7 +79,7 @@ impl Walker<'_, '_> {
         let mut value = Vec::new();
         for arm in arms {
             self.state = tried.clone();
-            self.work += self.state.size() as u64 / 16;
+            self.pay(self.state.size());
             self.expire();
             let mark = self.scope.len();
             self.bind(arm.pat, &carried, true);
@@ -131,7 +131,7 @@ impl Walker<'_, '_> {
         let mut round = 0;
         let (exit, value) = loop {
             round += 1;
-            self.work += head.size() as u64 / 16;
+            self.pay(head.size());
             self.state = head.clone();
             self.loops.push(Around {
                 mark,

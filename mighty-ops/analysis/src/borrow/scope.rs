@@ -15,33 +15,41 @@ impl Walker<'_, '_> {
             .retain(|r| r.place.root != root && !r.held_by(root));
     }
 
-    /// The locals a pattern binds.
+    /// The locals a pattern binds, each once.
     pub(super) fn bindings(&self, p: PatId) -> Vec<LocalId> {
         let mut found = Vec::new();
-        self.collect(p, &mut found);
+        self.collect(p, &mut found, false);
         found
     }
 
-    pub(super) fn collect(&self, p: PatId, found: &mut Vec<LocalId>) {
+    pub(super) fn collect(&self, p: PatId, found: &mut Vec<LocalId>, again: bool) {
         let body = self.body;
         match body.pat(p).kind {
             PatKind::Bind { local, sub, maybe } => {
                 let is_variant = maybe && self.types.pat_res.contains_key(&p);
-                if !is_variant && !found.contains(&local) {
+                if !is_variant && !(again && found.contains(&local)) {
                     found.push(local);
                 }
                 if let Some(s) = sub {
-                    self.collect(s, found);
+                    self.collect(s, found, again);
                 }
             }
-            PatKind::Ref { inner, .. } => self.collect(inner, found),
-            PatKind::Tuple(l) | PatKind::Variant { args: l, .. } | PatKind::Or(l) => {
-                body.pats_of(l).iter().for_each(|p| self.collect(*p, found));
+            PatKind::Ref { inner, .. } => self.collect(inner, found, again),
+            PatKind::Tuple(l) | PatKind::Variant { args: l, .. } => {
+                for p in body.pats_of(l) {
+                    self.collect(*p, found, again);
+                }
+            }
+            // Alternatives bind the same locals.
+            PatKind::Or(l) => {
+                for p in body.pats_of(l) {
+                    self.collect(*p, found, true);
+                }
             }
             PatKind::Struct { fields, .. } => body
                 .field_pats_of(fields)
                 .iter()
-                .for_each(|f| self.collect(f.pat, found)),
+                .for_each(|f| self.collect(f.pat, found, again)),
             PatKind::Missing
             | PatKind::Wild
             | PatKind::Lit { .. }
@@ -171,7 +179,11 @@ impl Walker<'_, '_> {
             }
             match *s {
                 Stmt::Let {
-                    pat, init, range, ..
+                    pat,
+                    init,
+                    range,
+                    ty_range,
+                    ..
                 } => {
                     self.site = range;
                     match init {
@@ -180,6 +192,7 @@ impl Walker<'_, '_> {
                             for l in self.bindings(pat) {
                                 self.declare(l);
                                 self.state.lose(Place::whole(Root(l.0)), Gone::Uninit);
+                                self.valueless.insert(l, ty_range.end);
                             }
                         }
                     }

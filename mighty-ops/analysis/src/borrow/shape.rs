@@ -3,14 +3,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::hir::{FnKind, Hir, Name};
+use crate::hir::{EnumId, FnKind, Hir, Name, StructId};
 use crate::ty::{Ty, TyKind};
 
 /// Answers that are the same for all bodies, kept.
 pub(super) struct Shapes<'a> {
     hir: &'a Hir,
     copy_marker: Option<Name>,
-    clone_name: Option<Name>,
+    /// Heads of user types with a `clone` method.
+    cloned: FxHashSet<Head>,
     references: FxHashMap<Ty, bool>,
     unsendable: FxHashMap<Ty, Option<Reason>>,
 }
@@ -47,7 +48,7 @@ impl<'a> Shapes<'a> {
         Self {
             hir,
             copy_marker: hir.names.find("Copy"),
-            clone_name: hir.names.find("clone"),
+            cloned: cloned_heads(hir),
             references: FxHashMap::default(),
             unsendable: FxHashMap::default(),
         }
@@ -89,13 +90,9 @@ impl<'a> Shapes<'a> {
         match hir.tys.kind(ty) {
             TyKind::Family(_) | TyKind::Cap(_) | TyKind::Dyn(_) | TyKind::Ref(_, true) => false,
             TyKind::Ptr(..) | TyKind::Error => false,
-            TyKind::Struct(..) | TyKind::Enum(..) => self.clone_name.is_some_and(|name| {
-                hir.fns.iter().any(|f| {
-                    f.head.name == name
-                        && matches!(f.kind, FnKind::Method(i)
-                            if same_head(hir, hir.impls[i.index()].self_ty, ty))
-                })
-            }),
+            TyKind::Struct(..) | TyKind::Enum(..) => {
+                head_of(hir, ty).is_some_and(|h| self.cloned.contains(&h))
+            }
             _ => true,
         }
     }
@@ -151,12 +148,32 @@ fn find_unsendable(hir: &Hir, ty: Ty, seen: &mut FxHashSet<Ty>) -> Option<Reason
     })
 }
 
-fn same_head(hir: &Hir, a: Ty, b: Ty) -> bool {
-    match (hir.tys.kind(a), hir.tys.kind(b)) {
-        (TyKind::Struct(a, _), TyKind::Struct(b, _)) => a == b,
-        (TyKind::Enum(a, _), TyKind::Enum(b, _)) => a == b,
-        _ => false,
+/// A user type without its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Head {
+    Struct(StructId),
+    Enum(EnumId),
+}
+
+fn head_of(hir: &Hir, ty: Ty) -> Option<Head> {
+    match hir.tys.kind(ty) {
+        TyKind::Struct(s, _) => Some(Head::Struct(s)),
+        TyKind::Enum(e, _) => Some(Head::Enum(e)),
+        _ => None,
     }
+}
+
+fn cloned_heads(hir: &Hir) -> FxHashSet<Head> {
+    let Some(name) = hir.names.find("clone") else {
+        return FxHashSet::default();
+    };
+    let methods = hir.fns.iter().filter(|f| f.head.name == name);
+    methods
+        .filter_map(|f| match f.kind {
+            FnKind::Method(i) => head_of(hir, hir.impls[i.index()].self_ty),
+            _ => None,
+        })
+        .collect()
 }
 
 /// The declared types of fields and payloads, with words for where they stand. Type arguments are not put in;

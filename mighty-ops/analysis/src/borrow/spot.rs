@@ -112,6 +112,7 @@ impl Walker<'_, '_> {
         if let Some(l) = self.local_of(root)
             && self.live.last_use(l) <= self.now
         {
+            self.pay(self.state.records().len());
             self.state.retain(|r| !r.held_by(root));
         }
     }
@@ -122,6 +123,7 @@ impl Walker<'_, '_> {
         if self.state.records().is_empty() {
             return;
         }
+        self.pay(self.state.records().len());
         let (live, now, locals) = (&self.live, self.now, self.body.locals.len());
         self.state.retain(|r| match r.holder {
             Holder::Local(p) if p.root.index() < locals => live.last_use(LocalId(p.root.0)) > now,

@@ -59,10 +59,6 @@ impl Walker<'_, '_> {
         }
     }
 
-    pub(super) fn text(&self, e: ExprId) -> &str {
-        self.hir.text_of(self.body.file, self.body.expr(e).range)
-    }
-
     /// Reports once per place in the source.
     pub(super) fn report(&mut self, code: u16, at: ExprId, title: String, more: Report) {
         if !self.state.reachable || !self.reported.insert((code, at)) {
@@ -104,13 +100,7 @@ impl Walker<'_, '_> {
             None => true,
             Some((_, Gone::Uninit)) => {
                 let name = self.root_name(place.root).to_owned();
-                let hint = match self.local_of(place.root) {
-                    Some(l) => FixHint::Facts(vec![
-                        ("binding", name.clone()),
-                        ("type", self.hir.show(self.types.local(l))),
-                    ]),
-                    None => FixHint::None,
-                };
+                let hint = self.initial_value(place.root);
                 let report = Report::hint(hint).note(
                     "the `let` only names it; a value has to be assigned on every way to here",
                 );
@@ -141,6 +131,31 @@ impl Walker<'_, '_> {
                 self.report(code, at, title, report);
                 false
             }
+        }
+    }
+
+    /// A start value for a `let` without one, if the type has an obvious one.
+    fn initial_value(&self, root: Root) -> FixHint {
+        let Some(l) = self.local_of(root) else {
+            return FixHint::None;
+        };
+        let Some(at) = self.valueless.get(&l) else {
+            return FixHint::None;
+        };
+        let value = match self.hir.tys.kind(self.types.local(l)) {
+            TyKind::Int(_) => "0",
+            TyKind::Float(_) => "0.0",
+            TyKind::Bool => "false",
+            TyKind::Char => "' '",
+            TyKind::Str => "\"\"",
+            TyKind::String => "String(\"\")",
+            TyKind::Vec(_) => "Vec.new()",
+            TyKind::Option(_) => "None",
+            _ => return FixHint::None,
+        };
+        FixHint::Insert {
+            at: *at,
+            text: format!(" = {value}"),
         }
     }
 
@@ -245,6 +260,7 @@ impl Walker<'_, '_> {
             return false;
         }
         let place = spot.place;
+        self.pay(self.state.records().len());
         let in_way = self
             .state
             .records()
@@ -345,9 +361,9 @@ impl Walker<'_, '_> {
 
     /// MT3009: the value of an explicit `*r` that is not copied.
     pub(super) fn moved_out_of_reference(&mut self, e: ExprId) {
-        let name = self.text(e).to_owned();
         let ty = self.hir.show(self.types.of(e));
         let range = self.body.expr(e).range;
+        let name = self.quote(range);
         let hint = if self.shapes.can_clone(self.types.of(e)) {
             FixHint::CloneOrBorrow { range }
         } else {
@@ -359,7 +375,7 @@ impl Walker<'_, '_> {
         self.report(
             3009,
             e,
-            format!("`{name}` would take the value out of the reference"),
+            format!("{name} would take the value out of the reference"),
             report,
         );
     }

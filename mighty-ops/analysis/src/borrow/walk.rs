@@ -19,6 +19,10 @@ pub(super) const MAX_ROUNDS: u32 = 16;
 /// Expressions walked per expression of the body before loops get one round only.
 pub(super) const MAX_WORK: u64 = 64;
 
+/// Entries of states copied or looked through per body, before it is left unchecked from there on. Only bodies
+/// with many thousands of moves inside branches, or of borrows alive at once, come near.
+const MAX_COPIED: u64 = 30_000_000;
+
 /// What the place of an expression does with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -86,6 +90,8 @@ pub(super) struct Walker<'a, 's> {
     pub(super) position: Vec<usize>,
     /// Locals bound by `match`, `if let` and `while let`: copies of parts of something else.
     pub(super) lent: Vec<bool>,
+    /// Locals declared without a value: where their declared type ends.
+    pub(super) valueless: FxHashMap<LocalId, u32>,
     pub(super) loops: Vec<Around>,
     /// Index in `scope` where the innermost function or lambda begins.
     pub(super) frame: usize,
@@ -95,6 +101,7 @@ pub(super) struct Walker<'a, 's> {
     /// ones do not multiply with its own.
     pub(super) heads: FxHashMap<ExprId, State>,
     pub(super) work: u64,
+    copied: u64,
 }
 
 impl<'a, 's> Walker<'a, 's> {
@@ -132,11 +139,13 @@ impl<'a, 's> Walker<'a, 's> {
             scope: Vec::new(),
             position: vec![usize::MAX; body.locals.len()],
             lent: vec![false; body.locals.len()],
+            valueless: FxHashMap::default(),
             loops: Vec::new(),
             frame: 0,
             lends: false,
             heads: FxHashMap::default(),
             work: 0,
+            copied: 0,
         }
     }
 
@@ -177,12 +186,22 @@ impl<'a, 's> Walker<'a, 's> {
             return Vec::new();
         }
         self.work += 1;
+        if self.copied > MAX_COPIED {
+            self.state.reachable = false;
+            return Vec::new();
+        }
         let value = self.form(e, mode);
         let value = self.settle(e, value);
         if self.types.of(e) == Ty::NEVER {
             self.state.reachable = false;
         }
         value
+    }
+
+    /// Accounts for work that grows with a state.
+    pub(super) fn pay(&mut self, entries: usize) {
+        self.work += entries as u64 / 16;
+        self.copied += entries as u64;
     }
 
     /// What a value without references carried ends here (§12.4 rule 4).
