@@ -363,14 +363,10 @@ impl Walker<'_, '_> {
         let Some(reason) = self.shapes.unsendable(ty) else {
             return;
         };
-        let range = self.body.expr(arg).range;
-        let hint = match self.body.expr(arg).kind {
-            ExprKind::Ref { .. } | ExprKind::Path(_) | ExprKind::Field { .. }
-                if reason.is_reference(self.hir) =>
-            {
-                FixHint::CloneOrBorrow { range }
-            }
-            _ => FixHint::None,
+        let hint = if reason.is_reference(self.hir) {
+            self.value_behind(arg)
+        } else {
+            FixHint::None
         };
         let title = format!(
             "this argument of `{}` cannot be sent to another agent",
@@ -379,5 +375,29 @@ impl Walker<'_, '_> {
         let report =
             Report::hint(hint).note(format!("{} stays with its agent", reason.say(self.hir)));
         self.report(3011, arg, title, report);
+    }
+
+    /// Replaces a reference by the value it refers to.
+    fn value_behind(&self, arg: ExprId) -> FixHint {
+        let body = self.body;
+        let TyKind::Ref(inner, _) = self.hir.tys.kind(self.types.of(arg)) else {
+            return FixHint::None;
+        };
+        let text = |e: ExprId| self.hir.text_of(body.file, body.expr(e).range);
+        let value = match body.expr(arg).kind {
+            ExprKind::Ref { operand, .. } => text(operand).to_owned(),
+            ExprKind::Path(_) | ExprKind::Field { .. } => format!("*{}", text(arg)),
+            _ => return FixHint::None,
+        };
+        let text = match (self.shapes.is_copy(inner), value.starts_with('*')) {
+            (true, _) => value,
+            (false, _) if !self.shapes.can_clone(inner) => return FixHint::None,
+            (false, true) => format!("({value}).clone()"),
+            (false, false) => format!("{value}.clone()"),
+        };
+        FixHint::Replace {
+            range: body.expr(arg).range,
+            text,
+        }
     }
 }

@@ -4,7 +4,6 @@
 use super::place::State;
 use super::uses::Report;
 use super::walk::{Around, MAX_ROUNDS, MAX_WORK, Mode, Pending, Walker};
-use crate::diagnostic::FixHint;
 use crate::hir::*;
 
 impl Walker<'_, '_> {
@@ -257,14 +256,7 @@ impl Walker<'_, '_> {
         }
         let name = self.hir.text(body.local(local).name);
         let title = format!("`{name}` is freed with its arena, and cannot be the arena's value");
-        let hint = if self.shapes.can_clone(part) {
-            FixHint::CloneOrBorrow {
-                range: body.expr(tail).range,
-            }
-        } else {
-            FixHint::None
-        };
-        let report = Report::hint(hint)
+        let report = Report::hint(self.clone_hint(tail))
             .note("values made inside an arena end at its closing brace; derive a new one");
         self.report(3010, tail, title, report);
     }

@@ -14,6 +14,8 @@ pub(super) struct Live {
     last_read: Vec<Option<ExprId>>,
     /// By local: the point of its declaration.
     declared: Vec<u32>,
+    /// By local: whether something assigns to all of it.
+    assigned: Vec<bool>,
     /// By expression: the last point in it. For a path it is the path's own.
     end: Vec<u32>,
     /// Plain assignments to a local whose value reads that local.
@@ -29,6 +31,7 @@ impl Live {
                 last_use: vec![0; body.locals.len()],
                 last_read: vec![None; body.locals.len()],
                 declared: vec![0; body.locals.len()],
+                assigned: vec![false; body.locals.len()],
                 end: vec![0; body.exprs.len()],
                 reads_itself: FxHashSet::default(),
             },
@@ -50,6 +53,10 @@ impl Live {
 
     pub(super) fn last_read(&self, local: LocalId) -> Option<ExprId> {
         self.last_read.get(local.index()).copied().flatten()
+    }
+
+    pub(super) fn is_assigned(&self, local: LocalId) -> bool {
+        self.assigned.get(local.index()).copied().unwrap_or(false)
     }
 
     pub(super) fn end(&self, expr: ExprId) -> u32 {
@@ -128,6 +135,7 @@ impl Pass<'_> {
     }
 
     fn write(&mut self, local: LocalId) {
+        self.live.assigned[local.index()] = true;
         let declared = self.live.declared[local.index()];
         if let Some(l) = self.loops.last_mut()
             && declared < l.start
@@ -316,7 +324,10 @@ impl Pass<'_> {
                     }
                     self.write(l);
                 }
-                _ => {
+                kind => {
+                    if let ExprKind::Path(Res::Local(l)) = kind {
+                        self.live.assigned[l.index()] = true;
+                    }
                     self.expr(place);
                     self.expr(value);
                 }

@@ -98,6 +98,8 @@ pub(super) struct Move {
     pub(super) expr: ExprId,
     /// The call or statement that took it.
     pub(super) site: TextRange,
+    /// Whether other ways to here move it elsewhere.
+    pub(super) several: bool,
 }
 
 /// What holds at one point of a body. Cloning is cheap; arms of branches share what they do not change.
@@ -152,6 +154,15 @@ impl State {
         if !Rc::ptr_eq(&self.gone, &other.gone) {
             for (place, gone) in other.gone.iter() {
                 match (self.gone.get(place), gone) {
+                    (Some(Gone::Moved(a)), Gone::Moved(b)) => {
+                        if !a.several && (b.several || a.expr != b.expr) {
+                            let several = Gone::Moved(Move {
+                                several: true,
+                                ..*a
+                            });
+                            Rc::make_mut(&mut self.gone).insert(*place, several);
+                        }
+                    }
                     (Some(Gone::Moved(_)), _) | (Some(Gone::Uninit), Gone::Uninit) => {}
                     _ => {
                         Rc::make_mut(&mut self.gone).insert(*place, *gone);
@@ -298,6 +309,7 @@ mod tests {
         Gone::Moved(Move {
             expr: ExprId(0),
             site: TextRange::new(0, 1),
+            several: false,
         })
     }
 

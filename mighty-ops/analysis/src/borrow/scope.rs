@@ -27,7 +27,8 @@ impl Walker<'_, '_> {
         match body.pat(p).kind {
             PatKind::Bind { local, sub, maybe } => {
                 let is_variant = maybe && self.types.pat_res.contains_key(&p);
-                if !is_variant && !(again && found.contains(&local)) {
+                let known = again && found.contains(&local);
+                if !is_variant && !known {
                     found.push(local);
                 }
                 if let Some(s) = sub {

@@ -16,6 +16,7 @@ impl Walker<'_, '_> {
             expr: e,
             through: false,
             indexed: false,
+            unknown: false,
         };
         match self.body.expr(e).kind {
             ExprKind::Path(Res::Local(l)) => {
@@ -50,15 +51,14 @@ impl Walker<'_, '_> {
 
     pub(super) fn part(&mut self, e: ExprId, base: ExprId, proj: Proj) -> Result<Spot, Pending> {
         let spot = self.spot(base)?;
-        let pointer = matches!(
-            self.hir.tys.kind(self.types.of(base)),
-            TyKind::Ref(..) | TyKind::Ptr(..)
-        );
+        let ty = self.types.of(base);
+        let pointer = matches!(self.hir.tys.kind(ty), TyKind::Ref(..) | TyKind::Ptr(..));
         Ok(Spot {
             place: spot.place.project(proj),
             expr: e,
             through: spot.through || pointer,
             indexed: spot.indexed,
+            unknown: spot.unknown || ty == Ty::UNKNOWN,
         })
     }
 
@@ -168,6 +168,7 @@ impl Walker<'_, '_> {
                 expr: place,
                 through: false,
                 indexed: false,
+                unknown: false,
             });
             self.hold(&carried, &[Place::whole(root)]);
             return;

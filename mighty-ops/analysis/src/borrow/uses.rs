@@ -17,6 +17,8 @@ pub(super) struct Spot {
     pub(super) through: bool,
     /// Whether it goes through an index.
     pub(super) indexed: bool,
+    /// Whether it is a part of something of unknown type, perhaps of a reference or handle.
+    pub(super) unknown: bool,
 }
 
 impl Walker<'_, '_> {
@@ -71,15 +73,20 @@ impl Walker<'_, '_> {
         self.sink.push(d.hint(more.hint));
     }
 
+    /// How a copy could be given away instead, if the type has one.
     pub(super) fn clone_hint(&self, e: ExprId) -> FixHint {
-        let ty = self.types.of(e);
-        if self.shapes.can_clone(ty) {
-            FixHint::CloneOrBorrow {
-                range: self.body.expr(e).range,
-            }
-        } else {
-            FixHint::None
+        let range = self.body.expr(e).range;
+        if !self.shapes.can_clone(self.types.of(e)) {
+            return FixHint::None;
         }
+        if self.shorthand.contains(&e) {
+            let name = self.hir.text_of(self.body.file, range);
+            return FixHint::Replace {
+                range,
+                text: format!("{name}: {name}.clone()"),
+            };
+        }
+        FixHint::CloneOrBorrow { range }
     }
 
     /// The first line of what stands at a range, for notes.
@@ -125,9 +132,19 @@ impl Walker<'_, '_> {
                 let note = if m.expr == at {
                     "the move is this one, in an earlier round of the loop".to_owned()
                 } else {
-                    format!("its value went away in {}", self.quote(m.site))
+                    let elsewhere = if m.several {
+                        ", and on other ways too"
+                    } else {
+                        ""
+                    };
+                    format!("its value went away in {}{elsewhere}", self.quote(m.site))
                 };
-                let report = Report::hint(self.clone_hint(m.expr)).note(note);
+                let hint = if m.several {
+                    FixHint::None
+                } else {
+                    self.clone_hint(m.expr)
+                };
+                let report = Report::hint(hint).note(note);
                 self.report(code, at, title, report);
                 false
             }
@@ -153,9 +170,19 @@ impl Walker<'_, '_> {
             TyKind::Option(_) => "None",
             _ => return FixHint::None,
         };
-        FixHint::Insert {
-            at: *at,
-            text: format!(" = {value}"),
+        let local = self.body.local(l);
+        if local.mutable || !self.live.is_assigned(l) {
+            return FixHint::Insert {
+                at: *at,
+                text: format!(" = {value}"),
+            };
+        }
+        // With a start value, what was its first write is a second one.
+        let range = syntax::TextRange::new(local.range.start, *at);
+        let old = self.hir.text_of(self.body.file, range);
+        FixHint::Replace {
+            range,
+            text: format!("mut {old} = {value}"),
         }
     }
 
@@ -170,7 +197,7 @@ impl Walker<'_, '_> {
             return false;
         };
         let of_self = spot.place.proj.is_some() && self.body.self_local == Some(local);
-        !spot.through && !spot.indexed && !of_self
+        !(spot.through || spot.indexed || spot.unknown || of_self)
     }
 
     pub(super) fn move_out(&mut self, spot: &Spot) {
@@ -202,6 +229,7 @@ impl Walker<'_, '_> {
         let gone = Gone::Moved(Move {
             expr: spot.expr,
             site: self.site,
+            several: false,
         });
         self.state.lose(place, gone);
     }
@@ -362,14 +390,8 @@ impl Walker<'_, '_> {
     /// MT3009: the value of an explicit `*r` that is not copied.
     pub(super) fn moved_out_of_reference(&mut self, e: ExprId) {
         let ty = self.hir.show(self.types.of(e));
-        let range = self.body.expr(e).range;
-        let name = self.quote(range);
-        let hint = if self.shapes.can_clone(self.types.of(e)) {
-            FixHint::CloneOrBorrow { range }
-        } else {
-            FixHint::None
-        };
-        let report = Report::hint(hint).note(format!(
+        let name = self.quote(self.body.expr(e).range);
+        let report = Report::hint(self.clone_hint(e)).note(format!(
             "`{ty}` is not copied, and a reference only lends it"
         ));
         self.report(

@@ -92,6 +92,8 @@ pub(super) struct Walker<'a, 's> {
     pub(super) lent: Vec<bool>,
     /// Locals declared without a value: where their declared type ends.
     pub(super) valueless: FxHashMap<LocalId, u32>,
+    /// Fields of literals that are written as their name alone.
+    pub(super) shorthand: FxHashSet<ExprId>,
     pub(super) loops: Vec<Around>,
     /// Index in `scope` where the innermost function or lambda begins.
     pub(super) frame: usize,
@@ -140,6 +142,7 @@ impl<'a, 's> Walker<'a, 's> {
             position: vec![usize::MAX; body.locals.len()],
             lent: vec![false; body.locals.len()],
             valueless: FxHashMap::default(),
+            shorthand: FxHashSet::default(),
             loops: Vec::new(),
             frame: 0,
             lends: false,
@@ -319,6 +322,9 @@ impl<'a, 's> Walker<'a, 's> {
             ExprKind::StructLit { head, fields, .. } => {
                 let mut value = Vec::new();
                 for f in body.inits_of(fields) {
+                    if body.expr(f.value).range == f.name_range {
+                        self.shorthand.insert(f.value);
+                    }
                     let slot = self.field_type(head, f.name);
                     let mode = slot.map_or(Mode::Move, |t| self.slot_mode(t));
                     value.extend(self.walk(f.value, mode));
