@@ -215,9 +215,10 @@ impl Walk<'_> {
                         Some(n) if head == "std" => self.hir.text(*n),
                         _ => head,
                     };
-                    self.add(EffectSet::of_head(head), target.range);
+                    let range = body.expr(id).range;
+                    self.add(EffectSet::of_head(head), range);
                     if let Some(last) = names.last() {
-                        self.add(EffectSet::of_method(self.hir.text(*last)), target.range);
+                        self.add(EffectSet::of_method(self.hir.text(*last)), range);
                     }
                 }
             }

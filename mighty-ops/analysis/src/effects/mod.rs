@@ -143,13 +143,21 @@ fn origin(
 /// The beginning of a text, on one line.
 fn excerpt(text: &str) -> String {
     const LONGEST: usize = 40;
-    let line = text.lines().next().unwrap_or_default().trim_end();
-    let short: String = line.chars().take(LONGEST).collect();
-    if short.len() < text.len() {
-        format!("{} …", short.trim_end())
-    } else {
-        short
+    let mut short = String::new();
+    for (i, c) in text
+        .split_whitespace()
+        .flat_map(|w| [" ", w])
+        .skip(1)
+        .flat_map(str::chars)
+        .enumerate()
+    {
+        if i == LONGEST {
+            short.push('…');
+            break;
+        }
+        short.push(c);
     }
+    short
 }
 
 fn add_effects(hir: &Hir, id: FnId, missing: EffectSet) -> FixHint {

@@ -102,13 +102,25 @@ impl Walk<'_> {
             self.args(args);
             return Value::Clean;
         }
-        if let Some(family) = self.family(receiver) {
+        if let Some(family) = self
+            .family(receiver)
+            .or_else(|| self.family_by_name(receiver))
+        {
             return self.on_capability(family, text, args);
         }
         if let Some(handle) = self.handle(receiver, value) {
             return self.on_handle(handle, value, text, args);
         }
         self.on_value(receiver, value, text, args)
+    }
+
+    /// A parameter without a type that is called `fs` is taken for what effects take it for.
+    fn family_by_name(&self, receiver: ExprId) -> Option<Family> {
+        let ExprKind::Path(Res::Local(l)) = self.body.expr(receiver).kind else {
+            return None;
+        };
+        let named = self.hir.text(self.body.local(l).name) == "fs";
+        (named && self.types.of(receiver) == crate::ty::Ty::UNKNOWN).then_some(Family::Fs)
     }
 
     fn on_capability(&mut self, family: Family, method: &str, args: List<Arg>) -> Value {
@@ -161,6 +173,10 @@ impl Walk<'_> {
         match (method, made) {
             // The result consists of what the closure gives.
             ("map" | "and_then" | "flat_map" | "fold", Some(made)) => made.join(given),
+            // The result consists of what the receiver holds; the closure only chooses.
+            ("filter" | "find" | "any" | "all" | "for_each" | "position", Some(_)) => {
+                value.join(given.flow())
+            }
             (m, _) if rules::is_lookup(m) => value,
             ("len" | "is_empty" | "to_str", _) => value.flow(),
             (m, made) => {

@@ -184,18 +184,10 @@ pub(super) fn is_lookup(method: &str) -> bool {
             | "contains_key"
             | "starts_with"
             | "ends_with"
-            | "find"
-            | "rfind"
             | "position"
             | "is_match"
             | "char_at"
             | "slice"
-            | "split"
-            | "repeat"
-            | "any"
-            | "all"
-            | "filter"
-            | "for_each"
     )
 }
 
