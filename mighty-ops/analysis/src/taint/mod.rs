@@ -19,8 +19,9 @@ use crate::infer::Types;
 use crate::ty::TyKind;
 use flow::Value;
 
-/// Passes over bodies whose callees changed; taint through a longer chain of calls is not followed.
-const MAX_ROUNDS: u32 = 32;
+/// Bodies are walked again when their callees turn out to give more than thought, but all of them together no
+/// more than this many times. (A result changes at most twice, so ordinary programs need two or three.)
+const MAX_WALKS: usize = 32;
 
 /// MT4099.
 pub(crate) fn check(hir: &Hir, types: &Types, sink: &mut Sink) {
@@ -35,12 +36,16 @@ pub(crate) fn check(hir: &Hir, types: &Types, sink: &mut Sink) {
     let mut reports: Vec<Vec<Diagnostic>> = vec![Vec::new(); hir.bodies.len()];
     let mut users: FxHashMap<Source, Vec<BodyId>> = FxHashMap::default();
     let mut work: Vec<BodyId> = hir.body_ids().collect();
-    for round in 0..MAX_ROUNDS {
+    let all: usize = hir.bodies.iter().map(|b| b.exprs.len()).sum();
+    let mut left = all.saturating_mul(MAX_WALKS);
+    let mut first = true;
+    while left > 0 {
         let mut changed: Vec<Source> = Vec::new();
         for id in work {
+            left = left.saturating_sub(hir.body(id).exprs.len());
             let outcome = walk::walk(hir, types.body(id), hir.body(id), &known);
             reports[id.index()] = outcome.reports;
-            if round == 0 {
+            if first {
                 for s in &outcome.used {
                     users.entry(*s).or_default().push(id);
                 }
@@ -56,6 +61,7 @@ pub(crate) fn check(hir: &Hir, types: &Types, sink: &mut Sink) {
                 }
             }
         }
+        first = false;
         let mut next: Vec<BodyId> = changed
             .iter()
             .filter_map(|s| users.get(s))
