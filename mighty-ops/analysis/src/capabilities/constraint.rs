@@ -55,6 +55,8 @@ impl Constraint {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn path(p: &str) -> Constraint {
@@ -109,5 +111,30 @@ mod tests {
         let limit = Constraint::read_only("/srv".to_owned()).and(path("/srv/in"));
         assert_eq!(limit.calls(), ".ro(\"/srv\").path(\"/srv/in\")");
         assert_eq!(host(&["a:1"]).calls(), ".host(\"a:1\")");
+    }
+
+    fn any_limit() -> impl Strategy<Value = Constraint> {
+        let leaf = prop_oneof![
+            Just(Constraint::Any),
+            Just(Constraint::ReadOnly),
+            "[ab]{0,3}".prop_map(Constraint::Path),
+            proptest::collection::vec("[ab]", 0..3).prop_map(Constraint::Host),
+        ];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            proptest::collection::vec(inner, 1..3).prop_map(Constraint::And)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn fitting_is_an_order_and_narrowing_goes_down(
+            a in any_limit(), b in any_limit(), c in any_limit(), p in "[ab]{0,3}"
+        ) {
+            prop_assert!(a.fits(&a) && a.fits(&Constraint::Any));
+            if a.fits(&b) && b.fits(&c) {
+                prop_assert!(a.fits(&c), "{a:?} {b:?} {c:?}");
+            }
+            prop_assert!(a.clone().and(Constraint::Path(p)).fits(&a));
+        }
     }
 }

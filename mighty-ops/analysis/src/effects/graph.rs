@@ -131,4 +131,38 @@ mod tests {
         g.add(nodes[199], EffectSet::DOM);
         assert_eq!(g.solve()[0], EffectSet::DOM);
     }
+
+    proptest::proptest! {
+        /// The worklist finds what plain rounds until nothing changes find.
+        #[test]
+        fn the_worklist_agrees_with_rounds(
+            own in proptest::collection::vec(0_usize..9, 1..20),
+            edges in proptest::collection::vec((0_u32..20, 0_u32..20), 0..60),
+        ) {
+            let effects = ["", "alloc", "net", "fs", "time", "dom", "model", "spawn", "unsafe"];
+            let n = own.len() as Node;
+            let mut g = Graph::default();
+            let mut rounds: Vec<EffectSet> = Vec::new();
+            for i in &own {
+                let set = EffectSet::named(effects[*i]);
+                g.node(set);
+                rounds.push(set);
+            }
+            let edges: Vec<(Node, Node)> = edges.into_iter().map(|(a, b)| (a % n, b % n)).collect();
+            for (a, b) in &edges {
+                g.edge(*a, *b);
+            }
+            loop {
+                let before = rounds.clone();
+                for (a, b) in &edges {
+                    let set = rounds[*b as usize];
+                    rounds[*a as usize] |= set;
+                }
+                if before == rounds {
+                    break;
+                }
+            }
+            proptest::prop_assert_eq!(g.solve(), rounds);
+        }
+    }
 }
