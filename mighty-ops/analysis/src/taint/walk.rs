@@ -434,6 +434,16 @@ impl Walk<'_> {
                 }
             }
             PatKind::Ref { inner, .. } => self.bind(inner, value),
+            // What failed is no handle.
+            PatKind::Variant {
+                res: PatRes::Prelude(PreludeVariant::Err),
+                args,
+                ..
+            } if matches!(value, Value::Handle(_)) => {
+                for p in body.pats_of(args) {
+                    self.bind(*p, Value::Clean);
+                }
+            }
             PatKind::Tuple(l) | PatKind::Variant { args: l, .. } | PatKind::Or(l) => {
                 for p in body.pats_of(l) {
                     self.bind(*p, value);
