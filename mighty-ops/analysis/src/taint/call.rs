@@ -9,9 +9,30 @@ use crate::diagnostic::{Diagnostic, FixHint};
 use crate::effects::called;
 use crate::hir::*;
 use crate::infer::Method;
-use crate::ty::Family;
+use crate::ty::{Family, Ty, TyKind};
 
 impl Walk<'_> {
+    /// A value, or the handle that its type stands for.
+    fn handle(&self, id: ExprId, value: Value) -> Option<Handle> {
+        match value {
+            Value::Handle(h) => Some(h),
+            _ => {
+                let ty = self.hir.tys.peel(self.types.of(id));
+                match self.hir.tys.kind(ty) {
+                    TyKind::Opaque(name) => rules::handle_type(self.hir.text(name)),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    pub(super) fn family(&self, id: ExprId) -> Option<Family> {
+        match self.hir.tys.kind(self.hir.tys.peel(self.types.of(id))) {
+            TyKind::Family(f) => Some(f),
+            _ => None,
+        }
+    }
+
     /// Arguments; what any of them is.
     pub(super) fn args(&mut self, args: List<Arg>) -> Value {
         let mut all = Value::Clean;
@@ -120,7 +141,7 @@ impl Walk<'_> {
             return None;
         };
         let named = self.hir.text(self.body.local(l).name) == "fs";
-        (named && self.types.of(receiver) == crate::ty::Ty::UNKNOWN).then_some(Family::Fs)
+        (named && self.types.of(receiver) == Ty::UNKNOWN).then_some(Family::Fs)
     }
 
     fn on_capability(&mut self, family: Family, method: &str, args: List<Arg>) -> Value {

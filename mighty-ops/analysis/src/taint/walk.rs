@@ -9,7 +9,7 @@ use super::rules::{Handle, handle_type};
 use super::{Known, Outcome, Source, declared_tainted};
 use crate::hir::*;
 use crate::infer::BodyTypes;
-use crate::ty::{Family, TyKind};
+use crate::ty::Family;
 
 /// A body's loops are walked again while they learn something, but all its expressions together no more than
 /// this many times.
@@ -279,27 +279,6 @@ impl Walk<'_> {
                 None => Value::Clean,
             },
             _ => Value::Clean,
-        }
-    }
-
-    /// A value, or the handle that its type stands for.
-    pub(super) fn handle(&self, id: ExprId, value: Value) -> Option<Handle> {
-        match value {
-            Value::Handle(h) => Some(h),
-            _ => {
-                let ty = self.hir.tys.peel(self.types.of(id));
-                match self.hir.tys.kind(ty) {
-                    TyKind::Opaque(name) => handle_type(self.hir.text(name)),
-                    _ => None,
-                }
-            }
-        }
-    }
-
-    pub(super) fn family(&self, id: ExprId) -> Option<Family> {
-        match self.hir.tys.kind(self.hir.tys.peel(self.types.of(id))) {
-            TyKind::Family(f) => Some(f),
-            _ => None,
         }
     }
 
