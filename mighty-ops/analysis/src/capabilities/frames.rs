@@ -93,27 +93,23 @@ fn frame(hir: &Hir, file: FileId, params: &[Param], all: &mut Vec<CapParam>, sin
     }
 }
 
-/// MT4061, at the first parameter of each further family.
+/// MT4061, at every parameter that departs from the first of its name.
 fn families(hir: &Hir, mut all: Vec<CapParam>, sink: &mut Sink) {
     all.sort_by_key(|p| (p.file, p.range.start));
-    let mut seen: FxHashMap<(FileId, Name), Vec<Family>> = FxHashMap::default();
+    let mut seen: FxHashMap<(FileId, Name), Family> = FxHashMap::default();
     for p in &all {
         let Kind::Family(family) = p.kind else {
             continue;
         };
-        let known = seen.entry((p.file, p.name)).or_default();
-        if known.contains(&family) {
-            continue;
-        }
-        if let Some(first) = known.first() {
+        let first = *seen.entry((p.file, p.name)).or_insert(family);
+        if first != family {
             let title = format!(
                 "`{}` stands for `{}` here, but for `{}` elsewhere in this file",
                 hir.text(p.name),
                 surface::name(family),
-                surface::name(*first)
+                surface::name(first)
             );
             sink.push(Diagnostic::error(4061, p.file, p.range, title));
         }
-        known.push(family);
     }
 }
