@@ -10,14 +10,17 @@ use crate::attributes;
 use crate::borrow;
 use crate::capabilities;
 use crate::code::Code;
+use crate::consteval;
 use crate::diagnostic::{Diagnostic, FixHint, Level, Sink};
 use crate::effects;
 use crate::expand::{self, Expanded};
-use crate::hir::Hir;
+use crate::hir::{ExprKind, Function, Hir};
 use crate::infer::{self, Types};
 use crate::lower;
 use crate::package::{FileId, Options, Package};
 use crate::taint;
+use crate::ty::Ty;
+use syntax::SyntaxKind;
 
 /// Trees up to this depth are checked on the caller's stack.
 const SHALLOW: u32 = 96;
@@ -101,6 +104,9 @@ fn passes(
     let mut hir = lower::lower(package, &files, options, &mut sink);
     agents::check(&hir, &mut sink);
     let types = infer::infer(&mut hir, options, &mut sink);
+    if !sink.has_errors() {
+        consteval::check(&hir, &types, &mut sink);
+    }
     effects::check(&hir, &types, options, &mut sink);
     capabilities::check(&hir, &types, &mut sink);
     taint::check(&hir, &types, &mut sink);
@@ -111,9 +117,43 @@ fn passes(
         let map = &files[d.file.index()].map;
         written.push(map.report(d));
     }
+    let mut diagnostics = written.into_sorted();
+    return_types(&mut diagnostics, &hir, &types, &files);
     Analysis {
-        diagnostics: written.into_sorted(),
+        diagnostics,
         program: Some(Program { hir, types, files }),
+    }
+}
+
+/// Gives the parser's MT0021 the type that the function's body says.
+fn return_types(diagnostics: &mut [Diagnostic], hir: &Hir, types: &Types, files: &[Expanded]) {
+    for d in diagnostics.iter_mut().filter(|d| d.code.number() == 21) {
+        let same = |f: &&Function| {
+            f.head.file == d.file && files[d.file.index()].map.written(f.head.name_range) == d.range
+        };
+        let Some(f) = hir.fns.iter().find(same) else {
+            continue;
+        };
+        let Some(id) = f.body else { continue };
+        let body = hir.body(id);
+        let tail = match body.expr(body.root).kind {
+            ExprKind::Block { tail, .. } => tail,
+            _ => Some(body.root),
+        };
+        let ty = tail.map_or(Ty::UNIT, |t| types.body(id).of(t));
+        let known = !matches!(ty, Ty::UNKNOWN | Ty::ERROR | Ty::NEVER);
+        let shown = if known {
+            hir.show(ty)
+        } else {
+            "Unit".to_owned()
+        };
+        // After the parameter list of the written text.
+        let view = files[d.file.index()].parse.tree.node(f.head.node);
+        let Some(list) = view.child(SyntaxKind::ParamList) else {
+            continue;
+        };
+        let at = files[d.file.index()].map.written(list.range()).end;
+        d.hint = FixHint::Annotate { at, ty: shown };
     }
 }
 

@@ -11,6 +11,7 @@ mod capabilities;
 mod catalogue;
 mod check;
 mod code;
+mod consteval;
 pub mod diagnostic;
 mod effects;
 mod exhaust;

@@ -165,3 +165,23 @@ fn types_that_grow_without_bound_end() {
         "type A = B\ntype B = A\nfn f(a: A) { }\nconst X: I32 = Y\nconst Y = X\nstruct R { r: R }\nenum E { V(E) }\n",
     );
 }
+
+/// Chains of items that refer to each other, written backwards.
+#[test]
+fn long_chains_of_items_end() {
+    let mut text = String::new();
+    for i in 0..3_000 {
+        text.push_str(&format!(
+            "type A{i} = A{}\nconst C{i}: I32 = C{}\nconst D{i} = D{}\n",
+            i + 1,
+            i + 1,
+            i + 1
+        ));
+        text.push_str(&format!("fn f{i}(x) {{ f{}(x) }}\n", i + 1));
+    }
+    text.push_str(
+        "type A3000 = I32\nconst C3000: I32 = 1\nconst D3000 = 1\nfn f3000(x) { x + 1 }\n",
+    );
+    text.push_str("fn main(){ f0(1) }\n");
+    assert_eq!(answers(&text), 0);
+}

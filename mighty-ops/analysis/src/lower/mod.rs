@@ -54,7 +54,7 @@ struct Lower<'t> {
     externs: FxHashSet<FnId>,
     /// 0 untouched, 1 being resolved, 2 done.
     alias_state: Vec<u8>,
-    /// The generic scope of each impl and trait, for their members.
+    alias_depth: u32,
     well_known: WellKnown,
     /// Names of unit variants of all enums: a bare pattern of such a name is decided by type.
     unit_variants: FxHashSet<Name>,
@@ -104,6 +104,7 @@ pub(crate) fn lower<'t>(
         blocks: FxHashMap::default(),
         externs: FxHashSet::default(),
         alias_state: Vec::new(),
+        alias_depth: 0,
         well_known,
         unit_variants: FxHashSet::default(),
         cap_params: vec![FxHashSet::default(); package.files.len()],

@@ -11,6 +11,9 @@ use crate::package::FileId;
 use crate::resolve::{prelude, suggest};
 use crate::ty::{Prim, Ty, TyKind};
 
+/// Aliases that may stand for each other in a row.
+const MAX_ALIASES: u32 = 64;
+
 /// What a written type may refer to.
 #[derive(Clone)]
 pub(super) struct TyScope {
@@ -514,8 +517,11 @@ impl<'t> Lower<'t> {
                 );
                 return Ty::ERROR;
             }
+            // Longer chains are no program's; the names are known, what they stand for is not.
+            _ if self.alias_depth >= MAX_ALIASES => return Ty::UNKNOWN,
             _ => self.alias_state[id.index()] = 1,
         }
+        self.alias_depth += 1;
         let view = self.views.aliases[id.index()];
         let head = self.hir.aliases[id.index()].head;
         let mut scope = TyScope::new(head.file, head.module);
@@ -524,6 +530,7 @@ impl<'t> Lower<'t> {
         let alias = &mut self.hir.aliases[id.index()];
         alias.generics = generics;
         alias.ty = ty;
+        self.alias_depth -= 1;
         self.alias_state[id.index()] = 2;
         ty
     }
