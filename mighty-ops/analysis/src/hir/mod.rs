@@ -8,6 +8,7 @@
 pub mod body;
 pub mod ids;
 pub mod items;
+pub mod pattern;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use syntax::{Parse, TextRange};
 pub use body::*;
 pub use ids::*;
 pub use items::*;
+pub use pattern::*;
 
 use crate::package::FileId;
 use crate::ty::{Ty, TyStore};

@@ -3,15 +3,19 @@
 
 mod builtin;
 mod call;
+mod coerce;
 mod control;
 mod driver;
 mod expr;
 mod literal;
+mod message;
 mod method;
 mod ops;
 mod pat;
+mod question;
 mod report;
 mod settle;
+mod signatures;
 mod tables;
 mod unify;
 

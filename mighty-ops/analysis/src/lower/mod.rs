@@ -2,14 +2,17 @@
 //! Must not infer types.
 
 mod body;
+mod call;
 mod collect;
 mod expr;
 mod items;
+mod literal;
 mod members;
 mod names;
 mod pat;
 mod path;
 mod stdmacro;
+mod typeargs;
 mod types;
 mod uses;
 

@@ -1,8 +1,8 @@
 //! Written types to `Ty`: MT2002, MT2004, MT2023, MT4023 (language.md §6, §10).
 //! Must not compare types.
 
-use syntax::ast::{self, AstNode, Expr, Type};
-use syntax::{SyntaxKind, TextRange, Token};
+use syntax::ast::{self, AstNode, Type};
+use syntax::{TextRange, Token};
 
 use super::Lower;
 use crate::diagnostic::{Diagnostic, FixHint};
@@ -50,7 +50,7 @@ impl TyScope {
 }
 
 /// The head of a type: what its path means, before arguments are applied.
-enum Head {
+pub(super) enum Head {
     Prim(Prim),
     Def(Def),
     Done(Ty),
@@ -377,131 +377,6 @@ impl<'t> Lower<'t> {
         self.apply(head, args, p.range(), scope)
     }
 
-    /// Applies type arguments, checking their number.
-    fn apply(
-        &mut self,
-        head: Head,
-        args: Option<Vec<Ty>>,
-        range: TextRange,
-        scope: &TyScope,
-    ) -> Ty {
-        let given = args.as_deref().unwrap_or(&[]);
-        match head {
-            Head::Done(ty) => {
-                // Opaque and foreign types take what they like; a parameter takes nothing.
-                if args.is_some()
-                    && matches!(
-                        self.hir.tys.kind(ty),
-                        TyKind::Param(_) | TyKind::SelfOf(_) | TyKind::Family(_)
-                    )
-                {
-                    return self.wrong_arity(range, scope, 0, given.len());
-                }
-                ty
-            }
-            Head::Prim(p) => self.apply_prim(p, args, range, scope),
-            Head::Def(Def::Struct(s)) => {
-                let want = self.count_of(Def::Struct(s));
-                if want != given.len() {
-                    return self.wrong_arity(range, scope, want, given.len());
-                }
-                let args = self.hir.tys.list_of(given);
-                self.hir.tys.intern(TyKind::Struct(s, args))
-            }
-            Head::Def(Def::Enum(e)) => {
-                let want = self.count_of(Def::Enum(e));
-                if want != given.len() {
-                    return self.wrong_arity(range, scope, want, given.len());
-                }
-                let args = self.hir.tys.list_of(given);
-                self.hir.tys.intern(TyKind::Enum(e, args))
-            }
-            Head::Def(Def::Alias(a)) => {
-                let want = self.count_of(Def::Alias(a));
-                if want != given.len() {
-                    return self.wrong_arity(range, scope, want, given.len());
-                }
-                let ty = self.alias(a);
-                let generics = self.hir.aliases[a.index()].generics.clone();
-                self.hir.tys.substitute(ty, &|k| match k {
-                    TyKind::Param(g) => generics.iter().position(|x| *x == g).map(|i| given[i]),
-                    _ => None,
-                })
-            }
-            Head::Def(Def::Agent(a)) => self.reference(TyKind::Agent(a)),
-            Head::Def(Def::Protocol(p)) => self.reference(TyKind::Protocol(p)),
-            Head::Def(Def::Supervisor(s)) => self.reference(TyKind::Supervisor(s)),
-            Head::Def(Def::Cap(c)) => self.hir.tys.intern(TyKind::Cap(c)),
-            // A trait is no type of values; nothing says how it is reported, so anything goes.
-            Head::Def(_) => Ty::UNKNOWN,
-        }
-    }
-
-    fn reference(&mut self, kind: TyKind) -> Ty {
-        let inner = self.hir.tys.intern(kind);
-        self.hir.tys.intern(TyKind::AgentRef(inner))
-    }
-
-    fn apply_prim(
-        &mut self,
-        p: Prim,
-        args: Option<Vec<Ty>>,
-        range: TextRange,
-        scope: &TyScope,
-    ) -> Ty {
-        let want = match p {
-            Prim::Result | Prim::Map => 2,
-            Prim::Option
-            | Prim::Vec
-            | Prim::List
-            | Prim::Set
-            | Prim::Task
-            | Prim::AgentRef
-            | Prim::Tainted => 1,
-            _ => 0,
-        };
-        let lenient = matches!(
-            p,
-            Prim::Task | Prim::AgentRef | Prim::Tainted | Prim::List | Prim::Set
-        );
-        let given = match args {
-            Some(a) => a,
-            None if want > 0 && lenient => vec![Ty::UNKNOWN],
-            None => Vec::new(),
-        };
-        if given.len() != want {
-            return self.wrong_arity(range, scope, want, given.len());
-        }
-        prim_ty(&mut self.hir, p, &given)
-    }
-
-    fn count_of(&self, def: Def) -> usize {
-        let list = match def {
-            Def::Struct(s) => self.views.structs[s.index()].generics(),
-            Def::Enum(e) => self.views.enums[e.index()].generics(),
-            Def::Alias(a) => self.views.aliases[a.index()].generics(),
-            _ => None,
-        };
-        list.map_or(0, |g| g.params().count())
-    }
-
-    fn wrong_arity(&mut self, range: TextRange, scope: &TyScope, want: usize, given: usize) -> Ty {
-        let report = Diagnostic::error(
-            2004,
-            scope.file,
-            range,
-            format!(
-                "this type takes {want} type argument{}, not {given}",
-                plural(want)
-            ),
-        );
-        self.sink.push(report.hint(FixHint::Facts(vec![
-            ("expected", want.to_string()),
-            ("found", given.to_string()),
-        ])));
-        Ty::ERROR
-    }
-
     /// What an alias stands for; cycles become poison.
     pub(super) fn alias(&mut self, id: AliasId) -> Ty {
         match self.alias_state[id.index()] {
@@ -533,44 +408,6 @@ impl<'t> Lower<'t> {
         self.alias_depth -= 1;
         self.alias_state[id.index()] = 2;
         ty
-    }
-
-    /// A constant length, as far as it is plain arithmetic over literals and constants.
-    pub(super) fn const_len(&mut self, e: Expr<'_>, module: ModuleId, depth: u32) -> Option<u64> {
-        if depth > 32 {
-            return None;
-        }
-        match e.unparen()? {
-            Expr::Literal(l) => match l.token() {
-                ast::LitToken::Int(i) => i.value()?.try_into().ok(),
-                ast::LitToken::Size(t) => ast::size_value(t)?.try_into().ok(),
-                _ => None,
-            },
-            Expr::PathExpr(p) => {
-                let name = self.name(p.name()?);
-                let Some(Def::Const(c)) = self.lookup(module, name) else {
-                    return None;
-                };
-                let value = self.views.consts[c.index()].value()?;
-                let module = self.hir.consts[c.index()].head.module;
-                self.const_len(value, module, depth + 1)
-            }
-            Expr::BinaryExpr(b) => {
-                let l = self.const_len(b.lhs()?, module, depth + 1)?;
-                let r = self.const_len(b.rhs()?, module, depth + 1)?;
-                match b.op_token()?.kind() {
-                    SyntaxKind::Plus => l.checked_add(r),
-                    SyntaxKind::Minus => l.checked_sub(r),
-                    SyntaxKind::Star => l.checked_mul(r),
-                    SyntaxKind::Slash => l.checked_div(r),
-                    SyntaxKind::Percent => l.checked_rem(r),
-                    SyntaxKind::Shl => l.checked_shl(r.try_into().ok()?),
-                    _ => None,
-                }
-            }
-            Expr::CastExpr(c) => self.const_len(c.operand()?, module, depth + 1),
-            _ => None,
-        }
     }
 }
 
