@@ -159,6 +159,40 @@ fn bodies_with_huge_states_are_given_up_in_time() {
     assert!(start.elapsed() < Duration::from_secs(60));
 }
 
+#[test]
+fn the_deepest_trees_the_parser_lets_through_are_walked() {
+    let shapes: [(&str, &str, &str); 6] = [
+        ("{ ", "eat(s.clone())", " }"),
+        ("id(", "s", ")"),
+        ("if c { ", "eat(s.clone())", " }"),
+        ("while c { ", "look(&s)", " }"),
+        ("(1, ", "s", ")"),
+        ("match 1 { _ => ", "eat(s.clone())", " }"),
+    ];
+    for (open, inner, close) in shapes {
+        for n in [50, 120, 250] {
+            let text = format!(
+                "{HEAD}fn id(s: String) -> String {{ s }}\nfn f(c: Bool, s: String) {{\n{}{inner}{}\n}}\n",
+                open.repeat(n),
+                close.repeat(n)
+            );
+            let found = codes(&text);
+            assert!(found.iter().all(|c| *c == 30), "{open} {n}: {found:?}");
+        }
+    }
+    for n in [100, 2_000] {
+        let chain = format!("{HEAD}fn f(s: Str) {{ log(s{}) }}\n", ".trim()".repeat(n));
+        assert!(codes(&chain).iter().all(|c| *c == 30));
+        let sum = format!("{HEAD}fn f(s: Str) {{ log(s{}) }}\n", " + s".repeat(n));
+        assert!(codes(&sum).iter().all(|c| *c == 30));
+        let stars = format!(
+            "{HEAD}fn f(s: Str) {{ let n = {}1\n log(n) }}\n",
+            "&".repeat(n.min(250))
+        );
+        codes(&stars);
+    }
+}
+
 /// The text after the change a hint stands for.
 fn apply(text: &str, hint: &FixHint) -> Option<String> {
     let replace = |range: &syntax::TextRange, by: &str| {
