@@ -61,24 +61,24 @@ pub enum PatKind {
         mutable: bool,
         inner: PatId,
     },
-    /// [`Body::pats_of`].
+    /// [`Body::pats_of`](super::Body::pats_of).
     Tuple(List<PatId>),
     /// A unit variant or a constant.
     Path(PatRes),
-    /// [`Body::pats_of`].
+    /// [`Body::pats_of`](super::Body::pats_of).
     Variant {
         res: PatRes,
         res_range: TextRange,
         args: List<PatId>,
     },
-    /// [`Body::field_pats_of`].
+    /// [`Body::field_pats_of`](super::Body::field_pats_of).
     Struct {
         head: LitHead,
         head_range: TextRange,
         fields: List<FieldPat>,
         rest: bool,
     },
-    /// [`Body::pats_of`]. A name bound in several alternatives is one local.
+    /// [`Body::pats_of`](super::Body::pats_of). A name bound in several alternatives is one local.
     Or(List<PatId>),
 }
 

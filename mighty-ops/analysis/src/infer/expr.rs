@@ -276,6 +276,7 @@ impl Fx<'_, '_> {
                 Ty::ERROR
             }
             TyKind::Error => Ty::ERROR,
+            TyKind::AgentRef(of) => self.child(of, name),
             TyKind::Str
             | TyKind::String
             | TyKind::Bytes
@@ -296,6 +297,25 @@ impl Fx<'_, '_> {
             }
             _ => self.u.fresh(),
         }
+    }
+
+    /// `ref.child` of a supervisor is that child's reference ([R:G116]).
+    fn child(&mut self, of: Ty, name: Name) -> Ty {
+        if let TyKind::Supervisor(s) = self.u.shape(of) {
+            let hir = &self.u.hir;
+            let s = &hir.supervisors[s.index()];
+            let started = s
+                .children
+                .iter()
+                .find(|(n, _, _)| *n == name)
+                .and_then(|(_, _, a)| *a);
+            let agent = started.and_then(|a| hir.agents.iter().position(|x| x.head.name == a));
+            if let Some(i) = agent {
+                let inner = self.u.hir.tys.intern(TyKind::Agent(AgentId(i as u32)));
+                return self.u.hir.tys.intern(TyKind::AgentRef(inner));
+            }
+        }
+        self.u.fresh()
     }
 
     fn struct_field(

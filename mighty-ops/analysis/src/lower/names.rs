@@ -102,6 +102,10 @@ impl Cx<'_, '_> {
         if prelude::is_value(text) {
             return Meaning::Res(Res::Prelude(name));
         }
+        if text.starts_with("__tool_") {
+            // What `@tool` adds beside a function (stdlib.md §6).
+            return Meaning::Prefix(Prefix::Opaque(vec![name]));
+        }
         if dotted && self.lower.is_own_name(name) {
             return Meaning::Prefix(Prefix::Module(ModuleId(0)));
         }

@@ -1,6 +1,9 @@
 //! Near names: did you mean.
 //! Must not decide which names are candidates.
 
+/// Candidates looked at for one name; bounds the work on hostile input.
+const MAX_CANDIDATES: usize = 2_000;
+
 /// Distances beyond this are no suggestion.
 pub(crate) const MAX_DISTANCE: usize = 2;
 
@@ -13,7 +16,7 @@ pub(crate) fn nearest<'a>(
     let letters = name.chars().count();
     let limit = MAX_DISTANCE.min(letters.saturating_sub(1));
     let mut best: Option<(usize, &'a str)> = None;
-    for c in candidates {
+    for c in candidates.into_iter().take(MAX_CANDIDATES) {
         if c.is_empty() || c == name || c.len().abs_diff(name.len()) > 4 * MAX_DISTANCE {
             continue;
         }
