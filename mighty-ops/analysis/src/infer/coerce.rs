@@ -29,17 +29,15 @@ impl Unifier<'_> {
                 if !self.unify(inner, to) {
                     return None;
                 }
-                let full = self.zonk_open(to);
+                let full = self.zonk_open(inner);
                 let fits = crate::ty::is_copy(self.hir, full)
                     || matches!(
                         self.hir.tys.kind(full),
-                        TyKind::Family(_)
-                            | TyKind::String
-                            | TyKind::Unknown
-                            | TyKind::Var(_)
-                            | TyKind::Dyn(_)
+                        TyKind::Family(_) | TyKind::Unknown | TyKind::Var(_) | TyKind::Dyn(_)
                     );
-                return fits.then_some(n.saturating_add(1));
+                // Text may be borrowed from owned text ([R:G26]).
+                let text = t == TyKind::Str && self.hir.tys.kind(full) == TyKind::String;
+                return (fits || text).then_some(n.saturating_add(1));
             }
             (TyKind::Ref(_, m), TyKind::Var(_)) => {
                 // A number or sequence that is wanted is not a reference: follow it.

@@ -33,16 +33,20 @@ impl Fx<'_, '_> {
         }
     }
 
-    /// What a pattern binds of a borrowed value is a copy (§12.3), but a program may well take it for the
-    /// reference it was reached through.
+    /// What a pattern binds of a borrowed value is a copy (§12.3), and what a loop takes from borrowed elements
+    /// is a reference unless it is Copy (G113). A program may well take either for the other.
     fn borrowed_copy(&mut self, e: ExprId, found: Ty, expected: Ty) -> bool {
-        let TyKind::Ref(inner, false) = self.u.shape(expected) else {
-            return false;
-        };
         let ExprKind::Path(Res::Local(l)) = self.body.expr(e).kind else {
             return false;
         };
-        self.body.local(l).kind == LocalKind::Pattern && self.u.coerce(found, inner).is_some()
+        if self.body.local(l).kind != LocalKind::Pattern {
+            return false;
+        }
+        match (self.u.shape(found), self.u.shape(expected)) {
+            (TyKind::Ref(inner, false), _) => self.u.coerce(inner, expected).is_some(),
+            (_, TyKind::Ref(inner, false)) => self.u.coerce(found, inner).is_some(),
+            _ => false,
+        }
     }
 
     /// Infers an expression whose value is wanted as any single type.
