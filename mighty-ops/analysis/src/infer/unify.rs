@@ -184,6 +184,14 @@ impl<'h> Unifier<'h> {
         }
         let (ka, kb) = (self.hir.tys.kind(a), self.hir.tys.kind(b));
         match (ka, kb) {
+            // Poison spreads to what is not known otherwise, so that one cause gives one report.
+            (TyKind::Error, TyKind::Var(v)) | (TyKind::Var(v), TyKind::Error) => {
+                let var = if kb == TyKind::Error { a } else { b };
+                if self.open_kind(var) == Some(Kind::Any) {
+                    self.vars.slots[v as usize] = Slot::Bound(Ty::ERROR);
+                }
+                true
+            }
             (TyKind::Error | TyKind::Unknown, _) | (_, TyKind::Error | TyKind::Unknown) => true,
             (TyKind::Var(i), TyKind::Var(j)) => self.merge(i, j, a, b),
             (TyKind::Var(i), _) => self.bind(i, a, b),

@@ -21,12 +21,24 @@ pub(crate) fn nearest<'a>(
             continue;
         }
         if let Some(d) = distance(name, c, limit)
+            && (d < MAX_DISTANCE || letters > 3 || same_letters(name, c))
             && best.is_none_or(|b| (d, c) < b)
         {
             best = Some((d, c));
         }
     }
     best.map(|(d, c)| (c, d as u8))
+}
+
+/// Whether one is the other with letters in another order. Of three letters two are most of a name, so only a
+/// slip of the fingers makes short names near.
+fn same_letters(a: &str, b: &str) -> bool {
+    let sorted = |s: &str| {
+        let mut cs: Vec<char> = s.chars().collect();
+        cs.sort_unstable();
+        cs
+    };
+    sorted(a) == sorted(b)
 }
 
 /// Edit distance (insert, delete, replace by scalar), if it is at most `limit`.
@@ -83,6 +95,8 @@ mod tests {
         assert_eq!(nearest("greetng", ["greeting"]), Some(("greeting", 1)));
         assert_eq!(nearest("Strng", ["Str", "String"]), Some(("String", 1)));
         assert_eq!(nearest("x", ["y"]), None);
+        assert_eq!(nearest("Zip", ["Map"]), None);
+        assert_eq!(nearest("Srt", ["Str"]), Some(("Str", 2)));
         assert_eq!(nearest("alpha", ["beta"]), None);
         assert_eq!(distance("kitten", "sitting", 3), Some(3));
         assert_eq!(distance("größe", "grosse", 3), Some(3));
