@@ -185,3 +185,58 @@ fn long_chains_of_items_end() {
     text.push_str("fn main(){ f0(1) }\n");
     assert_eq!(answers(&text), 0);
 }
+
+/// Every shape of nesting, up to the limits: neither the small stack of a test's thread nor the large one of
+/// deep trees may run out, in debug builds least of all.
+#[test]
+fn nesting_of_every_kind_fits_the_stack() {
+    let shapes: [(&str, &str, &str); 14] = [
+        ("(", "1", ")"),
+        ("[", "1", "]"),
+        ("{ ", "1", " }"),
+        ("f(", "1", ")"),
+        ("f(|x| ", "x", ")"),
+        ("fn(x) { ", "1", " }"),
+        ("if c { ", "1", " } else { 2 }"),
+        ("match c { true => ", "1", ", _ => 2 }"),
+        ("loop { break ", "1", " }"),
+        ("-", "1", ""),
+        ("&", "c", ""),
+        ("format!(\"{}\", ", "1", ")"),
+        ("unsafe { let y = ", "1", "; y }"),
+        ("Some(", "1", ")"),
+    ];
+    for (open, core, close) in shapes {
+        for n in [1, 5, 10, 15, 20, 25, 30, 40, 50, 60, 90, 120, 250, 255] {
+            answers(&format!(
+                "fn f(c) {{ let v = {}{core}{} }}",
+                open.repeat(n),
+                close.repeat(n)
+            ));
+        }
+    }
+    for n in [20, 40, 60, 80, 95, 1_000, 4_000] {
+        answers(&format!("fn f(a) {{ a{} }}", ".m(1)".repeat(n)));
+        answers(&format!("fn f(a) {{ a{} }}", "[0]".repeat(n)));
+        answers(&format!("fn f(a) {{ a{} }}", "?".repeat(n)));
+        answers(&format!("fn f(a) {{ {}a }}", "a = ".repeat(n)));
+        answers(&format!("fn f(a) {{ a{} }}", " && a == a".repeat(n)));
+        answers(&format!("fn f(a) {{ a{} }}", " as I32".repeat(n)));
+        answers(&format!("fn f(a) {{ a{} }}", "!M()".repeat(n)));
+        answers(&format!(
+            "fn f(a: {}I32{}) {{ a }}",
+            "Option[".repeat(n.min(250)),
+            "]".repeat(n.min(250))
+        ));
+        answers(&format!(
+            "fn f(a: {}I32) {{ match a {{ {}x => 1 }} }}",
+            "&".repeat(n),
+            "&".repeat(n)
+        ));
+        answers(&format!(
+            "fn f(a) {{ match a {{ {}x{} => 1 }} }}",
+            "Some(".repeat(n.min(250)),
+            ")".repeat(n.min(250))
+        ));
+    }
+}

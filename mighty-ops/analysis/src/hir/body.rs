@@ -7,8 +7,9 @@ use syntax::{NodeId, TextRange};
 
 use super::ids::*;
 use super::pattern::{FieldPat, Local, Pat};
+use super::words::*;
 use crate::package::FileId;
-use crate::ty::{Family, FloatTy, IntTy, Prim, Ty};
+use crate::ty::{Family, Prim, Ty};
 
 /// What a body belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,22 +106,6 @@ pub struct Expr {
     pub node: NodeId,
 }
 
-/// The literal forms.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Lit {
-    Int(u128, Option<IntTy>),
-    Float(f64, Option<FloatTy>),
-    Bool(bool),
-    Char(char),
-    Str,
-    Bytes,
-    /// Nanoseconds.
-    Duration(u128),
-    /// Bytes or count.
-    Size(u128),
-    Html,
-}
-
 /// What a name or a path of names means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Res {
@@ -180,69 +165,6 @@ pub type OpaquePath = OpaqueNames;
 pub struct OpaqueNames {
     pub(crate) start: u32,
     pub(crate) len: u32,
-}
-
-/// The variants known without an enum's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PreludeVariant {
-    Some,
-    None,
-    Ok,
-    Err,
-}
-
-/// The standard macros.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StdMacro {
-    Assert,
-    AssertEq,
-    AssertNe,
-    Debug,
-    Unreachable,
-    Format,
-    Vec,
-}
-
-/// Prefix operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnOp {
-    Neg,
-    Not,
-    Deref,
-}
-
-/// Infix operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BinOp {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Rem,
-    And,
-    Or,
-    Xor,
-    Shl,
-    Shr,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    AndAnd,
-    OrOr,
-}
-
-/// The braced forms that change how their body runs or is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Region {
-    Unsafe,
-    Arena,
-    Task,
-    Detach,
-    Budget,
-    Sandbox,
 }
 
 /// The forms of expressions. Parentheses and `.await` are gone; dotted paths whose head is no value are one

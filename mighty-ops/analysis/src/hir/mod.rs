@@ -9,6 +9,7 @@ pub mod body;
 pub mod ids;
 pub mod items;
 pub mod pattern;
+pub mod words;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use body::*;
 pub use ids::*;
 pub use items::*;
 pub use pattern::*;
+pub use words::*;
 
 use crate::package::FileId;
 use crate::ty::{Ty, TyStore};

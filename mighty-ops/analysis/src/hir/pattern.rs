@@ -3,8 +3,9 @@
 
 use syntax::{NodeId, TextRange};
 
-use super::body::{List, Lit, LitHead, PreludeVariant};
+use super::body::{List, LitHead};
 use super::ids::*;
+use super::words::{Lit, PreludeVariant};
 use crate::ty::Ty;
 
 /// A pattern.

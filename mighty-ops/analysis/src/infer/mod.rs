@@ -7,17 +7,20 @@ mod coerce;
 mod control;
 mod driver;
 mod expr;
+mod known;
 mod literal;
 mod message;
 mod method;
 mod ops;
 mod pat;
+mod places;
 mod question;
 mod report;
 mod settle;
 mod signatures;
 mod tables;
 mod unify;
+mod zonk;
 
 use rustc_hash::FxHashMap;
 
