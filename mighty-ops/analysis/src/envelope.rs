@@ -1,0 +1,261 @@
+//! The diagnostic envelope (toolchain digest, section 5) as plain values: what the checker found, made ready to
+//! be told. Knows no wire and no terminal; those who print it say in which words and order.
+
+use rustc_hash::FxHashMap;
+
+use crate::code::Code;
+use crate::diagnostic::{Diagnostic, Level};
+use crate::fix::{Fix, Fixer};
+use crate::package::{Package, SourceFile};
+use crate::see_also;
+
+/// The version of the envelope's shape.
+pub const SCHEMA_VERSION: &str = "1.0";
+/// Characters of a source line that a snippet shows; the rest of a longer one is left out.
+pub const MAX_SNIPPET_CHARS: usize = 1000;
+
+/// One diagnostic, complete in itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// The catalogue number.
+    pub code: Code,
+    /// Error or warning.
+    pub severity: Level,
+    /// Where.
+    pub span: Span,
+    /// One line: what was found and what was expected.
+    pub title: String,
+    /// The explain text of the code, then what is particular to this site.
+    pub prose: String,
+    /// What is particular to this site, one sentence each; part of `prose` too.
+    pub notes: Vec<String>,
+    /// What can be done about it.
+    pub fix: Option<Fix>,
+    /// Codes, then paths of pages below the root of this project.
+    pub see_also: Vec<String>,
+    /// The lines around it.
+    pub source: Snippet,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The path as it was given.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in Unicode scalars.
+    pub col: usize,
+    /// Of the end, one past the last character; from 1.
+    pub end_line: usize,
+    /// Of the end; from 1, in Unicode scalars.
+    pub end_col: usize,
+    /// First byte in the file as it is on disk, CRLF included.
+    pub byte_start: usize,
+    /// One past the last byte, likewise.
+    pub byte_end: usize,
+}
+
+impl Span {
+    /// Bytes covered.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.byte_end - self.byte_start
+    }
+
+    /// Whether it covers no byte.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.byte_end == self.byte_start
+    }
+}
+
+/// Source lines around a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snippet {
+    /// Number of the first line, from 1.
+    pub start_line: usize,
+    /// The line of the place and one on either side, where the file has them; without line ends.
+    pub lines: Vec<String>,
+}
+
+/// The envelopes of a check's diagnostics, in their order.
+#[must_use]
+pub fn envelopes(package: &Package, diagnostics: &[Diagnostic]) -> Vec<Envelope> {
+    let fixer = Fixer::new(package);
+    let mut prose: FxHashMap<Code, &'static str> = FxHashMap::default();
+    let mut lines: FxHashMap<usize, Lines<'_>> = FxHashMap::default();
+    let mut found = Vec::with_capacity(diagnostics.len());
+    for diagnostic in diagnostics {
+        let index = diagnostic.file.index();
+        let Some(file) = package.files.get(index) else {
+            continue;
+        };
+        let lines = lines
+            .entry(index)
+            .or_insert_with(|| Lines::new(file.parse.tree.text()));
+        let text = *prose.entry(diagnostic.code).or_insert_with(|| {
+            crate::explain(&diagnostic.code.to_string()).map_or("", |found| found.text)
+        });
+        let span = span(file, diagnostic, lines);
+        found.push(Envelope {
+            code: diagnostic.code,
+            severity: diagnostic.level,
+            source: lines.snippet(span.line),
+            span,
+            title: diagnostic.title.clone(),
+            prose: merged(text, &diagnostic.notes),
+            notes: diagnostic.notes.clone(),
+            fix: fixer.fix(diagnostic),
+            see_also: see_also::of(diagnostic.code),
+        });
+    }
+    found
+}
+
+fn span(file: &SourceFile, diagnostic: &Diagnostic, lines: &mut Lines<'_>) -> Span {
+    let text_len = file.parse.tree.text().len() as u32;
+    let start = diagnostic.range.start.min(text_len);
+    let end = diagnostic.range.end.clamp(start, text_len);
+    let (line, col) = lines.position(start as usize);
+    let (end_line, end_col) = lines.position(end as usize);
+    Span {
+        file: file.path.clone(),
+        line,
+        col,
+        end_line,
+        end_col,
+        byte_start: file.parse.file_offset(start) as usize,
+        byte_end: file.parse.file_offset(end) as usize,
+    }
+}
+
+/// The explain text with the site's facts as one more labelled part.
+fn merged(text: &str, notes: &[String]) -> String {
+    let mut out = text.to_owned();
+    for (i, note) in notes.iter().enumerate() {
+        out.push_str(if out.is_empty() { "" } else { "\n" });
+        out.push_str(if i == 0 { "Here:  " } else { "       " });
+        out.push_str(note.trim_end());
+    }
+    out
+}
+
+/// Lines of a text, with a memory of the last place asked for: reports come in order, and counting the
+/// characters of a long line anew for each of them would be quadratic.
+struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+    /// Offset on a line and the characters before it there.
+    last: (usize, usize),
+}
+
+impl<'t> Lines<'t> {
+    fn new(text: &'t str) -> Self {
+        let feeds = memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1);
+        Self {
+            text,
+            starts: std::iter::once(0).chain(feeds).collect(),
+            last: (0, 0),
+        }
+    }
+
+    /// Line and column of an offset, both from 1.
+    fn position(&mut self, at: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|s| *s <= at);
+        let start = self.starts[line - 1];
+        let (known, chars) = if (start..=at).contains(&self.last.0) {
+            self.last
+        } else {
+            (start, 0)
+        };
+        let more = self.text.get(known..at).map_or(0, |t| t.chars().count());
+        self.last = (at, chars + more);
+        (line, chars + more + 1)
+    }
+
+    fn snippet(&self, line: usize) -> Snippet {
+        // The text after the last line feed is a line only if there is some.
+        let count = self.starts.len() - usize::from(self.starts.last() == Some(&self.text.len()));
+        let first = line.saturating_sub(1).max(1);
+        let last = (line + 1).min(count.max(1));
+        let one = |n: usize| {
+            let start = self.starts[n - 1];
+            let end = self.starts.get(n).map_or(self.text.len(), |next| next - 1);
+            let line = &self.text[start..end];
+            match line.char_indices().nth(MAX_SNIPPET_CHARS) {
+                Some((cut, _)) => line[..cut].to_owned(),
+                None => line.to_owned(),
+            }
+        };
+        Snippet {
+            start_line: first,
+            lines: (first..=last).map(one).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::{Options, check};
+
+    fn of(text: &str) -> Vec<Envelope> {
+        let package = Package::single("a.mty", text);
+        let analysis = check(&package, &Options::default());
+        envelopes(&package, &analysis.diagnostics)
+    }
+
+    #[test]
+    fn columns_count_scalars_and_offsets_count_bytes() {
+        let found = of("// é\nfn f() { let é = \"é\\q\" }\n");
+        let [one] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(one.code.to_string(), "MT0003");
+        let span = &one.span;
+        assert_eq!((span.line, span.col), (2, 20));
+        assert_eq!((span.end_line, span.end_col), (2, 22));
+        assert_eq!((span.byte_start, span.byte_end, span.len()), (27, 29, 2));
+        assert_eq!(one.source.start_line, 1);
+        assert_eq!(one.source.lines, ["// é", "fn f() { let é = \"é\\q\" }"]);
+    }
+
+    #[test]
+    fn crlf_files_keep_their_offsets() {
+        let lf = of("fn a() { }\n\nfn f() { let n = = 4 }\n");
+        let crlf = of("fn a() { }\r\n\r\nfn f() { let n = = 4 }\r\n");
+        let (lf, crlf) = (&lf[0].span, &crlf[0].span);
+        assert_eq!((lf.line, lf.col), (crlf.line, crlf.col));
+        assert_eq!(crlf.byte_start, lf.byte_start + 2);
+        assert_eq!(crlf.len(), 1);
+    }
+
+    #[test]
+    fn places_at_the_end_of_the_file() {
+        let found = of("fn f() -> I32 { 6 *");
+        assert!(!found.is_empty());
+        for envelope in &found {
+            assert!(envelope.span.byte_end <= 19);
+            assert_eq!(envelope.source.lines, ["fn f() -> I32 { 6 *"]);
+        }
+        let found = of("}");
+        assert_eq!(
+            (found[0].source.start_line, found[0].source.lines.len()),
+            (1, 1)
+        );
+    }
+
+    #[test]
+    fn prose_is_the_explain_text_and_the_notes() {
+        let found = of("fn f() { log((\"x\") }\n");
+        let one = &found[0];
+        assert!(
+            one.prose
+                .starts_with(crate::explain("MT0012").unwrap().text)
+        );
+        assert!(one.notes.iter().all(|n| one.prose.contains(n.as_str())));
+        assert!(one.see_also.contains(&"MT0001".to_owned()));
+    }
+}
