@@ -1,16 +1,52 @@
-//! What the mty operations call: find, explain and the session they share.
+//! What the mty operations call: check, fmt, fix, find, explain and the session they share.
 //! Knows no wire: answers are plain values, and failures are enums that a handler words.
 
+#[cfg(feature = "check")]
+mod assemble;
+#[cfg(feature = "check")]
+mod check;
 #[cfg(feature = "find")]
 mod find;
+#[cfg(feature = "fix")]
+mod fix;
+#[cfg(feature = "fmt")]
+mod fmt;
 #[cfg(feature = "find")]
 mod literal;
+#[cfg(feature = "check")]
+mod manifest;
+#[cfg(feature = "fix")]
+mod plan;
 mod session;
+#[cfg(any(feature = "check", feature = "fmt"))]
+mod source;
+#[cfg(any(feature = "check", feature = "fmt"))]
+mod tree;
 #[cfg(feature = "find")]
 mod walk;
+#[cfg(any(feature = "fix", feature = "fmt"))]
+mod write;
 
 #[cfg(feature = "explain")]
 pub use analysis::{Code, ExplainError, Explanation, NotACode, explain};
+#[cfg(feature = "check")]
+pub use analysis::{
+    Level,
+    envelope::{self, Envelope},
+    fix::{Alternative, Fix},
+};
+#[cfg(feature = "check")]
+pub use assemble::{Loaded, LoadedFile, load_directory, load_file};
+#[cfg(feature = "check")]
+pub use check::{Checked, check_directory, check_file};
 #[cfg(feature = "find")]
 pub use find::{FindError, FindRequest, Found, Hit, MAX_TEXT_BYTES, find};
+#[cfg(feature = "fix")]
+pub use fix::{FixError, FixRequest, Fixed};
+#[cfg(feature = "fmt")]
+pub use fmt::{FmtError, Formatted, Obstacle, files_below, format_file, format_text};
+#[cfg(feature = "fix")]
+pub use plan::{Candidate, DEFAULT_THRESHOLD, Offer, Pick, Plan, Policy, write_source};
 pub use session::Session;
+#[cfg(any(feature = "check", feature = "fmt"))]
+pub use source::{MAX_SOURCE_BYTES, SourceError, read_source};

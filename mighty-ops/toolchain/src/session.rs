@@ -2,11 +2,16 @@
 //! Dropped at end of input or `halt` (toolchain, section 3.2); never written anywhere.
 
 use std::path::PathBuf;
+#[cfg(feature = "check")]
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// One per connection. Shared by reference between the handlers that run on it.
 #[derive(Debug)]
 pub struct Session {
     cwd: PathBuf,
+    /// `last_path`, `last_envelopes` and `last_source` in one: they change together or not at all.
+    #[cfg(feature = "check")]
+    last: Mutex<Option<Arc<crate::check::Checked>>>,
 }
 
 impl Session {
@@ -20,13 +25,33 @@ impl Session {
     /// A session that resolves relative paths against `cwd`.
     #[must_use]
     pub fn in_dir(cwd: PathBuf) -> Self {
-        Session { cwd }
+        Session {
+            cwd,
+            #[cfg(feature = "check")]
+            last: Mutex::default(),
+        }
     }
 
     /// `path` as seen from the session's directory; an absolute path stays as it is.
     #[must_use]
     pub fn resolve(&self, path: &str) -> PathBuf {
         self.cwd.join(path)
+    }
+
+    /// The outcome of the last check.
+    #[cfg(feature = "check")]
+    #[must_use]
+    pub fn remembered(&self) -> Option<Arc<crate::check::Checked>> {
+        // No lock holder can leave the state half written, so a poisoned lock is as good as any.
+        self.last
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    #[cfg(feature = "check")]
+    pub(crate) fn remember(&self, checked: &Arc<crate::check::Checked>) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(checked));
     }
 }
 

@@ -56,6 +56,15 @@ pub(super) fn unified(path: &str, text: &str, edits: &[Edit]) -> Option<String> 
     Some(format!("--- a/{path}\n+++ b/{path}\n{hunks}"))
 }
 
+/// The diff between two texts of a file, LF only; `None` if they are the same.
+#[must_use]
+pub fn unified_diff(path: &str, old: &str, new: &str) -> Option<String> {
+    let lf = |text: &str| text.replace("\r\n", "\n");
+    let hunks = hunks(&lf(old), &lf(new), 0);
+    let path = header_path(path);
+    (!hunks.is_empty()).then(|| format!("--- a/{path}\n+++ b/{path}\n{hunks}"))
+}
+
 fn hunks(old: &str, new: &str, skipped: usize) -> String {
     let diff = TextDiff::from_lines(old, new);
     let mut out = String::new();

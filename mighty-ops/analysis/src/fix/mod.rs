@@ -29,6 +29,7 @@ use crate::diagnostic::Diagnostic;
 use crate::package::Package;
 
 pub use apply::{ApplyError, LineEdit, Patch, apply};
+pub use diff::unified_diff;
 pub use draft::{Confidence, Kind};
 
 use cx::Cx;

@@ -1,0 +1,136 @@
+//! `check`: reads, assembles and checks what was named, and remembers it for a later `fix`.
+//! Must not render; an envelope is a value that others print.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use analysis::Level;
+use analysis::envelope::{Envelope, envelopes};
+
+use crate::assemble::{Loaded, load_directory, load_file};
+use crate::session::Session;
+use crate::source::SourceError;
+use crate::tree::sources_below;
+
+/// Files of a directory outside any package that are checked at most.
+const MAX_LOOSE_FILES: usize = 20_000;
+
+/// What was checked, and what was found.
+#[derive(Debug)]
+pub struct Checked {
+    /// The path as it was named.
+    pub path: String,
+    /// What was read.
+    pub loaded: Loaded,
+    /// By file, position and code.
+    pub envelopes: Vec<Envelope>,
+}
+
+impl Checked {
+    /// Whether there is an error; warnings leave exit codes alone.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.envelopes.iter().any(|e| e.severity == Level::Error)
+    }
+
+    fn of(path: &str, loaded: Loaded) -> Self {
+        let (package, options) = loaded.package();
+        let analysis = analysis::check(&package, &options);
+        let envelopes = envelopes(&package, &analysis.diagnostics);
+        Self {
+            path: path.to_owned(),
+            loaded,
+            envelopes,
+        }
+    }
+}
+
+/// Checks the package of a named file, or the file alone.
+///
+/// # Errors
+/// See [`SourceError`].
+pub fn check_file(path: &str, real: &Path) -> Result<Checked, SourceError> {
+    Ok(Checked::of(path, load_file(path, real)?))
+}
+
+/// Checks a named directory: its package, or outside any package every `*.mty` file below it for itself.
+/// `begun` is told how many are done and how many there are, before each.
+///
+/// # Errors
+/// See [`SourceError`], one for each file that could not be read.
+pub fn check_directory(
+    path: &str,
+    real: &Path,
+    mut begun: impl FnMut(usize, usize),
+) -> Vec<Result<Checked, (String, SourceError)>> {
+    match load_directory(path, real) {
+        Err(error) => return vec![Err((path.to_owned(), error))],
+        Ok(Some(loaded)) => return vec![Ok(Checked::of(path, loaded))],
+        Ok(None) => {}
+    }
+    let files = sources_below(real, MAX_LOOSE_FILES);
+    let total = files.len();
+    let mut found = Vec::with_capacity(total);
+    for (done, file) in files.into_iter().enumerate() {
+        begun(done, total);
+        let below = file.strip_prefix(real).unwrap_or(&file);
+        let shown = Path::new(path).join(below).to_string_lossy().into_owned();
+        found.push(check_file(&shown, &file).map_err(|e| (shown, e)));
+    }
+    found
+}
+
+impl Session {
+    /// Checks a file and remembers the outcome.
+    ///
+    /// # Errors
+    /// See [`SourceError`]; what was remembered before is kept then.
+    pub fn check(&self, path: &str) -> Result<Arc<Checked>, SourceError> {
+        let checked = Arc::new(check_file(path, &self.resolve(path))?);
+        self.remember(&checked);
+        Ok(checked)
+    }
+
+    /// The remembered outcome if path, files and texts are still the same, else a new check.
+    ///
+    /// # Errors
+    /// See [`SourceError`].
+    #[cfg(feature = "fix")]
+    pub(crate) fn check_again(&self, path: &str) -> Result<Arc<Checked>, SourceError> {
+        let Some(last) = self.remembered().filter(|last| last.path == path) else {
+            return self.check(path);
+        };
+        let loaded = load_file(path, &self.resolve(path))?;
+        if loaded == last.loaded {
+            return Ok(last);
+        }
+        let checked = Arc::new(Checked::of(path, loaded));
+        self.remember(&checked);
+        Ok(checked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn remembers_until_a_text_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.mty");
+        std::fs::write(&file, "fn f() { let n = = 4 }\n").unwrap();
+        let session = Session::in_dir(dir.path().to_path_buf());
+        assert!(session.remembered().is_none());
+        let first = session.check("a.mty").unwrap();
+        assert!(first.has_errors());
+        assert!(Arc::ptr_eq(&first, &session.check_again("a.mty").unwrap()));
+        // Another spelling is another path.
+        let other = session.check_again("./a.mty").unwrap();
+        assert_eq!(other.envelopes[0].span.file, "./a.mty");
+        std::fs::write(&file, "fn f() { let n = 4 }\n").unwrap();
+        assert!(!session.check_again("./a.mty").unwrap().has_errors());
+        assert!(session.check("none.mty").is_err());
+        assert_eq!(session.remembered().unwrap().path, "./a.mty");
+    }
+}

@@ -1,0 +1,63 @@
+//! Replacing a file's text so that nobody ever sees half of it: a temporary file beside it, then a rename.
+//! Must not decide what is written.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Replaces the text of an existing file. A link is followed to its file; permissions stay. After an error the
+/// file is as it was.
+///
+/// # Errors
+/// Any failure on the way; the temporary file is removed then.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let target = path.canonicalize()?;
+    let dir = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let about = std::fs::metadata(&target)?;
+    // A rename would get around a file that is not to be written.
+    if about.permissions().readonly() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let mut file = tempfile::Builder::new().prefix(".mty-").tempfile_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().set_permissions(about.permissions())?;
+    file.as_file().sync_all()?;
+    file.persist(&target).map_err(|e| e.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    #[test]
+    fn permissions_and_links_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.mty");
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        let link = dir.path().join("link.mty");
+        symlink("a.mty", &link).unwrap();
+        replace(&link, "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o640
+        );
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_read_only_file_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.mty");
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+        assert!(replace(&file, "new").is_err());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        assert!(replace(&dir.path().join("none"), "new").is_err());
+    }
+}
