@@ -75,8 +75,11 @@ fn application_service_links_its_features() {
 #[test]
 fn mty_agent_links_its_features() {
     let expected = set(&[
+        ("check", cfg!(feature = "check")),
         ("explain", cfg!(feature = "explain")),
         ("find", cfg!(feature = "find")),
+        ("fix", cfg!(feature = "fix")),
+        ("fmt", cfg!(feature = "fmt")),
         ("halt", cfg!(feature = "halt")),
     ]);
     assert_eq!(linked(env!("CARGO_BIN_EXE_mty"), &["schema"]), expected);

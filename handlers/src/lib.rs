@@ -5,10 +5,16 @@
 // therefore used by name, and a test compares the registry with the feature set.
 #[cfg(feature = "approval")]
 use approval as _;
+#[cfg(feature = "check")]
+use check as _;
 #[cfg(feature = "explain")]
 use explain as _;
 #[cfg(feature = "find")]
 use find as _;
+#[cfg(feature = "fix")]
+use fix as _;
+#[cfg(feature = "fmt")]
+use fmt as _;
 #[cfg(feature = "halt")]
 use halt as _;
 #[cfg(feature = "history")]

@@ -1,0 +1,139 @@
+//! `fix` of mty-agent: previews or persists one alternative of a diagnostic's fix. Fixes themselves live in
+//! `analysis`, the session that remembers diagnostics in `toolchain`.
+
+use std::sync::Arc;
+
+use host::dialect::mty_agent::{OpFailure, shorten};
+use host::{Cx, Reply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolchain::{FixError, FixRequest, Fixed, Session};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Params {
+    /// A source file; the one of the last `check` where left out.
+    path: Option<String>,
+    /// The code to look for; the first diagnostic with it and with a fix is meant.
+    code: String,
+    /// Which alternative, from 0.
+    #[serde(default)]
+    alternative: usize,
+    /// Persist it.
+    #[serde(default)]
+    write: bool,
+    /// Give the new text without persisting it.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// The alternative that was chosen.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Patch {
+    /// Whether the file was written.
+    applied: bool,
+    /// Unified, LF only.
+    diff: String,
+    /// The whole new text, with `write` and `dry_run`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_content: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Answer {
+    /// Whether the file was written.
+    applied: bool,
+    /// Bytes of the diff.
+    diff_len: usize,
+}
+
+host::event! {
+    /// The alternative that `fix` chose. Precedes the `result` line.
+    dialect: MTY_AGENT,
+    name: "patch",
+    position: 30,
+    delivery: MustArrive,
+    data: Patch,
+}
+
+host::operation! {
+    /// Checks a file again if it changed, takes the first diagnostic with the code that has a fix, and previews one
+    /// alternative in a `patch` line, or persists it. Without such a diagnostic, fix or alternative: exit code 1.
+    dialect: MTY_AGENT,
+    method: "fix",
+    position: 80,
+    class: Background,
+    needs: Nothing,
+    params: Params,
+    answer: Answer,
+    errors: [Failed, Protocol],
+    handler: fix,
+}
+
+async fn fix(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure> {
+    let session = Arc::clone(cx.engine());
+    let request = FixRequest {
+        path: params.path,
+        code: params.code,
+        alternative: params.alternative,
+        write: params.write,
+        dry_run: params.dry_run,
+    };
+    let fixed = tokio::task::spawn_blocking(move || session.fix(&request))
+        .await
+        .map_err(|_| OpFailure::failed("internal error: the fix failed unexpectedly"))?;
+    match fixed {
+        Ok(fixed) => {
+            let answer = Answer {
+                applied: fixed.applied,
+                diff_len: fixed.diff.len(),
+            };
+            patch(&cx, fixed).await?;
+            Ok(answer.into())
+        }
+        Err(error) => {
+            let mut answer = Answer {
+                applied: false,
+                diff_len: 0,
+            };
+            if let FixError::Stale { diff, .. } | FixError::Unwritable { diff, .. } = &error {
+                answer.diff_len = diff.len();
+                let unapplied = Fixed {
+                    diff: diff.clone(),
+                    applied: false,
+                    new_content: None,
+                };
+                patch(&cx, unapplied).await?;
+            }
+            Err(failure(&error).result(&answer))
+        }
+    }
+}
+
+async fn patch(cx: &Cx<Session>, fixed: Fixed) -> Result<(), OpFailure> {
+    let patch = Patch {
+        applied: fixed.applied,
+        diff: fixed.diff,
+        new_content: fixed.new_content,
+    };
+    let sent = cx.events().send(&patch).await;
+    sent.map_err(|error| OpFailure::failed(error.to_string()))
+}
+
+/// Names paths as the caller wrote them, long ones shortened.
+fn failure(error: &FixError) -> OpFailure {
+    match error {
+        // A key is missing that only a session could make up for.
+        FixError::NoPath => OpFailure::protocol(error.to_string()),
+        FixError::Source { path, source } => OpFailure::failed(source.about(&shorten(path))),
+        FixError::NoDiagnostic { code, path } => {
+            OpFailure::failed(format!("no {code} in {}", shorten(path)))
+        }
+        FixError::NoFix { code, path } => {
+            OpFailure::failed(format!("no fix for {code} in {}", shorten(path)))
+        }
+        FixError::Unwritable { path, why, .. } => {
+            OpFailure::failed(format!("cannot write {}: {why}", shorten(path)))
+        }
+        FixError::NoAlternative { .. } | FixError::Stale { .. } => OpFailure::failed(error.to_string()),
+    }
+}
