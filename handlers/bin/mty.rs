@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+#[path = "mty/mod.rs"]
+mod tools;
+
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use handlers::mighty::{self, Launch};
 use host::record::Recorder;
@@ -26,6 +29,15 @@ struct Cli {
 enum Command {
     /// Serve the agent protocol: one JSON request a line, response lines, `done` last
     Agent(AgentArgs),
+    /// Check programs and report what is wrong with them
+    #[cfg(feature = "check")]
+    Check(tools::check::CheckArgs),
+    /// Bring source files into their canonical form
+    #[cfg(feature = "fmt")]
+    Fmt(tools::fmt::FmtArgs),
+    /// Apply the fixes of diagnostics; without --apply nothing happens
+    #[cfg(feature = "fix")]
+    Fix(tools::fix::FixArgs),
     /// Print the long text of a diagnostic code
     #[cfg(feature = "explain")]
     Explain { code: String },
@@ -122,6 +134,12 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
     };
     match cli.command {
         Command::Agent(args) => agent(stdio, &args),
+        #[cfg(feature = "check")]
+        Command::Check(args) => tools::check::run(stdio, &args),
+        #[cfg(feature = "fmt")]
+        Command::Fmt(args) => tools::fmt::run(stdio, &args),
+        #[cfg(feature = "fix")]
+        Command::Fix(args) => tools::fix::run(stdio, &args),
         #[cfg(feature = "explain")]
         Command::Explain { code } => explain(stdio, &code),
         Command::Schema { markdown } => {

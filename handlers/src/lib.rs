@@ -31,6 +31,8 @@ pub mod magi;
 #[cfg(feature = "mty-agent")]
 pub mod mighty;
 pub mod schema;
+#[cfg(feature = "mty-agent")]
+pub mod tools;
 
 use std::sync::Arc;
 

@@ -134,6 +134,8 @@ fn failure(error: &FixError) -> OpFailure {
         FixError::Unwritable { path, why, .. } => {
             OpFailure::failed(format!("cannot write {}: {why}", shorten(path)))
         }
-        FixError::NoAlternative { .. } | FixError::Stale { .. } => OpFailure::failed(error.to_string()),
+        FixError::NoAlternative { .. } | FixError::Stale { .. } => {
+            OpFailure::failed(error.to_string())
+        }
     }
 }

@@ -49,7 +49,10 @@ async fn fmt(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure
         .map_err(|error| OpFailure::failed(error.about(&shorten(&params.path))))?;
     if let Formatted::Refused(obstacles) = &formatted {
         let line = |o: &toolchain::Obstacle| {
-            let text = format!("{}:{}:{}: {}: {}", params.path, o.line, o.col, o.code, o.title);
+            let text = format!(
+                "{}:{}:{}: {}: {}",
+                params.path, o.line, o.col, o.code, o.title
+            );
             text.replace(['\n', '\r'], " ")
         };
         let text: Vec<String> = obstacles.iter().map(line).collect();

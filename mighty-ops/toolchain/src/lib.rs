@@ -27,8 +27,10 @@ mod walk;
 #[cfg(any(feature = "fix", feature = "fmt"))]
 mod write;
 
+#[cfg(any(feature = "check", feature = "explain"))]
+pub use analysis::{Code, NotACode};
 #[cfg(feature = "explain")]
-pub use analysis::{Code, ExplainError, Explanation, NotACode, explain};
+pub use analysis::{ExplainError, Explanation, explain};
 #[cfg(feature = "check")]
 pub use analysis::{
     Level,

@@ -1,0 +1,134 @@
+//! `mty check` (toolchain digest, section 4): files and directories, in three formats.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use handlers::tools::{self, Checked, Document, Line};
+use host::transport::Stdio;
+
+use super::Out;
+use super::pretty::{Pretty, tally};
+use super::terminal::Terminal;
+use crate::complain;
+
+#[derive(Args)]
+#[command(after_help = "\
+Exit codes:
+  0  no error; warnings may be
+  1  an error was found, or a path could not be read
+  2  usage")]
+pub(crate) struct CheckArgs {
+    /// Source files, or directories; inside a package all of its sources are checked together
+    #[arg(required = true)]
+    paths: Vec<String>,
+    /// pretty: reports on standard error; json: an envelope a line; json-result: one document a path
+    #[arg(long, value_enum, default_value_t = Format::Pretty)]
+    format: Format,
+    /// The same as --format json-result
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// json: embed the line of each diagnostic and one on either side
+    #[arg(long)]
+    include_source: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Pretty,
+    Json,
+    JsonResult,
+}
+
+pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
+    let format = if args.json {
+        Format::JsonResult
+    } else {
+        args.format
+    };
+    let terminal = Terminal::of_stderr();
+    let pretty = Pretty::new(terminal);
+    let mut out = Out::new(stdio.output);
+    let mut status = 0;
+    // Two files of one package are checked, and told, once.
+    let mut told: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut all = Vec::new();
+    for path in &args.paths {
+        let progress = terminal.progress();
+        progress.say(format!("checking {path}"));
+        let found = check(path, |done, total| {
+            progress.say(format!("checking {path}: {done} of {total}"));
+        });
+        drop(progress);
+        let mut checked = Vec::new();
+        let mut failed = false;
+        for one in found {
+            match one {
+                Ok(one) => checked.push(one),
+                Err((path, error)) => {
+                    complain(&format!("error: {}", error.about(&path)));
+                    failed = true;
+                }
+            }
+        }
+        if failed || checked.iter().any(Checked::has_errors) {
+            status = 1;
+        } else if format == Format::Pretty {
+            out.line(&format!("ok: {path}"))?;
+        }
+        if format == Format::JsonResult {
+            let mut document = Document::new(path, &checked);
+            if failed {
+                document.failed();
+            }
+            out.line(&serde_json::to_string(&document)?)?;
+            continue;
+        }
+        for one in checked {
+            let fresh = one.loaded.files.iter().any(|f| told.insert(f.real.clone()));
+            if !fresh {
+                continue;
+            }
+            match format {
+                Format::Json => {
+                    for envelope in &one.envelopes {
+                        let line = Line::new(envelope, args.include_source);
+                        out.line(&serde_json::to_string(&line)?)?;
+                    }
+                }
+                _ => show(&pretty, &one),
+            }
+            all.push(one);
+        }
+    }
+    let tally = tally(&all);
+    if format == Format::Pretty && !tally.is_empty() {
+        complain(&tally);
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+fn check(
+    path: &str,
+    begun: impl FnMut(usize, usize),
+) -> Vec<Result<Checked, (String, tools::SourceError)>> {
+    let real = Path::new(path);
+    if real.is_dir() {
+        tools::check_directory(path, real, begun)
+    } else {
+        vec![tools::check_file(path, real).map_err(|e| (path.to_owned(), e))]
+    }
+}
+
+fn show(pretty: &Pretty, checked: &Checked) {
+    for envelope in &checked.envelopes {
+        let file = checked
+            .loaded
+            .files
+            .iter()
+            .find(|f| f.shown == envelope.span.file);
+        let text = file.map_or("", |f| &*f.text);
+        complain(&format!("{}\n", pretty.report(envelope, text)));
+    }
+}
