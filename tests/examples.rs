@@ -187,8 +187,11 @@ fn application_service_examples_hold() {
 #[cfg(feature = "mty-agent")]
 fn mty_agent_examples_hold() {
     const BIN: &str = env!("CARGO_BIN_EXE_mty");
-    let order = ["explain", "find", "halt"];
-    let mut server = Server::spawn(Launch::new(BIN, &["agent"]).place(&place()));
+    let order = ["check", "explain", "find", "fix", "fmt", "halt"];
+    let place = place();
+    place.write_file("hello.mty", "fn main() {\n  log(\"hello\")\n}\n");
+    place.write_file("long.mty", "fn main() {\n  let n = 10_\n}\n");
+    let mut server = Server::spawn(Launch::new(BIN, &["agent"]).place(&place));
     run_all(registered(BIN, &["schema"]), &order, |_, op, request| {
         server.send_json(request);
         let mut lines = server.recv_until(|line| line["kind"] == "done");

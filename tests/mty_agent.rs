@@ -2,8 +2,11 @@
 //! Everything goes through the built binary's pipes and sockets; no type of the implementation is used here.
 #![cfg(all(
     feature = "mty-agent",
+    feature = "check",
     feature = "explain",
     feature = "find",
+    feature = "fix",
+    feature = "fmt",
     feature = "halt",
     unix
 ))]
@@ -19,10 +22,16 @@ mod client;
 #[cfg(feature = "http")]
 #[path = "mty_agent/auth.rs"]
 mod auth;
+#[path = "mty_agent/check.rs"]
+mod check;
 #[path = "mty_agent/explain.rs"]
 mod explain;
 #[path = "mty_agent/find.rs"]
 mod find;
+#[path = "mty_agent/fix.rs"]
+mod fix;
+#[path = "mty_agent/fmt.rs"]
+mod fmt;
 #[cfg(feature = "http")]
 #[path = "mty_agent/http.rs"]
 mod http;

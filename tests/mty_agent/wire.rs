@@ -84,7 +84,8 @@ impl Exchange {
         errors.remove(0)
     }
 
-    fn of_kind(&self, kind: &str) -> Vec<Value> {
+    /// The lines of a kind.
+    pub(crate) fn of_kind(&self, kind: &str) -> Vec<Value> {
         self.lines
             .iter()
             .map(|line| json(line))

@@ -85,7 +85,9 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
             continue;
         }
         for one in checked {
-            let fresh = one.loaded.files.iter().any(|f| told.insert(f.real.clone()));
+            let before = told.len();
+            told.extend(one.loaded.files.iter().map(|f| f.real.clone()));
+            let fresh = told.len() > before;
             if !fresh {
                 continue;
             }

@@ -47,6 +47,7 @@ host::operation! {
     params: Params,
     answer: Summary,
     errors: [Failed, Protocol],
+    example: r#"{"op":"check","path":"hello.mty"}"# => r#"{"diagnostics_count":0,"fix_count":0}"#,
     handler: check,
 }
 

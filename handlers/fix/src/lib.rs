@@ -66,6 +66,7 @@ host::operation! {
     params: Params,
     answer: Answer,
     errors: [Failed, Protocol],
+    example: r#"{"op":"fix","path":"long.mty","code":"MT0006"}"# => r#"{"applied":false,"diff_len":91}"#,
     handler: fix,
 }
 
@@ -90,6 +91,8 @@ async fn fix(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure
             patch(&cx, fixed).await?;
             Ok(answer.into())
         }
+        // A key is missing that only a session could make up for.
+        Err(error @ FixError::NoPath) => Err(OpFailure::protocol(error.to_string())),
         Err(error) => {
             let mut answer = Answer {
                 applied: false,
@@ -122,8 +125,6 @@ async fn patch(cx: &Cx<Session>, fixed: Fixed) -> Result<(), OpFailure> {
 /// Names paths as the caller wrote them, long ones shortened.
 fn failure(error: &FixError) -> OpFailure {
     match error {
-        // A key is missing that only a session could make up for.
-        FixError::NoPath => OpFailure::protocol(error.to_string()),
         FixError::Source { path, source } => OpFailure::failed(source.about(&shorten(path))),
         FixError::NoDiagnostic { code, path } => {
             OpFailure::failed(format!("no {code} in {}", shorten(path)))
@@ -134,7 +135,7 @@ fn failure(error: &FixError) -> OpFailure {
         FixError::Unwritable { path, why, .. } => {
             OpFailure::failed(format!("cannot write {}: {why}", shorten(path)))
         }
-        FixError::NoAlternative { .. } | FixError::Stale { .. } => {
+        FixError::NoPath | FixError::NoAlternative { .. } | FixError::Stale { .. } => {
             OpFailure::failed(error.to_string())
         }
     }

@@ -36,6 +36,7 @@ host::operation! {
     params: Params,
     answer: Answer,
     errors: [Failed, Protocol],
+    example: r#"{"op":"fmt","path":"hello.mty","check":true}"# => r#"{"would_reformat":false}"#,
     handler: fmt,
 }
 

@@ -70,7 +70,7 @@ pub fn load_file(shown: &str, real: &Path) -> Result<Loaded, SourceError> {
         return Ok(Loaded {
             files: vec![LoadedFile {
                 shown: shown.to_owned(),
-                real: real.to_path_buf(),
+                real: absolute,
                 text: text.into(),
                 module: Vec::new(),
             }],
@@ -177,7 +177,7 @@ fn module_of(relative: &Path) -> Vec<String> {
 }
 
 /// Without `.` and `..` but with its links: the way somebody spelled it decides which package it is in.
-fn lexically_absolute(path: &Path) -> PathBuf {
+pub(crate) fn lexically_absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let mut clean = PathBuf::new();
     for component in absolute.components() {

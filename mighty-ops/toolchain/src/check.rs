@@ -1,13 +1,14 @@
 //! `check`: reads, assembles and checks what was named, and remembers it for a later `fix`.
 //! Must not render; an envelope is a value that others print.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::Level;
 use analysis::envelope::{Envelope, envelopes};
 
-use crate::assemble::{Loaded, load_directory, load_file};
+use crate::assemble::{Loaded, lexically_absolute, load_directory, load_file};
 use crate::session::Session;
 use crate::source::SourceError;
 use crate::tree::sources_below;
@@ -71,11 +72,22 @@ pub fn check_directory(
     let files = sources_below(real, MAX_LOOSE_FILES);
     let total = files.len();
     let mut found = Vec::with_capacity(total);
+    // A package below is checked with the first of its files.
+    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     for (done, file) in files.into_iter().enumerate() {
         begun(done, total);
+        if seen.contains(&lexically_absolute(&file)) {
+            continue;
+        }
         let below = file.strip_prefix(real).unwrap_or(&file);
         let shown = Path::new(path).join(below).to_string_lossy().into_owned();
-        found.push(check_file(&shown, &file).map_err(|e| (shown, e)));
+        let one = check_file(&shown, &file).map_err(|e| (shown, e));
+        if let Ok(one) = &one
+            && one.loaded.files.len() > 1
+        {
+            seen.extend(one.loaded.files.iter().map(|f| f.real.clone()));
+        }
+        found.push(one);
     }
     found
 }

@@ -25,6 +25,7 @@ pub(super) fn mismatch(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let FixHint::ExpectedFound { expected, found } = cx.hint() else {
         return None;
     };
+    let (expected, found) = (&settled(expected), &settled(found));
     let target = match cx.code() {
         2017 => right_operand(cx)?,
         2018 => else_tail(cx)?,
@@ -146,6 +147,11 @@ fn change_declaration(cx: &Cx<'_>, found: &str) -> Option<Draft> {
     ))
 }
 
+/// A type with open number literals as what they default to.
+fn settled(ty: &str) -> String {
+    ty.replace("{integer}", "I32").replace("{float}", "F64")
+}
+
 const INTS: [&str; 12] = [
     "I8", "I16", "I32", "I64", "I128", "ISize", "U8", "U16", "U32", "U64", "U128", "USize",
 ];
@@ -212,6 +218,12 @@ fn conversion(expr: Expr<'_>, found: &str, expected: &str) -> Option<Conversion>
         format!("{operand} as {to}")
     };
     match (found, expected) {
+        (f, e) if is_int(f) && is_float(e) && text.bytes().all(|b| b.is_ascii_digit()) => make(
+            Kind::TypeConversion,
+            format!("{text}.0"),
+            true,
+            "write a float",
+        ),
         (f, e) if numeric(f) && numeric(e) => {
             let label = format!("convert with `as {e}`");
             make(Kind::TypeConversion, cast(e), widens(f, e), &label)
@@ -317,7 +329,7 @@ pub(super) fn cast(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let operand = cast.operand()?;
     let to = cast.ty()?.text();
     let found = match cx.hint() {
-        FixHint::ExpectedFound { found, .. } => found.as_str(),
+        FixHint::ExpectedFound { found, .. } => &settled(found),
         _ => match operand.unparen()? {
             Expr::Literal(l) => match l.syntax().first_token()?.kind() {
                 SyntaxKind::Str | SyntaxKind::RawStr => "Str",

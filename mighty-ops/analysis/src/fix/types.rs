@@ -30,8 +30,14 @@ pub(super) fn annotate_vec(cx: &Cx<'_>) -> Option<Vec<Draft>> {
 pub(super) fn parameter(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let param: ast::Param<'_> = cx.enclosing()?;
     let end = param.range().end;
+    // A parameter that nothing touches has a type by default only.
+    let used = param.name().is_some_and(|name| {
+        cx.enclosing::<ast::FnDef<'_>>()
+            .and_then(ast::FnDef::body)
+            .is_some_and(|body| body.syntax().tokens().any(|t| t.text() == name.text()))
+    });
     let (ty, hundredths, why) = match cx.hint() {
-        FixHint::Annotate { ty, .. } => (
+        FixHint::Annotate { ty, .. } if used => (
             ty.as_str(),
             90,
             "The body uses the parameter as a value of this type.",

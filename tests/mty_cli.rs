@@ -1,0 +1,401 @@
+//! Black-box tests of the commands for people: `mty check`, `mty fmt`, `mty fix` (toolchain digest, sections 4, 6
+//! and 7). Only the built binary is used.
+#![cfg(all(feature = "check", feature = "fix", feature = "fmt", unix))]
+#![allow(clippy::unwrap_used)]
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const CLEAN: &str = "fn main() {\n  log(\"hi\")\n}\n";
+const BAD: &str = "fn main() {\n  let n = 10_\n  log(n)\n}\n";
+const MANIFEST: &str = "[package]\nname = \"geo\"\nversion = \"0.1.0\"\nedition = \"2026\"\n";
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn dir(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+fn mty(cwd: &Path, args: &[&str], stdin: &str) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mty"))
+        .args(args)
+        .current_dir(cwd)
+        .env("MC_HOME", cwd.join("home"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that reads nothing may be gone already.
+    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn read(dir: &TempDir, path: &str) -> String {
+    std::fs::read_to_string(dir.path().join(path)).unwrap()
+}
+
+#[test]
+fn check_of_clean_files_says_ok_for_each() {
+    let dir = dir(&[("a.mty", CLEAN), ("b.mty", CLEAN)]);
+    let ran = mty(dir.path(), &["check", "a.mty", "b.mty"], "");
+    assert_eq!(
+        (ran.code, ran.out.as_str(), ran.err.as_str()),
+        (0, "ok: a.mty\nok: b.mty\n", "")
+    );
+    let ran = mty(dir.path(), &["check", "--format", "json", "a.mty"], "");
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+    let ran = mty(dir.path(), &["check", "--json", "a.mty"], "");
+    assert_eq!(
+        ran.out,
+        "{\"ok\":true,\"path\":\"a.mty\",\"diagnostics\":[]}\n"
+    );
+}
+
+#[test]
+fn check_reports_on_stderr_without_colour() {
+    let dir = dir(&[("é.mty", "// é\nfn f() {\n  let é = 10_\n}\n")]);
+    let ran = mty(dir.path(), &["check", "é.mty"], "");
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(ran.err.starts_with("error[MT0006]: "), "{}", ran.err);
+    for part in [
+        "é.mty:3:11",
+        "3 |   let é = 10_\n",
+        "  |           ^^^",
+        "help: write `10`",
+        "1 error\n",
+    ] {
+        assert!(ran.err.contains(part), "{part}\n{}", ran.err);
+    }
+    assert!(!ran.err.contains('\x1b'));
+}
+
+#[test]
+fn pretty_reports_of_crlf_and_hostile_text() {
+    let text = "fn f() {\r\n  let a = \"\x1b[31m\"\r\n  let b = 10_\r\n}\r\n";
+    let dir = dir(&[("a.mty", text)]);
+    let ran = mty(dir.path(), &["check", "a.mty"], "");
+    assert!(
+        ran.err.contains("3 |   let b = 10_\n  |           ^^^"),
+        "{}",
+        ran.err
+    );
+    let dir = self::dir(&[("a.mty", "fn f() { let \x1b[31m = 1 }\n")]);
+    let ran = mty(dir.path(), &["check", "a.mty"], "");
+    assert_eq!(ran.code, 1);
+    assert!(!ran.err.contains('\x1b'), "{:?}", ran.err);
+}
+
+#[test]
+fn json_lines_are_the_agents_without_kind() {
+    let dir = dir(&[("a.mty", BAD)]);
+    let ran = mty(
+        dir.path(),
+        &["check", "--format", "json", "--include-source", "a.mty"],
+        "",
+    );
+    assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+    let request = r#"{"op":"check","path":"a.mty","include_source":true}"#;
+    let agent = mty(dir.path(), &["agent"], &format!("{request}\n"));
+    let line = agent.out.lines().next().unwrap();
+    assert_eq!(
+        line.replacen(r#""kind":"envelope","#, "", 1),
+        ran.out.trim_end()
+    );
+    assert!(!ran.out.ends_with("\n\n"));
+    let ran = mty(
+        dir.path(),
+        &["check", "--format", "json-result", "a.mty"],
+        "",
+    );
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let title = document["diagnostics"][0]["message"].as_str().unwrap();
+    let expected = format!(
+        concat!(
+            r#"{{"ok":false,"path":"a.mty","diagnostics":[{{"code":"MT0006","severity":"error","message":{},"#,
+            r#""span":{{"file":"a.mty","line":2,"col":11,"end_line":2,"end_col":14}}}}]}}"#
+        ),
+        serde_json::to_string(title).unwrap()
+    );
+    assert_eq!(ran.out.trim_end(), expected);
+}
+
+#[test]
+fn directories_are_packages_or_heaps_of_files() {
+    let dir = dir(&[
+        ("pkg/mighty.toml", MANIFEST),
+        ("pkg/src/main.mty", "fn main() { log(util.twice(2)) }\n"),
+        (
+            "pkg/src/util.mty",
+            "pub fn twice(n: I32) -> I32 { n * 2_ }\n",
+        ),
+        ("loose/a.mty", CLEAN),
+        ("loose/b/c.mty", BAD),
+        ("loose/notes.txt", BAD),
+    ]);
+    let ran = mty(dir.path(), &["check", "--format", "json", "pkg"], "");
+    assert_eq!(ran.out.lines().count(), 1);
+    assert!(
+        ran.out.contains(r#""file":"pkg/src/util.mty""#),
+        "{}",
+        ran.out
+    );
+    let ran = mty(
+        dir.path(),
+        &[
+            "check",
+            "--format",
+            "json",
+            "pkg/src/main.mty",
+            "pkg/src/util.mty",
+            "loose",
+        ],
+        "",
+    );
+    let files: Vec<String> = ran
+        .out
+        .lines()
+        .map(|l| {
+            serde_json::from_str::<Value>(l).unwrap()["span"]["file"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(
+        files,
+        ["pkg/src/util.mty", "loose/b/c.mty"],
+        "a package is told once"
+    );
+    // A package below a heap of files is still one package.
+    let ran = mty(dir.path(), &["check", "--format", "json", "."], "");
+    assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
+    assert_eq!(ran.code, 1);
+}
+
+#[test]
+fn check_of_what_cannot_be_read_exits_1_and_goes_on() {
+    let dir = dir(&[("a.mty", CLEAN)]);
+    std::fs::write(dir.path().join("bytes.mty"), b"\xff").unwrap();
+    let ran = mty(dir.path(), &["check", "none.mty", "bytes.mty", "a.mty"], "");
+    assert_eq!((ran.code, ran.out.as_str()), (1, "ok: a.mty\n"));
+    assert_eq!(
+        ran.err,
+        "error: path not found: none.mty\nerror: not UTF-8 at byte 0: bytes.mty\n"
+    );
+    let ran = mty(dir.path(), &["check", "--json", "none.mty"], "");
+    assert_eq!(
+        ran.out,
+        "{\"ok\":false,\"path\":\"none.mty\",\"diagnostics\":[]}\n"
+    );
+    assert_eq!(mty(dir.path(), &["check"], "").code, 2);
+    assert_eq!(
+        mty(dir.path(), &["check", "--format", "xml", "a.mty"], "").code,
+        2
+    );
+}
+
+#[test]
+fn fmt_writes_checks_and_streams() {
+    let ugly = "fn main(){log( \"hi\" )}\n";
+    let broken = "fn main( { }\n";
+    let dir = dir(&[
+        ("d/a.mty", ugly),
+        ("d/b.mty", CLEAN),
+        ("d/c.txt", ugly),
+        ("d/e.mty", broken),
+    ]);
+    let ran = mty(dir.path(), &["fmt", "--check", "d"], "");
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (1, "would reformat: d/a.mty\n")
+    );
+    assert!(ran.err.contains("d/e.mty:1:") && ran.err.contains("1 file would change, 2 unchanged"));
+    assert_eq!(read(&dir, "d/a.mty"), ugly);
+    let piped = mty(dir.path(), &["fmt", "--stdin"], ugly);
+    assert_eq!((piped.code, piped.err.as_str()), (0, ""));
+    assert_eq!(
+        mty(dir.path(), &["fmt", "--stdin", "--check"], ugly).code,
+        1
+    );
+    let ran = mty(dir.path(), &["fmt", "d"], "");
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    assert_eq!(read(&dir, "d/a.mty"), piped.out);
+    assert_eq!(
+        (read(&dir, "d/c.txt"), read(&dir, "d/e.mty")),
+        (ugly.into(), broken.into())
+    );
+    assert_eq!(mty(dir.path(), &["fmt", "--check", "d"], "").code, 0);
+    let refused = mty(dir.path(), &["fmt", "--stdin"], broken);
+    assert_eq!((refused.code, refused.out.as_str()), (0, broken));
+    let ran = mty(dir.path(), &["fmt", "none.mty", "d/c.txt"], "");
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("path not found: none.mty") && ran.err.contains("d/c.txt"));
+    assert_eq!(mty(dir.path(), &["fmt"], "").code, 2);
+}
+
+#[test]
+fn fix_does_nothing_without_apply() {
+    let dir = dir(&[("a.mty", BAD)]);
+    let ran = mty(dir.path(), &["fix", "a.mty"], "");
+    assert_eq!(
+        (ran.code, ran.out.as_str(), read(&dir, "a.mty").as_str()),
+        (0, "", BAD)
+    );
+    for args in [
+        &["fix", "--apply"][..],
+        &["fix", "--apply", "--from-stdin", "--interactive"],
+        &["fix", "--apply", "--threshold", "2", "a.mty"],
+        &["fix", "--apply", "--code", "nonsense", "a.mty"],
+    ] {
+        assert_eq!(mty(dir.path(), args, "").code, 2, "{args:?}");
+    }
+    assert_eq!(mty(dir.path(), &["fix", "--apply", "none.mty"], "").code, 1);
+    assert_eq!(read(&dir, "a.mty"), BAD);
+}
+
+#[test]
+fn fix_applies_what_is_sure_enough_from_the_bottom_up() {
+    let text = "fn main() {\n  let a = 1__0\n  let b = 10_; let c = 20_\n  log(a + b + c)\n}\n";
+    let dir = dir(&[("a.mty", text)]);
+    let dry = mty(dir.path(), &["fix", "--apply", "--dry-run", "a.mty"], "");
+    assert_eq!(dry.code, 0);
+    let wanted = "--- a/a.mty\n+++ b/a.mty\n@@ -1,5 +1,5 @@\n fn main() {\n-  let a = 1__0\n-  let b = 10_; let c = 20_\n+  let a = 1_0\n+  let b = 10_; let c = 20\n   log(a + b + c)\n }\n";
+    assert_eq!(dry.out, wanted);
+    assert_eq!(read(&dir, "a.mty"), text);
+    let ran = mty(dir.path(), &["fix", "--apply", "a.mty"], "");
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    let wanted = "applied MT0006 — write `20`\napplied MT0006 — write `1_0`\nApplied 2 fixes (MT0006 ×2), 1 unapplied\n";
+    assert_eq!(ran.err, wanted);
+    // What was in the way of another goes in the next time.
+    let again = mty(dir.path(), &["fix", "--apply", "a.mty"], "");
+    assert_eq!(
+        again.err,
+        "applied MT0006 — write `10`\nApplied 1 fixes (MT0006 ×1), 0 unapplied\n"
+    );
+    let nothing = mty(dir.path(), &["fix", "--apply", "a.mty"], "");
+    assert_eq!(
+        (nothing.code, nothing.err.as_str()),
+        (0, "Applied 0 fixes, 0 unapplied\n")
+    );
+    assert_eq!(mty(dir.path(), &["check", "a.mty"], "").code, 0);
+}
+
+#[test]
+fn fix_keeps_to_threshold_code_and_alternative() {
+    let text = "enum Hue { Red, Blue }\nfn f(h: Hue) -> I32 { match h { Hue.Red => 0 } }\nfn g() { let n: I32 = \"7\" }\n";
+    let dir = dir(&[("a.mty", text)]);
+    let dry = |args: &[&str]| {
+        let all = [&["fix", "--apply", "--dry-run", "a.mty"], args].concat();
+        mty(dir.path(), &all, "")
+    };
+    assert!(
+        dry(&[])
+            .err
+            .starts_with("applied MT2015 — add `Hue.Blue`\nApplied 1 fixes")
+    );
+    // The second alternative is below the default threshold, so the best one is taken.
+    assert!(
+        dry(&["--alternative", "1"])
+            .out
+            .contains("Hue.Blue => panic")
+    );
+    assert!(
+        dry(&["--alternative", "1", "--threshold", "0.8"])
+            .out
+            .contains("_ => panic")
+    );
+    let low = dry(&["--threshold", "0.5", "--code", "mt2001"]);
+    assert!(low.err.starts_with("applied MT2001 — "), "{}", low.err);
+    assert!(
+        dry(&["--code", "MT2001"])
+            .err
+            .starts_with("Applied 0 fixes")
+    );
+}
+
+#[test]
+fn fix_takes_envelopes_from_stdin() {
+    let dir = dir(&[("a.mty", BAD), ("b.mty", BAD)]);
+    let told = mty(
+        dir.path(),
+        &["check", "--format", "json", "a.mty", "b.mty"],
+        "",
+    )
+    .out;
+    let ran = mty(dir.path(), &["fix", "--apply", "--from-stdin"], &told);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
+    assert_eq!(mty(dir.path(), &["check", "a.mty"], "").code, 0);
+    assert_eq!(
+        read(&dir, "b.mty"),
+        BAD,
+        "only the file of the first envelope"
+    );
+    let ran = mty(
+        dir.path(),
+        &["fix", "--apply", "--from-stdin", "./b.mty"],
+        &told,
+    );
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(mty(dir.path(), &["check", "b.mty"], "").code, 0);
+    // The old lines are gone.
+    let stale = mty(dir.path(), &["fix", "--apply", "--from-stdin"], &told);
+    assert_eq!(
+        (stale.code, stale.err.as_str()),
+        (1, "Applied 0 fixes, 1 unapplied\n")
+    );
+    let broken = mty(
+        dir.path(),
+        &["fix", "--apply", "--from-stdin"],
+        "{\"code\":1}\nnot json\n",
+    );
+    assert_eq!(broken.code, 1);
+    assert!(
+        broken.err.contains("standard input, line 1"),
+        "{}",
+        broken.err
+    );
+    assert_eq!(
+        mty(dir.path(), &["fix", "--apply", "--from-stdin"], "").code,
+        0
+    );
+}
+
+#[test]
+fn fix_asks_when_interactive() {
+    let text = "fn main() {\n  let a = 1__0\n  let b = 20_\n  log(a + b)\n}\n";
+    let dir = dir(&[("a.mty", text)]);
+    let ran = mty(
+        dir.path(),
+        &["fix", "--apply", "--interactive", "a.mty"],
+        "n\ny\n",
+    );
+    assert_eq!(ran.code, 0);
+    assert!(ran.err.contains("apply MT0006 — write `20`? [y/N]"));
+    assert_eq!(read(&dir, "a.mty"), text.replace("1__0", "1_0"));
+    let ran = mty(
+        dir.path(),
+        &["fix", "--apply", "--interactive", "a.mty"],
+        "",
+    );
+    assert!(ran.err.ends_with("Applied 0 fixes, 0 unapplied\n"));
+}
