@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+#[cfg(any(feature = "check", feature = "fmt"))]
 #[path = "mty/mod.rs"]
 mod tools;
 

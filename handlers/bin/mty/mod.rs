@@ -24,8 +24,7 @@ impl Out {
     }
 
     fn line(&mut self, text: &str) -> anyhow::Result<()> {
-        writeln!(self.0, "{text}")?;
-        Ok(())
+        self.text(&format!("{text}\n"))
     }
 
     fn text(&mut self, text: &str) -> anyhow::Result<()> {

@@ -14,6 +14,7 @@ const TICK: Duration = Duration::from_millis(200);
 pub(super) struct Terminal {
     /// Whether there is one, so that a passing line can be shown.
     pub(super) shown: bool,
+    #[cfg(feature = "check")]
     pub(super) color: bool,
     /// In columns.
     pub(super) width: usize,
@@ -24,11 +25,13 @@ impl Terminal {
     pub(super) fn of_stderr() -> Self {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let shown = std::io::stderr().is_terminal();
-        let dumb = set("TERM").is_none_or(|term| term == "dumb");
         let columns = set("COLUMNS").and_then(|c| c.to_str()?.parse().ok());
         Self {
             shown,
-            color: shown && !dumb && set("NO_COLOR").is_none(),
+            #[cfg(feature = "check")]
+            color: shown
+                && set("TERM").is_some_and(|term| term != "dumb")
+                && set("NO_COLOR").is_none(),
             width: columns.unwrap_or(120).clamp(40, 400),
         }
     }
