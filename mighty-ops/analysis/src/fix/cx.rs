@@ -41,8 +41,14 @@ impl<'a> Cx<'a> {
         self.diagnostic.code.number()
     }
 
+    /// The facts; none if a place in them lies outside the text, as it would in another text than the checked one.
     pub(super) fn hint(&self) -> &'a FixHint {
-        &self.diagnostic.hint
+        const NONE: &FixHint = &FixHint::None;
+        if fits(&self.diagnostic.hint, self.text) {
+            &self.diagnostic.hint
+        } else {
+            NONE
+        }
     }
 
     /// MT0001 to MT0012 and MT0030: nothing after parsing has run.
@@ -218,6 +224,37 @@ impl<'a> Cx<'a> {
             .chain(self.node().ancestors())
             .take_while(|n| !matches!(n.kind(), SyntaxKind::LambdaExpr | SyntaxKind::Handler))
             .find_map(ast::FnDef::cast)
+    }
+}
+
+/// Whether every place that a hint names is one of a text.
+fn fits(hint: &FixHint, text: &str) -> bool {
+    let at = |offset: &u32| text.is_char_boundary(*offset as usize);
+    let range = |r: &TextRange| r.start <= r.end && at(&r.start) && at(&r.end);
+    match hint {
+        FixHint::None
+        | FixHint::Rename { .. }
+        | FixHint::Import { .. }
+        | FixHint::ExpectedFound { .. }
+        | FixHint::Facts(_) => true,
+        FixHint::MissingArms { insert_at, .. } | FixHint::MissingFields { insert_at, .. } => {
+            at(insert_at)
+        }
+        FixHint::Delete { range: r }
+        | FixHint::Replace { range: r, .. }
+        | FixHint::MakeMut { binding: r }
+        | FixHint::Arguments { args: r, .. }
+        | FixHint::CloneOrBorrow { range: r } => range(r),
+        FixHint::Insert { at: o, .. }
+        | FixHint::Annotate { at: o, .. }
+        | FixHint::Declare { at: o, .. } => at(o),
+        FixHint::Question { ret, .. } => ret.as_ref().is_none_or(range),
+        FixHint::AddEffects { clause, at: o, .. } => at(o) && clause.as_ref().is_none_or(range),
+        FixHint::Taint {
+            statement,
+            argument,
+            ..
+        } => range(statement) && range(argument),
     }
 }
 

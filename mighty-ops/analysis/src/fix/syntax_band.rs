@@ -223,8 +223,8 @@ fn closer(opener: &str) -> Option<&'static str> {
 /// Places for a closer of the bracket at the report: before each closer and at the end of its own line, and
 /// at the end of the file.
 fn closers(cx: &Cx<'_>, closer: &'static str) -> Vec<Vec<Edit>> {
-    let start = cx.range.end as usize;
-    let end = line_end(cx.text, cx.range.start as usize);
+    let start = cx.range.start as usize + 1;
+    let end = line_end(cx.text, start);
     let line = cx.text[start..end].trim_end();
     let mut places: Vec<usize> = line
         .char_indices()
