@@ -144,7 +144,7 @@ pub(super) fn missing_handler(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         .filter_map(|p| Some(p.name()?.text()))
         .collect();
     let body = match wanted.ret_type() {
-        Some(ret) if ret.ty().is_some_and(|t| t.text() != "Unit") => "-> { panic(\"todo\") }",
+        Some(ret) if ret.ty().is_some_and(|t| t.text() != "Unit") => "{ panic(\"todo\") }",
         _ => "{ }",
     };
     let stub = match cx.hint() {

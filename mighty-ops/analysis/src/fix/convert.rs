@@ -25,12 +25,7 @@ pub(super) fn mismatch(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let FixHint::ExpectedFound { expected, found } = cx.hint() else {
         return None;
     };
-    let (expected, found) = (&settled(expected), &settled(found));
-    let target = match cx.code() {
-        2017 => right_operand(cx)?,
-        2018 => else_tail(cx)?,
-        _ => cx.expr()?,
-    };
+    let (target, expected, found) = site(cx, settled(expected), settled(found))?;
     let (lossless, lossy) = match cx.code() {
         2017 => (60, 60),
         2018 => (65, 65),
@@ -40,7 +35,7 @@ pub(super) fn mismatch(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let mut drafts = Vec::new();
     // A block-like operand is converted where its value arises.
     let target = tail_of(target);
-    if let Some(c) = conversion(target, found, expected) {
+    if let Some(c) = conversion(target, &found, &expected) {
         drafts.push(Draft::new(
             c.kind,
             if c.lossless { lossless } else { lossy },
@@ -54,7 +49,7 @@ pub(super) fn mismatch(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         ));
     }
     if cx.code() == 2019
-        && let Some(draft) = change_declaration(cx, found)
+        && let Some(draft) = change_declaration(cx, &found)
     {
         drafts.push(draft);
     }
@@ -89,12 +84,34 @@ fn comparison_chain(cx: &Cx<'_>) -> Option<Draft> {
     ))
 }
 
-fn right_operand<'a>(cx: &Cx<'a>) -> Option<Expr<'a>> {
-    let binary: ast::BinaryExpr<'_> = match cx.expr()? {
-        Expr::BinaryExpr(b) => b,
-        other => enclosing(other.syntax())?,
-    };
-    binary.syntax().children().filter_map(Expr::cast).nth(1)
+/// What is to be converted, the type wanted there, and the type it has.
+fn site<'a>(cx: &Cx<'a>, expected: String, found: String) -> Option<(Expr<'a>, String, String)> {
+    match cx.code() {
+        2017 => {
+            let binary: ast::BinaryExpr<'_> = match cx.expr()? {
+                Expr::BinaryExpr(b) => b,
+                other => enclosing(other.syntax())?,
+            };
+            let mut sides = binary.syntax().children().filter_map(Expr::cast);
+            let (left, right) = (sides.next()?, sides.next()?);
+            let op = binary.syntax().own_tokens().next()?.kind();
+            if !matches!(op, SyntaxKind::AmpAmp | SyntaxKind::PipePipe) {
+                return Some((right, expected, found));
+            }
+            // These want a `Bool` on both sides, whatever the left one is.
+            if expected == "Bool" {
+                Some((right, expected, found))
+            } else {
+                Some((left, "Bool".into(), expected))
+            }
+        }
+        2018 => Some((else_tail(cx)?, expected, found)),
+        // A pattern may be reported too; nothing converts there.
+        _ => {
+            let target = cx.expr().filter(|e| e.range() == cx.range)?;
+            Some((target, expected, found))
+        }
+    }
 }
 
 fn else_tail<'a>(cx: &Cx<'a>) -> Option<Expr<'a>> {
@@ -126,6 +143,16 @@ fn change_declaration(cx: &Cx<'_>, found: &str) -> Option<Draft> {
         return None;
     }
     let function = cx.function()?;
+    // Only where nothing else is returned: that would disagree then.
+    let returns = function
+        .syntax()
+        .descendants()
+        .filter(|n| n.kind() == SyntaxKind::ReturnExpr)
+        .count();
+    let tail = function.block().and_then(ast::Block::tail);
+    if returns + usize::from(tail.is_some()) > 1 {
+        return None;
+    }
     let (edit, written) = match function.ret_type() {
         Some(ret) => (
             Edit::replace(ret.ty()?.range(), found),

@@ -105,47 +105,38 @@ pub(super) fn narrow(cx: &Cx<'_>) -> Option<Vec<Draft>> {
 pub(super) fn row_variable(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let function: ast::FnDef<'_> = cx.enclosing()?;
     let clause = function.effects()?;
-    let rows: Vec<Token<'_>> = clause.row_vars().collect();
-    let reported = cx
-        .name()
-        .filter(|n| rows.iter().any(|r| r.text() == n.text()));
-    let dropped = match (reported, rows.as_slice()) {
-        (Some(name), _) => name.text(),
-        (None, [only]) => only.text(),
-        _ => return None,
-    };
-    let kept: Vec<&str> = rows
-        .iter()
-        .map(|r| r.text())
-        .filter(|r| *r != dropped)
-        .collect();
+    let rows: Vec<&str> = clause.row_vars().map(Token::text).collect();
     let effects: Vec<String> = clause.effects().map(|t| t.text().to_owned()).collect();
-    let mut edits = vec![if kept.is_empty() && effects.is_empty() {
+    // All of them: what binds none binds none of its neighbours either.
+    let mut edits = vec![if effects.is_empty() {
         let start = cx.text[..clause.range().start as usize].trim_end().len() as u32;
         Edit::delete(TextRange::new(start, clause.range().end))
     } else {
-        Edit::replace(
-            clause.range(),
-            clause_text(clause.is_word_form(), &effects, &kept),
-        )
+        let text = clause_text(clause.is_word_form(), &effects, &[]);
+        Edit::replace(clause.range(), text)
     }];
-    let uses = function
-        .syntax()
-        .tokens()
-        .filter(|t| t.kind() == SyntaxKind::Ident && t.text() == dropped)
-        .count();
-    if let Some(generics) = function.generics()
-        && uses == 2
-        && let Some(param) = generics
+    let uses = |name: &str| {
+        let words = function.syntax().tokens();
+        words
+            .filter(|t| t.kind() == SyntaxKind::Ident && t.text() == name)
+            .count()
+    };
+    if let Some(generics) = function.generics() {
+        let kept: Vec<&str> = generics
             .params()
-            .find(|p| p.name().is_some_and(|n| n.text() == dropped))
-    {
-        edits.push(if generics.params().count() == 1 {
+            .filter(|p| {
+                let name = p.name().map_or("", Token::text);
+                !(rows.contains(&name) && uses(name) == 2)
+            })
+            .map(AstNode::text)
+            .collect();
+        edits.push(if kept.is_empty() {
             Edit::delete(generics.range())
         } else {
-            cx.take_out(param.range())
+            Edit::replace(generics.range(), format!("[{}]", kept.join(", ")))
         });
     }
+    let dropped = rows.join("`, `");
     let (hundredths, label) = if cx.code() == 4056 {
         (85, "close the row".to_owned())
     } else {

@@ -1,7 +1,7 @@
 //! Fixes of ownership and initialisation that stay where the report is; moving statements is `reorder`'s.
 
 use syntax::ast::{self, AstNode, Expr};
-use syntax::{SyntaxKind, TextRange, Token};
+use syntax::{Node, SyntaxKind, TextRange, Token};
 
 use super::cx::{Cx, default_value, receiver, statement};
 use super::draft::{Draft, Edit, Kind};
@@ -31,7 +31,7 @@ pub(super) fn clone_or_borrow(cx: &Cx<'_>) -> Option<Vec<Draft>> {
             format!("{}.clone()", receiver(target)),
         )],
     )];
-    if matches!(cx.code(), 3001 | 3008) {
+    if matches!(cx.code(), 3001 | 3008) && target.syntax().parent().is_some_and(takes_value) {
         drafts.push(Draft::new(
             Kind::TakeReference,
             70,
@@ -53,22 +53,23 @@ fn earlier_move(cx: &Cx<'_>) -> Option<TextRange> {
         .descendants()
         .take_while(|n| n.range().start < cx.range.start)
         .filter(|n| n.kind() == SyntaxKind::PathExpr && n.text() == name)
-        .filter(|n| {
-            n.parent().is_some_and(|p| {
-                matches!(
-                    p.kind(),
-                    SyntaxKind::ArgList
-                        | SyntaxKind::LetStmt
-                        | SyntaxKind::StructLitField
-                        | SyntaxKind::AssignExpr
-                        | SyntaxKind::TupleExpr
-                        | SyntaxKind::ArrayExpr
-                        | SyntaxKind::MoveExpr
-                )
-            })
-        })
+        .filter(|n| n.parent().is_some_and(takes_value))
         .last()
         .map(|n| n.range())
+}
+
+/// Whether what stands in a node as its child is given away there.
+fn takes_value(parent: Node<'_>) -> bool {
+    matches!(
+        parent.kind(),
+        SyntaxKind::ArgList
+            | SyntaxKind::LetStmt
+            | SyntaxKind::StructLitField
+            | SyntaxKind::AssignExpr
+            | SyntaxKind::TupleExpr
+            | SyntaxKind::ArrayExpr
+            | SyntaxKind::MoveExpr
+    )
 }
 
 /// MT3011

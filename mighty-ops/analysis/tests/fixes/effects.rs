@@ -127,7 +127,7 @@ fn agents() -> Vec<Case> {
             "declare_protocol_message",
             "protocol Q { Put(n: I32), Get() -> I32 }\nagent «C»: Q {\n  on Put(n) { }\n}\n",
         )
-        .to(0.85, "protocol Q { Put(n: I32), Get() -> I32 }\nagent C: Q {\n  on Put(n) { }\n  on Get() -> { panic(\"todo\") }\n}\n"),
+        .to(0.85, "protocol Q { Put(n: I32), Get() -> I32 }\nagent C: Q {\n  on Put(n) { }\n  on Get() { panic(\"todo\") }\n}\n"),
         case(4033, "other", "protocol Q { }\nagent C: Q {\n  n = 0\n  on «Zap»() { }\n}\n")
             .to(0.6, "protocol Q { }\nagent C: Q {\n  n = 0\n}\n"),
     ]

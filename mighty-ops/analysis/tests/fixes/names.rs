@@ -44,8 +44,8 @@ fn names() -> Vec<Case> {
         case(2030, "rename_to_match_decl", "use std.json.«parze»\nfn f() { }\n")
             .with(|_| near("parse"))
             .to(0.85, "use std.json.parse\nfn f() { }\n"),
-        case(2023, "rename_to_match_decl", "enum Hue { Red, Blue }\nfn f(v: Vec[«Red»]) { }\n")
-            .to(0.5, "enum Hue { Red, Blue }\nfn f(v: Vec[Hue]) { }\n"),
+        case(2023, "rename_to_match_decl", "fn Strr() -> U8 { 1 }\nfn f(v: Vec[«Strr»]) { }\n")
+            .to(0.5, "fn Strr() -> U8 { 1 }\nfn f(v: Vec[Str]) { }\n"),
     ]
 }
 
