@@ -31,7 +31,12 @@ pub(super) fn clone_or_borrow(cx: &Cx<'_>) -> Option<Vec<Draft>> {
             format!("{}.clone()", receiver(target)),
         )],
     )];
-    if matches!(cx.code(), 3001 | 3008) && target.syntax().parent().is_some_and(takes_value) {
+    if matches!(cx.code(), 3001 | 3008)
+        && target
+            .syntax()
+            .parent()
+            .is_some_and(|p| takes_value(p) && !is_message(p))
+    {
         drafts.push(Draft::new(
             Kind::TakeReference,
             70,
@@ -56,6 +61,15 @@ fn earlier_move(cx: &Cx<'_>) -> Option<TextRange> {
         .filter(|n| n.parent().is_some_and(takes_value))
         .last()
         .map(|n| n.range())
+}
+
+/// Whether a node is the argument list of a message or of a new agent, which take no references.
+fn is_message(parent: Node<'_>) -> bool {
+    let of = parent.parent().map(Node::kind);
+    matches!(
+        of,
+        Some(SyntaxKind::SendExpr | SyntaxKind::AskExpr | SyntaxKind::SpawnExpr)
+    )
 }
 
 /// Whether what stands in a node as its child is given away there.
@@ -166,12 +180,26 @@ pub(super) fn initialise(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     }
     let ty = binding.ty()?;
     let value = default_value(ty.text());
+    let mut edits = vec![Edit::insert(ty.range().end, format!(" = {value}"))];
+    // What is given a value later is given its second one then.
+    let (_, block) = statement(binding.syntax())?;
+    let assigned = block
+        .syntax()
+        .descendants()
+        .filter(|n| n.kind() == SyntaxKind::AssignExpr)
+        .any(|n| n.first_token().is_some_and(|t| t.text() == name.text()));
+    if assigned
+        && binding.mut_token().is_none()
+        && name.prev_significant()?.kind() == SyntaxKind::LetKw
+    {
+        edits.push(Edit::insert(name.range().start, "mut "));
+    }
     Some(vec![Draft::new(
         Kind::InitializeBinding,
         75,
         format!("begin with `{value}`"),
         "The name has a value from its declaration on; put in the one you want.",
-        vec![Edit::insert(ty.range().end, format!(" = {value}"))],
+        edits,
     )])
 }
 

@@ -12,6 +12,9 @@ pub(super) fn outside_result(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let question: ast::PropagateExpr<'_> = cx.enclosing()?;
     let operand = question.operand()?;
     let mut drafts = Vec::new();
+    if let FixHint::ExpectedFound { found, .. } = cx.hint() {
+        return Some(no_result(cx, question, operand, found));
+    }
     if let FixHint::Question { error, .. } = cx.hint()
         && let Some(edits) = returning_result(cx, error)
     {
@@ -37,6 +40,39 @@ pub(super) fn outside_result(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         )],
     ));
     Some(drafts)
+}
+
+/// `?` after something that is no `Result`.
+fn no_result(
+    cx: &Cx<'_>,
+    question: ast::PropagateExpr<'_>,
+    operand: ast::Expr<'_>,
+    found: &str,
+) -> Vec<Draft> {
+    let draft = |label: &str, why: &str, edit: Edit| {
+        Draft::new(Kind::UnpackQuestion, 70, label, why, vec![edit])
+    };
+    if !found.starts_with("Option") {
+        let mark = TextRange::new(operand.range().end, question.range().end);
+        let why = "The value is there in any case, so there is nothing to hand on.";
+        return vec![draft("remove the `?`", why, Edit::delete(mark))];
+    }
+    let mut drafts = Vec::new();
+    if matches!(declared_error(cx).as_deref(), Some("Str" | "String")) {
+        let edit = Edit::insert(operand.range().end, ".ok_or(\"no value\")");
+        let why = "The absence becomes an error of the function; say what is missing.";
+        drafts.push(draft("make the absence an error", why, edit));
+    }
+    let text = format!(
+        "match {} {{ Some(v) => v, None => panic(\"todo\") }}",
+        scrutinee(operand)
+    );
+    drafts.push(draft(
+        "match on the option",
+        "The absence is dealt with here; put what should happen in place of the panic.",
+        Edit::replace(question.range(), text),
+    ));
+    drafts
 }
 
 /// A struct literal or a block at the head of `match` needs parentheses.

@@ -75,6 +75,12 @@ pub(crate) fn cases() -> Vec<Case> {
             .to(1.0, "fn f(mut n: I32) -> I32 {\n  n += 2\n  n\n}\n"),
         case(3015, "initialize_binding", "fn f() -> I32 { let n: I32; «n» }\n")
             .to(0.75, "fn f() -> I32 { let n: I32 = 0; n }\n"),
+        case(
+            3015,
+            "initialize_binding",
+            "fn f(b: Bool) -> I32 {\n  let n: I32\n  if b { n = 1 }\n  «n»\n}\n",
+        )
+        .to(0.75, "fn f(b: Bool) -> I32 {\n  let mut n: I32 = 0\n  if b { n = 1 }\n  n\n}\n"),
         case(4090, "other", "unsafe fn p() { }\nfn f() { «p()» }\n")
             .to(0.7, "unsafe fn p() { }\nfn f() { unsafe { p() } }\n"),
     ]

@@ -199,6 +199,12 @@ fn questions() -> Vec<Case> {
             0.7,
             "fn get() -> I32!Str { Ok(1) }\nfn f() {\n  let a = match get() { Ok(v) => v, Err(_) => panic(\"todo\") }\n  log(a)\n}\n",
         ),
+        case(2010, "unpack_question", "fn g(o: Option[I32]) -> I32!Str { Ok(«o?») }\n")
+            .to(0.7, "fn g(o: Option[I32]) -> I32!Str { Ok(o.ok_or(\"no value\")?) }\n")
+            .to(
+                0.7,
+                "fn g(o: Option[I32]) -> I32!Str { Ok(match o { Some(v) => v, None => panic(\"todo\") }) }\n",
+            ),
         case(
             2011,
             "unpack_question",
