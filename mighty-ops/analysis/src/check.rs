@@ -5,6 +5,9 @@
 //! [`syntax::MAX_DEPTH`] levels (deeper ones are MT0030). Trees deeper than [`SHALLOW`] are checked on a thread
 //! of their own with a stack that fits the bound in debug builds too; its pages are only touched as needed.
 
+use rustc_hash::FxHashMap;
+use syntax::SyntaxKind;
+
 use crate::agents;
 use crate::attributes;
 use crate::borrow;
@@ -20,7 +23,6 @@ use crate::lower;
 use crate::package::{FileId, Options, Package};
 use crate::taint;
 use crate::ty::Ty;
-use syntax::SyntaxKind;
 
 /// Trees up to this depth are checked on the caller's stack.
 const SHALLOW: u32 = 96;
@@ -127,11 +129,21 @@ fn passes(
 
 /// Gives the parser's MT0021 the type that the function's body says.
 fn return_types(diagnostics: &mut [Diagnostic], hir: &Hir, types: &Types, files: &[Expanded]) {
-    for d in diagnostics.iter_mut().filter(|d| d.code.number() == 21) {
-        let same = |f: &&Function| {
-            f.head.file == d.file && files[d.file.index()].map.written(f.head.name_range) == d.range
-        };
-        let Some(f) = hir.fns.iter().find(same) else {
+    let mut without: Vec<_> = diagnostics
+        .iter_mut()
+        .filter(|d| d.code.number() == 21)
+        .collect();
+    if without.is_empty() {
+        return;
+    }
+    let written = |f: &Function, range| files[f.head.file.index()].map.written(range);
+    let by_name: FxHashMap<_, _> = hir
+        .fns
+        .iter()
+        .map(|f| ((f.head.file, written(f, f.head.name_range).start), f))
+        .collect();
+    for d in &mut without {
+        let Some(f) = by_name.get(&(d.file, d.range.start)) else {
             continue;
         };
         let Some(id) = f.body else { continue };
@@ -141,19 +153,20 @@ fn return_types(diagnostics: &mut [Diagnostic], hir: &Hir, types: &Types, files:
             _ => Some(body.root),
         };
         let ty = tail.map_or(Ty::UNIT, |t| types.body(id).of(t));
-        let known = !matches!(ty, Ty::UNKNOWN | Ty::ERROR | Ty::NEVER);
-        let shown = if known {
-            hir.show(ty)
-        } else {
-            "Unit".to_owned()
-        };
+        if matches!(ty, Ty::UNKNOWN | Ty::ERROR | Ty::NEVER) {
+            // Nothing is known: the fix offers its default, less sure of it.
+            continue;
+        }
         // After the parameter list of the written text.
         let view = files[d.file.index()].parse.tree.node(f.head.node);
         let Some(list) = view.child(SyntaxKind::ParamList) else {
             continue;
         };
-        let at = files[d.file.index()].map.written(list.range()).end;
-        d.hint = FixHint::Annotate { at, ty: shown };
+        let at = written(f, list.range()).end;
+        d.hint = FixHint::Annotate {
+            at,
+            ty: hir.show(ty),
+        };
     }
 }
 
