@@ -210,5 +210,6 @@ fn mty_agent_examples_hold() {
         }
         Value::Object(body)
     });
+    server.close_stdin();
     assert_eq!(server.wait_exit().code, Some(0));
 }

@@ -2,11 +2,8 @@
 //! Everything goes through the built binary's pipes and sockets; no type of the implementation is used here.
 #![cfg(all(
     feature = "mty-agent",
-    feature = "check",
     feature = "explain",
     feature = "find",
-    feature = "fix",
-    feature = "fmt",
     feature = "halt",
     unix
 ))]
@@ -22,14 +19,18 @@ mod client;
 #[cfg(feature = "http")]
 #[path = "mty_agent/auth.rs"]
 mod auth;
+#[cfg(feature = "check")]
 #[path = "mty_agent/check.rs"]
 mod check;
 #[path = "mty_agent/explain.rs"]
 mod explain;
 #[path = "mty_agent/find.rs"]
 mod find;
+// `fix` is tried on what `check` said before.
+#[cfg(all(feature = "fix", feature = "check"))]
 #[path = "mty_agent/fix.rs"]
 mod fix;
+#[cfg(feature = "fmt")]
 #[path = "mty_agent/fmt.rs"]
 mod fmt;
 #[cfg(feature = "http")]
