@@ -359,6 +359,7 @@ impl Check<'_> {
                     (Ctor::Prelude(PreludeVariant::Err), 1),
                 ]
             }
+            TyKind::Unit => vec![(Ctor::Single, 0)],
             TyKind::Tuple(l) => vec![(Ctor::Single, self.hir.tys.list(l).len())],
             TyKind::Struct(s, _) => vec![(Ctor::Single, self.hir.structs[s.index()].fields.len())],
             TyKind::Enum(e, _) => {
@@ -478,7 +479,7 @@ impl Check<'_> {
             (_, Ctor::Bool(b)) => b.to_string(),
             (_, Ctor::Prelude(PreludeVariant::None)) => "None".to_owned(),
             (_, Ctor::Prelude(v)) => format!("{v:?}({})", parts.join(", ")),
-            (TyKind::Tuple(_), Ctor::Single) => format!("({})", parts.join(", ")),
+            (TyKind::Tuple(_) | TyKind::Unit, Ctor::Single) => format!("({})", parts.join(", ")),
             _ => "_".to_owned(),
         }
     }

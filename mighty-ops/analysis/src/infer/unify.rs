@@ -30,6 +30,18 @@ pub(super) enum Slot {
 /// Steps one comparison of types may take before it gives up and agrees.
 pub(super) const MAX_STEPS: u32 = 20_000;
 
+/// How deep a type may nest; beyond that it is poison.
+pub(super) const MAX_DEPTH: u32 = 64;
+
+/// Whether a type holds a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Occurs {
+    No,
+    Yes,
+    /// More than can be looked through.
+    TooLarge,
+}
+
 /// The variables of one group of bodies that settle together.
 #[derive(Debug, Default)]
 pub(super) struct Vars {
@@ -91,6 +103,17 @@ impl<'h> Unifier<'h> {
             }
         }
         ty
+    }
+
+    /// As `resolve`; chains of variables on the way are cut, so that following them again takes one step.
+    fn shorten(&mut self, mut ty: Ty) -> Ty {
+        let root = self.resolve(ty);
+        while let TyKind::Var(i) = self.hir.tys.kind(ty)
+            && let Some(Slot::Bound(next)) = self.vars.slots.get_mut(i as usize)
+        {
+            ty = std::mem::replace(next, root);
+        }
+        root
     }
 
     /// The shape of a type, outer variables followed.
@@ -178,7 +201,7 @@ impl<'h> Unifier<'h> {
         if self.steps > MAX_STEPS {
             return true;
         }
-        let (a, b) = (self.resolve(a), self.resolve(b));
+        let (a, b) = (self.shorten(a), self.shorten(b));
         if a == b {
             return true;
         }
@@ -281,7 +304,7 @@ impl<'h> Unifier<'h> {
         let (Some(ka), Some(kb)) = (self.open_kind(a), self.open_kind(b)) else {
             return true;
         };
-        let kind = match (ka, kb) {
+        let mut kind = match (ka, kb) {
             (Kind::Any, k) | (k, Kind::Any) => k,
             (Kind::Integer, Kind::Integer) => Kind::Integer,
             (Kind::Float, Kind::Float) => Kind::Float,
@@ -297,13 +320,22 @@ impl<'h> Unifier<'h> {
             _ => return false,
         };
         // Elements of a sequence must not hold the variable itself.
-        if let Kind::Seq { elem, .. } = kind
-            && (self.occurs(i, elem, 0) || self.occurs(j, elem, 0))
-        {
-            return false;
+        if let Kind::Seq { elem, len } = kind {
+            match (self.occurs(i, elem, 0), self.occurs(j, elem, 0)) {
+                (Occurs::Yes, _) | (_, Occurs::Yes) => return false,
+                (Occurs::No, Occurs::No) => {}
+                _ => {
+                    kind = Kind::Seq {
+                        elem: Ty::ERROR,
+                        len,
+                    }
+                }
+            }
         }
-        self.vars.slots[j as usize] = Slot::Bound(a);
-        self.vars.slots[i as usize] = Slot::Open {
+        // The older one stays: what a long literal unifies one after the other makes no chain.
+        let (keep, other, ty) = if i < j { (i, j, a) } else { (j, i, b) };
+        self.vars.slots[other as usize] = Slot::Bound(ty);
+        self.vars.slots[keep as usize] = Slot::Open {
             kind,
             touched: true,
         };
@@ -342,27 +374,29 @@ impl<'h> Unifier<'h> {
         if !ok || shape == TyKind::Never {
             return ok;
         }
-        if self.occurs(i, ty, 0) {
-            return false;
-        }
+        let ty = match self.occurs(i, ty, 0) {
+            Occurs::Yes => return false,
+            Occurs::No => ty,
+            Occurs::TooLarge => Ty::ERROR,
+        };
         self.vars.slots[i as usize] = Slot::Bound(ty);
         true
     }
 
-    fn occurs(&mut self, i: u32, ty: Ty, depth: u32) -> bool {
+    fn occurs(&mut self, i: u32, ty: Ty, depth: u32) -> Occurs {
         self.steps += 1;
-        if self.steps > MAX_STEPS || depth > 64 {
-            return true;
+        if self.steps > MAX_STEPS || depth > MAX_DEPTH {
+            return Occurs::TooLarge;
         }
         let ty = self.resolve(ty);
         match self.hir.tys.kind(ty) {
             TyKind::Var(j) => {
                 if i == j {
-                    return true;
+                    return Occurs::Yes;
                 }
                 match self.open_kind(ty) {
                     Some(Kind::Seq { elem, .. }) => self.occurs(i, elem, depth + 1),
-                    _ => false,
+                    _ => Occurs::No,
                 }
             }
             _ => {
@@ -377,10 +411,13 @@ impl<'h> Unifier<'h> {
                         more.push(t);
                     }
                 });
-                parts[..n]
-                    .iter()
-                    .chain(&more)
-                    .any(|t| self.occurs(i, *t, depth + 1))
+                for t in parts[..n].iter().chain(&more) {
+                    match self.occurs(i, *t, depth + 1) {
+                        Occurs::No => {}
+                        found => return found,
+                    }
+                }
+                Occurs::No
             }
         }
     }

@@ -2,7 +2,7 @@
 //! (language.md §7.1, step 4).
 //! Must not bind variables, defaults of literal kinds excepted.
 
-use super::unify::{Kind, MAX_STEPS, Slot, Unifier};
+use super::unify::{Kind, MAX_DEPTH, MAX_STEPS, Slot, Unifier};
 use crate::ty::{Ty, TyKind};
 
 impl Unifier<'_> {
@@ -37,8 +37,8 @@ impl Unifier<'_> {
     ) -> Ty {
         let ty = self.resolve(ty);
         self.steps += 1;
-        if depth > 64 || self.steps > MAX_STEPS {
-            return Ty::UNKNOWN;
+        if depth > MAX_DEPTH || self.steps > MAX_STEPS {
+            return Ty::ERROR;
         }
         if let Some(kind) = self.open_kind(ty) {
             return of(self, kind).unwrap_or(ty);
@@ -127,8 +127,8 @@ impl Unifier<'_> {
 
     pub(super) fn finish_at(&mut self, ty: Ty, depth: u32) -> Ty {
         let ty = self.resolve(ty);
-        if depth > 64 {
-            return Ty::UNKNOWN;
+        if depth > MAX_DEPTH {
+            return Ty::ERROR;
         }
         if let Some(t) = self.vars.cache.get(&ty) {
             return *t;

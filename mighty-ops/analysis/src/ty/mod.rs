@@ -210,8 +210,8 @@ impl Default for TyStore {
 }
 
 impl TyStore {
-    /// The type of a shape; `Unknown` for one of more than [`MAX_SIZE`] parts. Shared parts count each time, so
-    /// that whoever walks a type does bounded work.
+    /// The type of a shape; poison for one of more than [`MAX_SIZE`] parts, so that nothing is said about what
+    /// nobody looks through. Shared parts count each time, so that whoever walks a type does bounded work.
     pub fn intern(&mut self, kind: TyKind) -> Ty {
         if let Some(i) = self.known.get(&kind) {
             return Ty(*i);
@@ -221,7 +221,7 @@ impl TyStore {
             size = size.saturating_add(self.sizes[t.0 as usize])
         });
         if size > MAX_SIZE {
-            return Ty::UNKNOWN;
+            return Ty::ERROR;
         }
         let i = self.kinds.len() as u32;
         self.kinds.push(kind);
