@@ -310,3 +310,32 @@ fn independent_faults_are_all_reported() {
         "fn a() { g(‹0x›, \"‹\\q›\", 1 ‹2›) }\n",
     );
 }
+
+#[test]
+fn a_bad_pattern_is_reported_once() {
+    fails(
+        "MT0001",
+        "fn f() { for (‹let› i = 0; i < 3; i += 1) { log(i) } }",
+    );
+    fails("MT0001", "fn f() -> I32 {\n let ‹[›c, d] = [1, 2]\n 3\n}");
+    fails("MT0001", "fn f() { for ‹[›a, b] in v { log(a) } }");
+}
+
+#[test]
+fn words_glued_to_the_last_number_of_an_item() {
+    fails(
+        "MT0004",
+        "const WAIT: Duration = 5‹min›\nfn f() -> I32 { 3 }",
+    );
+    fails("MT0004", "fn f() -> Duration = 5‹secs›\nfn g() {}");
+    fails("MT0001", "const WAIT: I32 = 5‹K›\nfn f() {}");
+    fails("MT0010", "const WAIT: I32 = 5 ‹min›\nfn f() {}");
+}
+
+#[test]
+fn only_vec_is_called_with_brackets() {
+    passes("fn f() { let v = vec![1, 2]; g(vec![v]) }");
+    passes("fn f() { vec![\n 1,\n 2,\n ].len() }");
+    fails("MT0001", "fn f() { let v = list‹!›[1, 2] }");
+    fails("MT0001", "fn f() { let v = vec‹!› [1, 2] }");
+}

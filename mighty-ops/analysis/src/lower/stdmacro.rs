@@ -36,7 +36,12 @@ impl Cx<'_, '_> {
         let Some(tree) = m.args() else {
             return self.missing(node);
         };
-        let text = format!("{HEAD}{}}}", tree.text());
+        // Brackets hold arguments as parentheses do.
+        let raw = tree.text();
+        let text = match raw.strip_prefix('[').and_then(|r| r.strip_suffix(']')) {
+            Some(inner) => format!("{HEAD}({inner})}}"),
+            None => format!("{HEAD}{raw}}}"),
+        };
         let parse = syntax::parse(text);
         let _ = m.name();
         let body = parse.file().items().next().and_then(|i| match i {

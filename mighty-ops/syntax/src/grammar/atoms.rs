@@ -2,7 +2,7 @@
 
 use super::exprs::{self, expr};
 use super::{agents, braced_list, close, comma, patterns, sigs, stmts};
-use crate::SyntaxKind::*;
+use crate::SyntaxKind::{self, *};
 use crate::error::code;
 use crate::parser::{Marker, Parser};
 
@@ -12,8 +12,12 @@ pub(super) fn primary(p: &mut Parser<'_>) -> bool {
     let m = p.marker();
     match p.cur() {
         Ident => {
-            if p.nth(1) == Bang && p.nth(2) == LParen && p.glued(1) && p.glued(2) {
-                macro_call(p, m);
+            let called = p.nth(1) == Bang && p.glued(1) && p.glued(2);
+            if called && p.nth(2) == LParen {
+                macro_call(p, m, LParen);
+            } else if called && p.nth(2) == LBracket && p.at_word("vec") {
+                // The one macro that is written with the brackets of what it makes (stdlib.md §1).
+                macro_call(p, m, LBracket);
             } else {
                 p.bump();
                 p.done(m, PathExpr);
@@ -59,8 +63,11 @@ pub(super) fn primary(p: &mut Parser<'_>) -> bool {
         }
         ForKw => {
             p.bump();
+            let errors = p.errors.len();
             patterns::pattern(p);
-            if p.expect(InKw, "`in`") {
+            // Behind a bad pattern a missing `in` is an echo.
+            let bad = p.errors.len() > errors;
+            if (p.at(InKw) || !bad) && p.expect(InKw, "`in`") {
                 exprs::no_struct(p);
             }
             loop_body(p);
@@ -142,11 +149,11 @@ pub(super) fn primary(p: &mut Parser<'_>) -> bool {
     false
 }
 
-fn macro_call(p: &mut Parser<'_>, m: Marker) {
+fn macro_call(p: &mut Parser<'_>, m: Marker, open: SyntaxKind) {
     p.bump();
     p.bump();
     let args = p.marker();
-    super::token_tree(p, LParen);
+    super::token_tree(p, open);
     let range = p.range_since(args);
     p.macro_args.push(range);
     p.done(m, MacroCall);

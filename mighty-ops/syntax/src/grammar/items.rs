@@ -13,6 +13,11 @@ pub(super) fn items(p: &mut Parser<'_>) {
             item(p);
             continue;
         }
+        if p.at_glued_word() {
+            // The end of an initialiser or `=` body before it (§1.5).
+            super::missing_separator(p, "an item");
+            continue;
+        }
         let title = format!("{} begins no item", p.describe());
         p.report(code::EXPECTED_ITEM, title);
         let m = p.marker();

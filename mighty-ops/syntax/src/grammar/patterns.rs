@@ -99,6 +99,10 @@ pub(super) fn atom(p: &mut Parser<'_>) {
                 if k.is_keyword() && named && !p.nl() {
                     p.bump();
                     p.done(m, ErrorNode);
+                } else if k == LBracket && !p.nl() {
+                    // Arrays cannot be taken apart: what tries to goes with the report.
+                    p.skip();
+                    p.done(m, ErrorNode);
                 }
             }
         }
