@@ -441,7 +441,12 @@ impl Fx<'_, '_> {
             self.cx.bt.consts.insert(e, c);
             return self.const_ty(c);
         }
-        if let TyKind::SelfOf(t) = kind {
+        let traits = match kind {
+            TyKind::SelfOf(t) => vec![t],
+            TyKind::Param(g) => self.u.hir.generics[g.index()].bounds.clone(),
+            _ => Vec::new(),
+        };
+        for t in traits {
             let consts = self.u.hir.traits[t.index()].consts.clone();
             if let Some(c) = consts
                 .into_iter()

@@ -416,15 +416,24 @@ impl<'l, 't> Cx<'l, 't> {
     /// A written type in code. In macro arguments faults of types would be reported at wrong places; there are
     /// only casts and lambdas there, and expansion checks that they parse.
     pub(super) fn written_ty(&mut self, ty: ast::Type<'_>) -> Ty {
+        self.written(ty, false)
+    }
+
+    /// A type argument in code: of a turbofish.
+    pub(super) fn written_arg(&mut self, ty: ast::Type<'_>) -> Ty {
+        self.written(ty, true)
+    }
+
+    fn written(&mut self, ty: ast::Type<'_>, is_arg: bool) -> Ty {
         let scope = std::mem::replace(&mut self.scope, TyScope::new(FileId(0), ModuleId(0)));
         let found = if self.inside.is_some() {
             let mut quiet = crate::diagnostic::Sink::default();
             std::mem::swap(self.lower.sink, &mut quiet);
-            let found = self.lower.ty(ty, &scope);
+            let found = self.lower.ty_at(ty, &scope, is_arg);
             std::mem::swap(self.lower.sink, &mut quiet);
             found
         } else {
-            self.lower.ty(ty, &scope)
+            self.lower.ty_at(ty, &scope, is_arg)
         };
         self.scope = scope;
         found

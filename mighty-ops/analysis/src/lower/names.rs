@@ -66,6 +66,11 @@ impl Cx<'_, '_> {
         {
             return Meaning::Res(res);
         }
+        let dotted = matches!(usage, Usage::Head | Usage::ScopeHead);
+        if dotted && let Some(g) = self.scope.generic(name) {
+            let ty = self.lower.hir.tys.intern(TyKind::Param(g));
+            return Meaning::Prefix(Prefix::Type(ty));
+        }
         if let Some(def) = self.lower.lookup(self.scope.module, name) {
             return self.of_def(def);
         }
@@ -77,7 +82,6 @@ impl Cx<'_, '_> {
                 _ => Prefix::Type(ty),
             });
         }
-        let dotted = matches!(usage, Usage::Head | Usage::ScopeHead);
         let text = self.lower.hir.text(name);
         if dotted && (text == "std" || prelude::is_module(text)) {
             let path = if text == "std" {

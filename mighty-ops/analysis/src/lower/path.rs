@@ -80,12 +80,18 @@ impl Cx<'_, '_> {
                 let Some(base) = t.base() else {
                     return Prefix::Lost(Res::Error);
                 };
-                let base_prefix = self.prefix(base, Usage::Plain);
+                // The head of `A::[T]::b` is that of a path (§3.4); of `a::[T](…)` a plain name.
+                let usage = if usage == Usage::ScopeHead {
+                    usage
+                } else {
+                    Usage::Plain
+                };
+                let base_prefix = self.prefix(base, usage);
                 let args: Vec<Ty> = t
                     .args()
                     .into_iter()
                     .flat_map(|a| a.types())
-                    .map(|t| self.written_ty(t))
+                    .map(|t| self.written_arg(t))
                     .collect();
                 let range = self.at(t.range());
                 self.turbofish(base_prefix, args, range)
@@ -408,7 +414,7 @@ impl Cx<'_, '_> {
             .type_args()
             .into_iter()
             .flat_map(|a| a.types())
-            .map(|t| self.written_ty(t))
+            .map(|t| self.written_arg(t))
             .collect();
         // The callee's range: from the head to the name.
         let whole = AstExpr::MethodCallExpr(m);

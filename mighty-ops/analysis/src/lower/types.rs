@@ -40,7 +40,7 @@ impl TyScope {
         }
     }
 
-    fn generic(&self, name: Name) -> Option<GenericId> {
+    pub(super) fn generic(&self, name: Name) -> Option<GenericId> {
         self.generics
             .iter()
             .rev()
@@ -67,7 +67,7 @@ impl<'t> Lower<'t> {
         self.ty_at(ty, scope, false)
     }
 
-    fn ty_at(&mut self, ty: Type<'_>, scope: &TyScope, is_arg: bool) -> Ty {
+    pub(super) fn ty_at(&mut self, ty: Type<'_>, scope: &TyScope, is_arg: bool) -> Ty {
         match ty {
             Type::PathType(p) => self.path_ty(p, scope, is_arg),
             Type::RefType(r) => {
