@@ -301,6 +301,8 @@ impl<'t> Lower<'t> {
             self.note_capability(p, file);
         }
         let self_param = view.params().and_then(ast::ParamList::self_param).map(|s| {
+            // Only how it is taken counts; a wrong name in it is one all the same.
+            self.ty_or(s.ty(), scope, Ty::ERROR);
             let kind = match s.ty() {
                 Some(ast::Type::RefType(r)) if r.mut_token().is_some() => SelfKind::Mut,
                 Some(ast::Type::RefType(_)) => SelfKind::Shared,
