@@ -254,7 +254,10 @@ fn is_positive(value: &[Token<'_>]) -> bool {
 
 /// `a.b`, or several of them joined with `+`.
 fn is_paths(value: &[Token<'_>]) -> bool {
-    let word = |t: &Token<'_>| t.kind() == SyntaxKind::Ident || t.kind().is_keyword();
+    let word = |t: &Token<'_>| match t.kind() {
+        SyntaxKind::TrueKw | SyntaxKind::FalseKw => false,
+        k => k == SyntaxKind::Ident || k.is_keyword(),
+    };
     let mut want_word = true;
     for t in value {
         let fits = if want_word {
