@@ -82,13 +82,11 @@ impl Fx<'_, '_> {
         let l = self.operand(lhs, hint);
         if is_logic(op) {
             let r = self.operand(rhs, Want::Nothing);
-            self.logic(e, l, r);
-            return Ty::BOOL;
+            return self.logic(e, l, r);
         }
         let r = self.operand(rhs, Want::Nothing);
         if is_comparison(op) {
-            self.comparison(e, op, l, r);
-            return Ty::BOOL;
+            return self.comparison(e, op, l, r);
         }
         self.arithmetic(e, op, l, r)
     }
@@ -115,7 +113,7 @@ impl Fx<'_, '_> {
         }));
     }
 
-    fn logic(&mut self, e: ExprId, l: Ty, r: Ty) {
+    fn logic(&mut self, e: ExprId, l: Ty, r: Ty) -> Ty {
         let ok = |c: Class| {
             matches!(
                 c,
@@ -129,7 +127,9 @@ impl Fx<'_, '_> {
         }
         if !(ok(self.class(l)) && ok(self.class(r))) {
             self.undefined(e, l, r);
+            return Ty::ERROR;
         }
+        Ty::BOOL
     }
 
     /// Whether two values can be compared for equality, either followed through references.
@@ -148,30 +148,26 @@ impl Fx<'_, '_> {
         self.u.unify(a, b)
     }
 
-    fn comparison(&mut self, e: ExprId, op: BinOp, l: Ty, r: Ty) {
+    /// `Bool`, or poison once it is reported.
+    fn comparison(&mut self, e: ExprId, op: BinOp, l: Ty, r: Ty) -> Ty {
         let (a, b) = (self.class(l), self.class(r));
         if a == Class::Poison || b == Class::Poison {
-            return;
-        }
-        let equality = matches!(op, BinOp::Eq | BinOp::Ne);
-        if equality {
-            // A literal against a parameter's value is as undefined as any mixing (§7.2).
-            if !self.comparable(l, r) {
-                self.undefined(e, l, r);
-            }
-            return;
+            return Ty::BOOL;
         }
         let ordered = |c: Class| !matches!(c, Class::Bool | Class::Other);
-        if !ordered(a) || !ordered(b) {
-            self.undefined(e, l, r);
-            return;
+        let ok = if matches!(op, BinOp::Eq | BinOp::Ne) {
+            // A literal against a parameter's value is as undefined as any mixing (§7.2).
+            self.comparable(l, r)
+        } else {
+            ordered(a)
+                && ordered(b)
+                && (a == Class::Lenient || b == Class::Lenient || self.u.unify(l, r))
+        };
+        if ok {
+            return Ty::BOOL;
         }
-        if a == Class::Lenient || b == Class::Lenient {
-            return;
-        }
-        if !self.u.unify(l, r) {
-            self.undefined(e, l, r);
-        }
+        self.undefined(e, l, r);
+        Ty::ERROR
     }
 
     fn arithmetic(&mut self, e: ExprId, op: BinOp, l: Ty, r: Ty) -> Ty {
