@@ -9,10 +9,11 @@ fn main() {
         let found = analysis::check(&package, &analysis::Options::default());
         let spent = start.elapsed();
         for d in &found.diagnostics {
-            let at = d.range.start as usize;
+            let range = package.files[0].parse.file_range(d.range);
+            let at = range.start as usize;
             let line = text[..at].matches('\n').count() + 1;
             let part: String = text
-                .get(at..d.range.end as usize)
+                .get(at..range.end as usize)
                 .unwrap_or("?")
                 .chars()
                 .take(60)
