@@ -319,6 +319,7 @@ fn a_bad_pattern_is_reported_once() {
     );
     fails("MT0001", "fn f() -> I32 {\n let ‹[›c, d] = [1, 2]\n 3\n}");
     fails("MT0001", "fn f() { for ‹[›a, b] in v { log(a) } }");
+    fails("MT0001", "agent A {\n on Go() ‹log›(\"x\")\n on No() {}\n}");
 }
 
 #[test]

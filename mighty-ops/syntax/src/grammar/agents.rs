@@ -143,7 +143,12 @@ fn handler(p: &mut Parser<'_>) {
     items::name(p);
     patterns::param_list(p);
     if !p.at(Arrow) {
-        body_block(p);
+        if p.at(LBrace) {
+            body_block(p);
+        } else {
+            p.unexpected("`{` or `->`");
+            items::rest_of_entry(p);
+        }
         p.done(m, Handler);
         return;
     }
