@@ -43,6 +43,9 @@ impl Fx<'_, '_> {
             }
             _ => {}
         }
+        if let ("extend" | "append", Some(elem)) = (text, self.element(recv)) {
+            return self.growing(e, recv, elem, args);
+        }
         let kind = self.u.hir.tys.kind(recv);
         let sig = match kind {
             TyKind::Str | TyKind::String => self.text_method(text, given),
@@ -113,6 +116,44 @@ impl Fx<'_, '_> {
                 self.done(e, m, any)
             }
         }
+    }
+
+    /// The element type of a collection or sequence literal.
+    fn element(&self, ty: Ty) -> Option<Ty> {
+        match self.u.shape(ty) {
+            TyKind::Vec(t)
+            | TyKind::List(t)
+            | TyKind::Set(t)
+            | TyKind::Slice(t)
+            | TyKind::Array(t, _)
+            | TyKind::Range(t) => Some(t),
+            _ => match self.u.open_kind(ty) {
+                Some(Kind::Seq { elem, .. }) => Some(elem),
+                _ => None,
+            },
+        }
+    }
+
+    /// `extend` and `append`: what they take is not fixed (§25.3), but its elements name the receiver's.
+    fn growing(&mut self, e: ExprId, recv: Ty, elem: Ty, args: List<Arg>) -> Ty {
+        if let Some(Kind::Seq { .. }) = self.u.open_kind(recv) {
+            let vec = self.vec_of(elem);
+            let _ = self.u.unify(recv, vec);
+        }
+        for a in self.body.args_of(args) {
+            let found = self.infer(a.value, Want::Ty(recv));
+            let (found, _) = self.u.peel(found);
+            match self.element(found) {
+                Some(t) => {
+                    let (t, _) = self.u.peel(t);
+                    let _ = self.u.unify(elem, t);
+                }
+                // Of what is not known nothing can be missed.
+                None => self.u.touch(elem),
+            }
+        }
+        let any = self.u.fresh();
+        self.done(e, Method::Builtin { known: false }, any)
     }
 
     fn option(&mut self, t: Ty) -> Ty {
@@ -187,8 +228,8 @@ impl Fx<'_, '_> {
             }
             ("get_mut", _) => {
                 let i = self.int();
-                let any = self.u.fresh();
-                Sig::plain(vec![i], any)
+                let place = self.u.hir.tys.intern(TyKind::Ref(t, true));
+                Sig::plain(vec![i], self.option(place))
             }
             ("len" | "capacity", _) => Sig::plain(vec![], Ty::USIZE),
             ("is_empty", _) => Sig::plain(vec![], Ty::BOOL),
@@ -206,7 +247,7 @@ impl Fx<'_, '_> {
                 let any = self.u.fresh();
                 Sig::plain(vec![i, t], any)
             }
-            ("append" | "extend" | "remove" | "reserve", _) => return None,
+            ("remove" | "reserve", _) => return None,
             ("contains", 1) => {
                 let any = self.u.fresh();
                 Sig::plain(vec![any], Ty::BOOL)

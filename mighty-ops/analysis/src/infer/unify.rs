@@ -146,6 +146,15 @@ impl<'h> Unifier<'h> {
         }
     }
 
+    /// Notes that something was compared with an open variable.
+    pub(super) fn touch(&mut self, ty: Ty) {
+        if let TyKind::Var(i) = self.shape(ty)
+            && let Some(Slot::Open { touched, .. }) = self.vars.slots.get_mut(i as usize)
+        {
+            *touched = true;
+        }
+    }
+
     /// References removed, with their number.
     pub(super) fn peel(&self, ty: Ty) -> (Ty, u8) {
         let mut ty = self.resolve(ty);
@@ -322,7 +331,11 @@ impl<'h> Unifier<'h> {
         // Elements of a sequence must not hold the variable itself.
         if let Kind::Seq { elem, len } = kind {
             match (self.occurs(i, elem, 0), self.occurs(j, elem, 0)) {
-                (Occurs::Yes, _) | (_, Occurs::Yes) => return false,
+                (Occurs::Yes, _) | (_, Occurs::Yes) => {
+                    self.touch(a);
+                    self.touch(b);
+                    return false;
+                }
                 (Occurs::No, Occurs::No) => {}
                 _ => {
                     kind = Kind::Seq {
@@ -375,7 +388,10 @@ impl<'h> Unifier<'h> {
             return ok;
         }
         let ty = match self.occurs(i, ty, 0) {
-            Occurs::Yes => return false,
+            Occurs::Yes => {
+                self.touch(var);
+                return false;
+            }
             Occurs::No => ty,
             Occurs::TooLarge => Ty::ERROR,
         };
