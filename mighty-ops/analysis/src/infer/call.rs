@@ -6,7 +6,7 @@ use syntax::TextRange;
 use super::driver::{Fx, Want};
 use crate::diagnostic::FixHint;
 use crate::hir::*;
-use crate::ty::{Prim, Ty, TyKind};
+use crate::ty::{IntTy, Prim, Ty, TyKind};
 
 /// What a callee takes.
 pub(super) struct Sig {
@@ -382,6 +382,8 @@ impl Fx<'_, '_> {
             let range = self.args_range(e, args);
             self.wrong_count(range, what, &sig.params, sig.variadic, args.len());
         }
+        // Which parameters have their value already.
+        let mut given = vec![false; if named { n } else { 0 }];
         for (i, a) in args.iter().enumerate() {
             let mut at = i;
             if named && let Some((name, range)) = a.name {
@@ -400,6 +402,18 @@ impl Fx<'_, '_> {
                         continue;
                     }
                 }
+            }
+            if let Some(was) = given.get_mut(at)
+                && std::mem::replace(was, true)
+                && fits
+            {
+                self.synth(a.value);
+                let name = sig.names.get(at).copied().flatten();
+                let name = name.map_or("_", |n| self.u.hir.text(n));
+                let title = format!("the parameter `{name}` of {what} is given twice");
+                let range = a.name.map_or(body.expr(a.value).range, |(_, r)| r);
+                self.error(2005, range, title);
+                continue;
             }
             match sig.params.get(at) {
                 Some(p) if fits => self.check_arg(a.value, *p, sig.foreign),
@@ -421,10 +435,62 @@ impl Fx<'_, '_> {
             return;
         }
         let found = self.infer(e, Want::Ty(want));
-        // §23: text for `*U8`, references for pointers.
-        let pointer = matches!(self.u.shape(want), TyKind::Ptr(..) | TyKind::Opaque(_));
-        if !pointer {
-            self.expect(e, found, want, 2001);
+        match self.u.shape(want) {
+            TyKind::Opaque(_) => {}
+            TyKind::Ptr(inner, mutable) => {
+                if !self.fits_pointer(found, inner, mutable) {
+                    let range = self.value_range(e);
+                    self.mismatch(2001, range, want, found);
+                }
+            }
+            _ => {
+                self.expect(e, found, want, 2001);
+            }
+        }
+    }
+
+    /// §23: text for `*U8`, references for pointers to what they refer to, `&mut` for `*mut`.
+    fn fits_pointer(&mut self, found: Ty, inner: Ty, mutable: bool) -> bool {
+        let byte = |fx: &mut Self| {
+            matches!(
+                fx.u.shape(inner),
+                TyKind::Int(IntTy::U8 | IntTy::I8)
+                    | TyKind::Char
+                    | TyKind::Opaque(_)
+                    | TyKind::Unknown
+                    | TyKind::Error
+            )
+        };
+        match self.u.shape(found) {
+            TyKind::Ref(t, m) | TyKind::Ptr(t, m) => {
+                let (t, _) = self.u.peel(t);
+                let elem = match self.u.shape(t) {
+                    TyKind::Vec(x) | TyKind::Array(x, _) | TyKind::Slice(x) => x,
+                    TyKind::Str | TyKind::String | TyKind::Bytes => {
+                        return (m || !mutable) && byte(self);
+                    }
+                    _ => t,
+                };
+                (m || !mutable) && (self.u.unify(t, inner) || self.u.unify(elem, inner))
+            }
+            TyKind::Str | TyKind::String | TyKind::Bytes => !mutable && byte(self),
+            TyKind::Int(_)
+            | TyKind::Float(_)
+            | TyKind::Bool
+            | TyKind::Char
+            | TyKind::Unit
+            | TyKind::Duration
+            | TyKind::Size
+            | TyKind::Tuple(_)
+            | TyKind::Struct(..)
+            | TyKind::Enum(..)
+            | TyKind::Option(_)
+            | TyKind::Result(..) => false,
+            TyKind::Var(_) => !matches!(
+                self.u.open_kind(found),
+                Some(super::unify::Kind::Integer | super::unify::Kind::Float)
+            ),
+            _ => true,
         }
     }
 
@@ -438,6 +504,25 @@ impl Fx<'_, '_> {
             return TextRange::new(start, self.body.expr(b.value).range.end);
         }
         whole
+    }
+
+    /// A call of a lambda's parameter says what it is: a lambda is not generalised (§7.1).
+    fn call_open(&mut self, callee: ExprId, ty: Ty, args: List<Arg>) -> Ty {
+        let params: Vec<Ty> = self
+            .body
+            .args_of(args)
+            .iter()
+            .map(|a| self.synth(a.value))
+            .collect();
+        let ret = self.u.fresh();
+        let sig = Sig::plain(params, ret);
+        let function = self.fn_type(&sig);
+        if !self.u.unify(ty, function) {
+            let range = self.body.expr(callee).range;
+            self.mismatch(2001, range, function, ty);
+            return Ty::ERROR;
+        }
+        ret
     }
 
     /// A call of a value.
@@ -464,13 +549,17 @@ impl Fx<'_, '_> {
             | TyKind::SelfOf(_)
             | TyKind::Dyn(_)
             | TyKind::Ptr(..)
-            | TyKind::AgentRef(_)
             | TyKind::Family(_)
             | TyKind::Cap(_) => {
                 self.loose_args(args);
                 self.u.fresh()
             }
             TyKind::Var(_) if matches!(self.u.open_kind(ty), Some(super::unify::Kind::Any)) => {
+                if let ExprKind::Path(Res::Local(l)) = self.body.expr(callee).kind
+                    && self.body.local(l).kind == LocalKind::LambdaParam
+                {
+                    return self.call_open(callee, ty, args);
+                }
                 self.loose_args(args);
                 self.u.fresh()
             }
