@@ -241,7 +241,7 @@ impl Fx<'_, '_> {
     pub(super) fn assign(&mut self, e: ExprId, op: Option<BinOp>, place: ExprId, value: ExprId) {
         let target = self.synth(place);
         let Some(op) = op else {
-            self.check_assigned(value, target);
+            self.check_assigned(place, value, target);
             return;
         };
         let (l, n) = self.u.peel(target);
@@ -259,10 +259,32 @@ impl Fx<'_, '_> {
         }
     }
 
-    /// `p = v` with `p` a reference stores through it only if written `*p = v`; the types say which is meant.
-    fn check_assigned(&mut self, value: ExprId, target: Ty) {
+    /// Whether a value may be a copy of what it stands for, or a reference to it: what patterns bind, loops take
+    /// and methods yield of elements is not fixed (§12.3, G113).
+    fn may_be_copy(&self, e: ExprId) -> bool {
+        match self.body.expr(e).kind {
+            ExprKind::Path(Res::Local(l)) => {
+                let local = self.body.local(l);
+                match local.kind {
+                    LocalKind::Pattern => true,
+                    LocalKind::Let | LocalKind::LambdaParam => local.ty.is_none(),
+                    LocalKind::Param | LocalKind::SelfParam => false,
+                }
+            }
+            ExprKind::Path(Res::Const(_) | Res::State(..) | Res::Ctor(..))
+            | ExprKind::Lit(_)
+            | ExprKind::Binary { .. }
+            | ExprKind::Field { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// `p = v` with `p` a reference stores through it only if written `*p = v`; of an element the types say
+    /// which is meant.
+    fn check_assigned(&mut self, place: ExprId, value: ExprId, target: Ty) {
         let found = self.infer(value, Want::Ty(target));
-        if let TyKind::Ref(inner, true) = self.u.shape(target)
+        if self.may_be_copy(place)
+            && let TyKind::Ref(inner, true) = self.u.shape(target)
             && !matches!(self.u.shape(found), TyKind::Ref(..))
             && self.u.coerce(found, inner).is_some()
         {
@@ -313,6 +335,14 @@ impl Fx<'_, '_> {
                 match self.u.shape(ty) {
                     TyKind::Ref(t, _) | TyKind::Ptr(t, _) => t,
                     TyKind::Var(_) if self.class(ty) == Class::Open => self.u.fresh(),
+                    TyKind::Error
+                    | TyKind::Unknown
+                    | TyKind::Never
+                    | TyKind::Opaque(_)
+                    | TyKind::Param(_)
+                    | TyKind::SelfOf(_)
+                    | TyKind::Dyn(_) => ty,
+                    _ if !self.may_be_copy(operand) => self.undefined_prefix(range, "*", ty),
                     // A copied element (G113) may be written as if it still were behind its reference.
                     _ => ty,
                 }
@@ -323,10 +353,17 @@ impl Fx<'_, '_> {
     fn undefined_prefix(&mut self, range: TextRange, op: &str, ty: Ty) -> Ty {
         let shown = self.u.show(ty);
         let d = self.diagnostic(2017, range, format!("`{op}` is not defined for `{shown}`"));
-        self.push(d.hint(FixHint::ExpectedFound {
-            expected: "a number".to_owned(),
-            found: shown,
-        }));
+        self.push(
+            d.hint(FixHint::ExpectedFound {
+                expected: match op {
+                    "*" => "a reference",
+                    "!" => "Bool",
+                    _ => "a number",
+                }
+                .to_owned(),
+                found: shown,
+            }),
+        );
         Ty::ERROR
     }
 }
