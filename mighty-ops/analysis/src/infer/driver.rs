@@ -53,6 +53,8 @@ pub(super) struct Ctx {
     pub(super) loops: Vec<LoopFrame>,
     /// Integer literals with their signs: checked against their final type.
     pub(super) literals: Vec<(TextRange, Ty, u128, bool)>,
+    /// Integers in patterns with their signs: values of the type matched against (§3.3).
+    pub(super) pat_literals: Vec<(TextRange, Ty, u128, bool)>,
     pub(super) casts: Vec<Cast>,
     pub(super) matches: Vec<ExprId>,
     /// `[]` in unannotated `let`s: literal, element variable, end of the pattern.

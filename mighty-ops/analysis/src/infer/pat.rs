@@ -24,10 +24,18 @@ impl Fx<'_, '_> {
             PatKind::Missing | PatKind::Wild => {}
             PatKind::Lit { lit, neg, .. } => {
                 let found = self.literal(lit, pat.range, neg);
+                if neg && let Some(l) = self.cx.literals.pop() {
+                    self.cx.pat_literals.push(l);
+                }
                 self.pat_expects(pat.range, ty, found);
             }
-            PatKind::Range { lits: (a, b), .. } => {
-                for lit in [a, b] {
+            PatKind::Range {
+                lits: (a, b),
+                low,
+                high,
+                ..
+            } => {
+                for (lit, value) in [(a, low), (b, high)] {
                     let found = match lit {
                         Lit::Int(_, None) => self.u.var(Kind::Integer),
                         other => {
@@ -39,6 +47,10 @@ impl Fx<'_, '_> {
                     };
                     if !self.pat_expects(pat.range, ty, found) {
                         break;
+                    }
+                    if let Some(v) = value {
+                        let entry = (pat.range, found, v.unsigned_abs(), v < 0);
+                        self.cx.pat_literals.push(entry);
                     }
                 }
             }

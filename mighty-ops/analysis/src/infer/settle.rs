@@ -31,12 +31,18 @@ impl Fx<'_, '_> {
 
     /// `cx` holds final expression types; other types in it are resolved here.
     pub(super) fn waited_checks(&mut self, cx: &Ctx) {
-        for (range, ty, value, negative) in &cx.literals {
+        // A sign before an expression's literal of an unsigned type is an operator (below), a pattern's is not.
+        let literals = cx.literals.iter().map(|l| (l, false));
+        let patterns = cx.pat_literals.iter().map(|l| (l, true));
+        let mut reported = None;
+        for ((range, ty, value, negative), in_pattern) in literals.chain(patterns) {
             let ty = self.u.finish(*ty);
             if let TyKind::Int(t) = self.u.hir.tys.kind(ty)
                 && !t.holds(*value, *negative)
-                && (!*negative || t.signed())
+                && (!*negative || t.signed() || in_pattern)
+                && reported != Some(*range)
             {
+                reported = Some(*range);
                 let sign = if *negative { "-" } else { "" };
                 let title = format!("{sign}{value} is no value of `{}`", t.name());
                 let d = self.diagnostic(2001, *range, title);
