@@ -83,12 +83,17 @@ impl Fx<'_, '_> {
         {
             return self.u.hir.tys.intern(TyKind::Vec(t));
         }
-        let (len, constant) = match self.body.expr(count).kind {
-            ExprKind::Lit(Lit::Int(n, _)) => (u64::try_from(n).ok(), true),
-            ExprKind::Lit(Lit::Size(n)) => (u64::try_from(n).ok(), true),
-            ExprKind::Path(Res::Const(_)) => (None, true),
-            ExprKind::Binary { .. } | ExprKind::Cast { .. } => (None, true),
-            _ => (None, false),
+        let constant = matches!(
+            self.body.expr(count).kind,
+            ExprKind::Lit(Lit::Int(..) | Lit::Size(_))
+                | ExprKind::Path(Res::Const(_))
+                | ExprKind::Binary { .. }
+                | ExprKind::Cast { .. }
+        );
+        let len = if constant {
+            self.count(self.body, count, 0)
+        } else {
+            None
         };
         let kind = if constant {
             TyKind::Array(t, len)
@@ -96,6 +101,35 @@ impl Fx<'_, '_> {
             TyKind::Vec(t)
         };
         self.u.hir.tys.intern(kind)
+    }
+
+    /// A length, as far as it is plain arithmetic over literals and constants; as `const_len` of written types.
+    fn count(&self, body: &Body, e: ExprId, depth: u32) -> Option<u64> {
+        if depth > 32 {
+            return None;
+        }
+        match body.expr(e).kind {
+            ExprKind::Lit(Lit::Int(n, _) | Lit::Size(n)) => n.try_into().ok(),
+            ExprKind::Path(Res::Const(c)) => {
+                let body = &self.bodies[self.u.hir.consts[c.index()].body?.index()];
+                self.count(body, body.root, depth + 1)
+            }
+            ExprKind::Binary { op, lhs, rhs, .. } => {
+                let l = self.count(body, lhs, depth + 1)?;
+                let r = self.count(body, rhs, depth + 1)?;
+                match op {
+                    BinOp::Add => l.checked_add(r),
+                    BinOp::Sub => l.checked_sub(r),
+                    BinOp::Mul => l.checked_mul(r),
+                    BinOp::Div => l.checked_div(r),
+                    BinOp::Rem => l.checked_rem(r),
+                    BinOp::Shl => l.checked_shl(r.try_into().ok()?),
+                    _ => None,
+                }
+            }
+            ExprKind::Cast { operand, .. } => self.count(body, operand, depth + 1),
+            _ => None,
+        }
     }
 
     pub(super) fn map_lit(&mut self, ty: Ty, entries: List<(ExprId, ExprId)>) -> Ty {
