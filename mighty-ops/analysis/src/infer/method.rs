@@ -52,10 +52,26 @@ impl Fx<'_, '_> {
         }
         match kind {
             TyKind::Param(g) => {
-                let bounds = self.u.hir.generics[g.index()].bounds.clone();
-                for t in bounds {
-                    if let Some(f) = self.trait_method(t, name) {
-                        return self.bound_method(e, ty, t, f, name_range, args, want);
+                let mut offers: Vec<(TraitId, FnId)> = Vec::new();
+                for t in &self.u.hir.generics[g.index()].bounds {
+                    if let Some(f) = self.trait_method(*t, name)
+                        && !offers.iter().any(|(o, _)| o == t)
+                    {
+                        offers.push((*t, f));
+                    }
+                }
+                match offers[..] {
+                    [] => {}
+                    [(t, f)] => return self.bound_method(e, ty, t, f, name_range, args, want),
+                    _ => {
+                        self.loose_args(args);
+                        let hir = &self.u.hir;
+                        let traits = offers
+                            .iter()
+                            .map(|(t, _)| hir.traits[t.index()].head.name)
+                            .collect();
+                        self.ambiguous(name, name_range, traits);
+                        return self.done(e, Method::Error, Ty::ERROR);
                     }
                 }
             }
@@ -215,7 +231,11 @@ impl Fx<'_, '_> {
                 let different = traits.len() > 1 || (traits == [None] && among.len() > 1);
                 if different {
                     self.loose_args(args);
-                    self.ambiguous(name, range, &among);
+                    let traits = among
+                        .iter()
+                        .filter_map(|c| self.u.hir.impls[c.imp.index()].trait_name)
+                        .collect();
+                    self.ambiguous(name, range, traits);
                     return self.done(e, Method::Error, Ty::ERROR);
                 }
                 among[0]
@@ -280,12 +300,11 @@ impl Fx<'_, '_> {
                 .all(|(a, b)| self.may_fit(*a, *b, depth + 1))
     }
 
-    fn ambiguous(&mut self, name: Name, range: TextRange, among: &[Candidate]) {
+    fn ambiguous(&mut self, name: Name, range: TextRange, traits: Vec<Name>) {
         let hir = &self.u.hir;
-        let traits: Vec<String> = among
+        let traits: Vec<String> = traits
             .iter()
-            .filter_map(|c| hir.impls[c.imp.index()].trait_name)
-            .map(|n| format!("`{}`", hir.text(n)))
+            .map(|n| format!("`{}`", hir.text(*n)))
             .collect();
         let title = format!(
             "several traits offer `{}`: {}",
