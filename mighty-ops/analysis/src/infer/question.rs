@@ -33,7 +33,9 @@ impl Fx<'_, '_> {
         let Some(frame) = self.cx.frames.last().copied() else {
             return ok;
         };
-        let ret = if frame.returns {
+        // What an `init` yields never is a `Result` (§18.1).
+        let init = matches!(self.body.owner, Owner::Init(_)) && self.cx.frames.len() == 1;
+        let ret = if frame.returns && !init {
             self.u.resolve(frame.ret)
         } else {
             Ty::UNIT
