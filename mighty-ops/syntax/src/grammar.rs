@@ -67,12 +67,28 @@ fn braced_list(
 
 /// `Comma(X)` up to the closer, which is left standing.
 fn comma(p: &mut Parser<'_>, what: &str, mut entry: impl FnMut(&mut Parser<'_>)) {
+    // A bracket that is not closed where it should be holds things that were never meant for it.
+    let mut open: Option<bool> = None;
     while !p.at_end() {
         let before = p.pos();
+        let errors = p.errors.len();
         entry(p);
+        if p.errors.len() > errors && *open.get_or_insert_with(|| p.closes_virtually()) {
+            let m = p.marker();
+            while !p.at_end() {
+                p.skip();
+            }
+            p.done(m, ErrorNode);
+            return;
+        }
         if p.pos() == before {
             p.unexpected(what);
             let m = p.marker();
+            if *open.get_or_insert_with(|| p.closes_virtually()) {
+                while !p.at_end() {
+                    p.skip();
+                }
+            }
             while !p.at_end() && !p.at(Comma) {
                 p.skip();
             }

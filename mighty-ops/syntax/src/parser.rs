@@ -228,6 +228,25 @@ impl<'a> Parser<'a> {
         k.is_closer() || matches!(k, Eof | TooDeepEnd)
     }
 
+    /// Whether the closer of the current bracket is missing in the text.
+    pub(crate) fn closes_virtually(&self) -> bool {
+        let mut depth = 0usize;
+        for (k, t) in self.kinds[self.pos..]
+            .iter()
+            .zip(&self.lexed.sig.toks[self.pos..])
+        {
+            if k.is_opener() || *k == TooDeep {
+                depth += 1;
+            } else if k.is_closer() || *k == TooDeepEnd {
+                if depth == 0 {
+                    return t & VIRTUAL != 0;
+                }
+                depth -= 1;
+            }
+        }
+        true
+    }
+
     // ---- nodes
 
     #[inline]
@@ -350,7 +369,8 @@ impl<'a> Parser<'a> {
                 .open_literals
                 .binary_search(&(self.pos as u32 - 1))
                 .is_ok();
-        gap || open || self.lexed.sig.toks[self.pos] & VIRTUAL != 0
+        let missing = |i: usize| self.lexed.sig.toks[i] & VIRTUAL != 0;
+        gap || open || missing(self.pos) || self.pos > 0 && missing(self.pos - 1)
     }
 
     pub(crate) fn error_at(&mut self, code: &'static str, range: TextRange, title: String) {

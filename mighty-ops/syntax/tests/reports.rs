@@ -340,3 +340,15 @@ fn only_vec_is_called_with_brackets() {
     fails("MT0001", "fn f() { let v = list‹!›[1, 2] }");
     fails("MT0001", "fn f() { let v = vec‹!› [1, 2] }");
 }
+
+#[test]
+fn a_list_that_is_not_closed_is_reported_once() {
+    fail_as(
+        &["MT0001", "MT0012"],
+        "protocol P { A() -> I32, C( ‹->› Bool, D() -> (I32, Str), G() -> I32 ‹}›\nfn f() {}",
+    );
+    fail_as(
+        &["MT0001", "MT0012", "MT0011"],
+        "agent A { on Go( ‹{› log(\"x\") } ‹}›\nfn ok() -> I32 { 6 / ‹}›",
+    );
+}
