@@ -12,8 +12,17 @@ use crate::ty::{IntTy, TyKind};
 /// Steps one constant may take.
 const MAX_STEPS: u32 = 100_000;
 
-/// Calls within calls; deeper ones are unknown.
-const MAX_DEPTH: u32 = 128;
+/// Calls within calls, as at run time (§25.4).
+const MAX_DEPTH: u32 = 1000;
+
+/// Expressions within each other, those of callers included; what nests deeper is unknown.
+const MAX_NESTING: u32 = 20_000;
+
+/// Constants that may need each other on the caller's stack.
+const FEW: usize = 64;
+
+/// Bytes of stack for that many in debug builds; its pages are only touched as needed.
+const STACK: usize = 256 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
@@ -27,6 +36,16 @@ enum Stop {
     /// Where in the body at hand, what happened, and the trap it would be at run time.
     Fault(TextRange, String, &'static str),
     Return(Value),
+    /// A constant that needs its own value.
+    Cycle(ConstId),
+}
+
+/// What is known of a constant.
+#[derive(Debug, Clone, Copy)]
+enum Known {
+    New,
+    Working,
+    Done(Option<Value>),
 }
 
 struct Eval<'a> {
@@ -34,8 +53,9 @@ struct Eval<'a> {
     types: &'a Types,
     steps: u32,
     depth: u32,
-    /// By constant: evaluated already, with its value.
-    known: Vec<Option<Option<Value>>>,
+    nesting: u32,
+    /// By constant.
+    known: Vec<Known>,
 }
 
 struct Frame<'a> {
@@ -44,18 +64,32 @@ struct Frame<'a> {
     locals: Vec<Option<Value>>,
 }
 
-/// Evaluates every constant of a package.
+/// Evaluates every constant of a package, on a stack of its own if there are calls or chains to follow.
 pub(crate) fn check(hir: &Hir, types: &Types, sink: &mut Sink) {
+    if hir.consts.len() <= FEW && !hir.fns.iter().any(|f| f.is_const) {
+        return evaluate(hir, types, sink);
+    }
+    let big = std::thread::Builder::new().stack_size(STACK);
+    std::thread::scope(|scope| {
+        // No memory for the stack: nothing is said about constants.
+        if let Ok(handle) = big.spawn_scoped(scope, || evaluate(hir, types, sink)) {
+            let _ = handle.join();
+        }
+    });
+}
+
+fn evaluate(hir: &Hir, types: &Types, sink: &mut Sink) {
     let mut e = Eval {
         hir,
         types,
         steps: 0,
         depth: 0,
-        known: vec![None; hir.consts.len()],
+        nesting: 0,
+        known: vec![Known::New; hir.consts.len()],
     };
     for (i, c) in hir.consts.iter().enumerate() {
         let Some(id) = c.body else { continue };
-        e.steps = 0;
+        (e.steps, e.depth, e.nesting) = (0, 0, 0);
         match e.constant(ConstId(i as u32)) {
             Err(Stop::Fault(range, what, trap)) => {
                 let d = Diagnostic::error(2001, hir.body(id).file, range, what);
@@ -65,17 +99,36 @@ pub(crate) fn check(hir: &Hir, types: &Types, sink: &mut Sink) {
                         .hint(FixHint::Facts(vec![("expression", found)])),
                 );
             }
+            Err(Stop::Cycle(of)) => {
+                if let Some(id) = hir.consts[of.index()].body {
+                    let body = hir.body(id);
+                    let name = hir.text(hir.consts[of.index()].head.name);
+                    let title = format!("the constant `{name}` needs its own value");
+                    let range = body.expr(body.root).range;
+                    sink.push(Diagnostic::error(2001, body.file, range, title));
+                }
+                for k in &mut e.known {
+                    if let Known::Working = k {
+                        *k = Known::New;
+                    }
+                }
+                e.known[of.index()] = Known::Done(None);
+            }
             Ok(_) | Err(Stop::Unknown | Stop::Return(_)) => {}
+        }
+        if let Known::Working = e.known[i] {
+            e.known[i] = Known::Done(None);
         }
     }
 }
 
 impl<'a> Eval<'a> {
     fn constant(&mut self, c: ConstId) -> Result<Value, Stop> {
-        if let Some(v) = self.known[c.index()] {
-            return v.ok_or(Stop::Unknown);
+        match self.known[c.index()] {
+            Known::Done(v) => return v.ok_or(Stop::Unknown),
+            Known::Working => return Err(Stop::Cycle(c)),
+            Known::New => self.known[c.index()] = Known::Working,
         }
-        self.known[c.index()] = Some(None);
         let id = self.hir.consts[c.index()].body.ok_or(Stop::Unknown)?;
         let body = self.hir.body(id);
         let mut frame = Frame {
@@ -84,7 +137,7 @@ impl<'a> Eval<'a> {
             locals: vec![None; body.locals.len()],
         };
         let v = self.expr(&mut frame, body.root)?;
-        self.known[c.index()] = Some(Some(v));
+        self.known[c.index()] = Known::Done(Some(v));
         Ok(v)
     }
 
@@ -97,6 +150,16 @@ impl<'a> Eval<'a> {
     }
 
     fn expr(&mut self, f: &mut Frame<'a>, e: ExprId) -> Result<Value, Stop> {
+        if self.nesting >= MAX_NESTING {
+            return Err(Stop::Unknown);
+        }
+        self.nesting += 1;
+        let found = self.value(f, e);
+        self.nesting -= 1;
+        found
+    }
+
+    fn value(&mut self, f: &mut Frame<'a>, e: ExprId) -> Result<Value, Stop> {
         let body = f.body;
         let x = body.expr(e);
         self.steps += 1;
@@ -174,14 +237,18 @@ impl<'a> Eval<'a> {
         if self.depth >= MAX_DEPTH {
             return Err(Stop::Unknown);
         }
+        let new = matches!(self.known[c.index()], Known::New);
         self.depth += 1;
         let found = self.constant(c);
         self.depth -= 1;
         match found {
             Ok(v) => Ok(v),
+            Err(Stop::Cycle(of)) => Err(Stop::Cycle(of)),
             Err(_) => {
                 // It was evaluated out of turn: let its own turn report the fault.
-                self.known[c.index()] = None;
+                if new {
+                    self.known[c.index()] = Known::New;
+                }
                 Err(Stop::Unknown)
             }
         }
@@ -392,11 +459,12 @@ impl<'a> Eval<'a> {
             return Err(Stop::Unknown);
         };
         let given = f.body.args_of(args);
-        if given.len() != func.params.len()
-            || given.iter().any(|a| a.name.is_some())
-            || self.depth >= MAX_DEPTH
-        {
+        if given.len() != func.params.len() || given.iter().any(|a| a.name.is_some()) {
             return Err(Stop::Unknown);
+        }
+        if self.depth >= MAX_DEPTH {
+            let what = format!("the calls in this constant nest more than {MAX_DEPTH} deep");
+            return Err(Stop::Fault(range, what, "MT5001"));
         }
         let body = self.hir.body(body_id);
         let mut inner = Frame {
