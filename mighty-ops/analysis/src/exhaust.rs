@@ -129,6 +129,16 @@ impl Check<'_> {
             PatKind::Path(res) => self.path(p, res, &[], ty)?,
             PatKind::Variant { res, args, .. } => self.path(p, res, body.pats_of(args), ty)?,
             PatKind::Struct { head, fields, .. } => {
+                let other = match head {
+                    LitHead::Struct(h) => {
+                        !matches!(self.hir.tys.kind(ty), TyKind::Struct(s, _) if s == h)
+                    }
+                    LitHead::NotAStruct | LitHead::Error => true,
+                    LitHead::Agent(_) | LitHead::Ty(_) | LitHead::Opaque => false,
+                };
+                if other {
+                    return Err(Lost);
+                }
                 let TyKind::Struct(s, _) = self.hir.tys.kind(ty) else {
                     return if head == LitHead::Opaque {
                         Ok(P::Ctor(self.text(p), Vec::new()))
