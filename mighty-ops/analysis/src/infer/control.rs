@@ -217,10 +217,10 @@ impl Fx<'_, '_> {
         let ty = self.scrutinee(scrutinee);
         self.cx.matches.push(e);
         let discard = self.discards(want);
-        let mut result: Option<Ty> = None;
-        let mut failed = false;
+        // Arms with a value: body, type, whether it is what the place wants.
+        let mut values: Vec<(ExprId, Ty, bool)> = Vec::new();
         let wanted = self.wanted(want);
-        let mut first_fits = true;
+        let mut unit = false;
         for arm in body.arms_of(arms) {
             self.bind_pat(arm.pat, ty);
             if let Some(g) = arm.guard {
@@ -228,31 +228,45 @@ impl Fx<'_, '_> {
             }
             let found = self.infer(arm.body, if discard { Want::Discard } else { want });
             if self.u.resolve(found) == Ty::NEVER || discard {
-                if self.u.resolve(found) != Ty::NEVER {
-                    result = Some(Ty::UNIT);
-                }
+                unit |= self.u.resolve(found) != Ty::NEVER;
                 continue;
             }
-            match result {
-                None => {
-                    // What the place wants holds for all arms as long as the first one keeps to it.
-                    first_fits = wanted.is_none_or(|w| self.agree(arm.body, found, w));
-                    result = Some(wanted.filter(|_| first_fits).unwrap_or(found));
-                }
-                Some(r) => {
-                    if !self.agree(arm.body, found, r) {
-                        let range = self.value_range(arm.body);
-                        self.mismatch(2001, range, r, found);
-                        failed = true;
-                    }
-                }
+            let like = wanted.or(values.first().map(|v| v.1));
+            let fits = like.is_none_or(|t| self.agree(arm.body, found, t));
+            values.push((arm.body, found, fits));
+        }
+        match values.first() {
+            None if arms.is_empty() => self.u.fresh(),
+            None if unit => Ty::UNIT,
+            None => Ty::NEVER,
+            Some((_, first, _)) => {
+                let first = *first;
+                self.join_arms(&values, first, wanted)
             }
         }
-        match result {
-            None if arms.is_empty() => self.u.fresh(),
-            None => Ty::NEVER,
-            Some(_) if failed && !first_fits => Ty::ERROR,
-            Some(r) => r,
+    }
+
+    /// The type of a match whose arms have these types. What the place wants holds for all arms if one of them
+    /// keeps to it; else they are compared with the first, and the caller says what is wrong with that.
+    fn join_arms(&mut self, values: &[(ExprId, Ty, bool)], first: Ty, wanted: Option<Ty>) -> Ty {
+        let kept = wanted.filter(|_| values.iter().any(|v| v.2));
+        let like = kept.unwrap_or(first);
+        let mut failed = false;
+        for (e, found, fits) in values {
+            let fits = match (kept, wanted) {
+                (None, Some(_)) => self.agree(*e, *found, like),
+                _ => *fits,
+            };
+            if !fits {
+                let range = self.value_range(*e);
+                self.mismatch(2001, range, like, *found);
+                failed = true;
+            }
+        }
+        if failed && wanted.is_some() && kept.is_none() {
+            Ty::ERROR
+        } else {
+            like
         }
     }
 
