@@ -130,6 +130,8 @@ impl Fx<'_, '_> {
             (TyKind::Int(_), TyKind::Bool)
             | (TyKind::Bool, TyKind::Int(_))
             | (TyKind::Char, TyKind::Int(_)) => true,
+            // What is shared is not written through.
+            (TyKind::Ref(_, false), TyKind::Ptr(_, true)) => false,
             (TyKind::Ref(a, _), TyKind::Ptr(b, _)) | (TyKind::Ptr(a, _), TyKind::Ptr(b, _)) => {
                 a == b
                     || matches!(
