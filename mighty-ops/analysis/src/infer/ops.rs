@@ -239,6 +239,16 @@ impl Fx<'_, '_> {
     }
 
     pub(super) fn assign(&mut self, e: ExprId, op: Option<BinOp>, place: ExprId, value: ExprId) {
+        if let ExprKind::Path(
+            Res::Const(_) | Res::Fn(_) | Res::Variant(..) | Res::PreludeVariant(_) | Res::Struct(_),
+        ) = self.body.expr(place).kind
+        {
+            // The parser takes any name for a place; these are none (§27).
+            let range = self.body.expr(place).range;
+            self.error(1, range, "this is no place that could be assigned to");
+            self.synth(value);
+            return;
+        }
         let target = self.synth(place);
         let Some(op) = op else {
             self.check_assigned(place, value, target);
