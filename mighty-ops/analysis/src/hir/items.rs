@@ -276,6 +276,8 @@ pub struct Handler {
     pub ret_range: Option<TextRange>,
     /// The reply type: written, else of the first known protocol with the message.
     pub ret: Option<Ty>,
+    /// Whether `->` is written: without it and without a protocol there is no reply.
+    pub has_arrow: bool,
     /// The message it answers: of the first known protocol that has one of its name.
     pub message: Option<(ProtocolId, u32)>,
     /// No body only in trees with errors.

@@ -334,7 +334,16 @@ impl<'b, 'h> Fx<'b, 'h> {
                 }
                 self.bind_params(&types);
                 let ret = self.declared(handler.ret);
-                self.root(ret, true);
+                if handler.ret.is_none()
+                    && !handler.has_arrow
+                    && self.u.hir.agents[a.index()].protocols.is_empty()
+                {
+                    // Nothing says that there is a reply (§18.1), so what the block ends with is discarded.
+                    self.cx.frames.push(Frame { ret, returns: true });
+                    self.infer(body.root, Want::Discard);
+                } else {
+                    self.root(ret, true);
+                }
             }
             Owner::Init(a) => {
                 let params = self.u.hir.agents[a.index()]

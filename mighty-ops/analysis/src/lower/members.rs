@@ -147,6 +147,9 @@ impl<'t> Lower<'t> {
             written_ret,
             ret_range: ret_ty.map(AstNode::range),
             ret: written_ret.or(of_message),
+            has_arrow: ret_ty.is_some()
+                || h.expr_body().is_some()
+                || h.syntax().own_token(syntax::SyntaxKind::Arrow).is_some(),
             message,
             body: None,
             node: h.syntax().id(),
