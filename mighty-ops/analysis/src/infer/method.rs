@@ -229,8 +229,18 @@ impl Fx<'_, '_> {
                 let mut traits: Vec<Option<TraitId>> = among.iter().map(|c| c.trait_id).collect();
                 traits.dedup();
                 let different = traits.len() > 1 || (traits == [None] && among.len() > 1);
-                if different {
+                let seen = if different && !is_user(self.u.hir, recv) {
+                    self.only_seen(&among)
+                } else {
+                    None
+                };
+                if different && seen.is_none() {
                     self.loose_args(args);
+                    if !is_user(self.u.hir, recv) {
+                        // Only user types are dispatched strictly (§7.4, §10).
+                        let any = self.u.fresh();
+                        return self.done(e, Method::Builtin { known: false }, any);
+                    }
                     let traits = among
                         .iter()
                         .filter_map(|c| self.u.hir.impls[c.imp.index()].trait_name)
@@ -238,7 +248,7 @@ impl Fx<'_, '_> {
                     self.ambiguous(name, range, traits);
                     return self.done(e, Method::Error, Ty::ERROR);
                 }
-                among[0]
+                seen.unwrap_or(among[0])
             }
         };
         let func = self.u.hir.fns[chosen.func.index()].clone();
@@ -263,6 +273,24 @@ impl Fx<'_, '_> {
         self.hint_result(&sig, want);
         self.check_args(e, &what, &sig, args);
         self.done(e, Method::User(chosen.func), sig.ret)
+    }
+
+    /// The candidate of the only trait among them that has a name at the current place.
+    fn only_seen(&self, among: &[Candidate]) -> Option<Candidate> {
+        let sees = |t: TraitId| {
+            let mut at = Some(self.body.module);
+            while let Some(m) = at {
+                let m = &self.u.hir.modules[m.index()];
+                if m.names.values().any(|d| *d == Def::Trait(t)) {
+                    return true;
+                }
+                at = m.parent;
+            }
+            false
+        };
+        let mut seen = among.iter().filter(|c| c.trait_id.is_some_and(sees));
+        let first = *seen.next()?;
+        seen.all(|c| c.trait_id == first.trait_id).then_some(first)
     }
 
     /// Whether an impl's self type can be that of a receiver, without deciding anything.
