@@ -228,7 +228,13 @@ fn is_strict(hir: &Hir, owner: Owner) -> bool {
 }
 
 impl<'l, 't> Cx<'l, 't> {
-    fn new(lower: &'l mut Lower<'t>, owner: Owner, scope: TyScope, agent: Option<AgentId>) -> Self {
+    fn new(
+        lower: &'l mut Lower<'t>,
+        owner: Owner,
+        mut scope: TyScope,
+        agent: Option<AgentId>,
+    ) -> Self {
+        scope.in_body = true;
         let strict = is_strict(&lower.hir, owner);
         let body = Body {
             owner,

@@ -1,7 +1,7 @@
 //! Type arguments and constant lengths (language.md §6): MT2004.
 //! Must not resolve names of types.
 
-use syntax::ast::{self, Expr};
+use syntax::ast::{self, AstNode, Expr};
 use syntax::{SyntaxKind, TextRange};
 
 use super::Lower;
@@ -140,6 +140,32 @@ impl<'t> Lower<'t> {
             ("found", given.to_string()),
         ])));
         Ty::ERROR
+    }
+
+    /// What is wrong with a length that `const_len` has no value for, if that can be told: a literal of another
+    /// type, or a name that nothing has.
+    pub(super) fn judge_len(&mut self, e: Expr<'_>, scope: &TyScope) {
+        let (code, title) = match e.unparen() {
+            Some(Expr::Literal(l)) => match l.token() {
+                ast::LitToken::Int(_) | ast::LitToken::Size(_) => return,
+                _ => (2001, "the length of an array is an integer".to_owned()),
+            },
+            Some(Expr::PrefixExpr(_)) => (2001, "the length of an array is no `USize`".to_owned()),
+            Some(Expr::PathExpr(p)) if !scope.in_body && !scope.foreign => {
+                let Some(t) = p.name() else { return };
+                let name = self.name(t);
+                let known = scope.generic(name).is_some()
+                    || self.lookup(scope.module, name).is_some()
+                    || scope.self_ty.is_some() && name == self.well_known.self_ty;
+                if known {
+                    return;
+                }
+                (2021, format!("nothing is named `{}` here", t.text()))
+            }
+            _ => return,
+        };
+        self.sink
+            .push(Diagnostic::error(code, scope.file, e.range(), title));
     }
 
     /// A constant length, as far as it is plain arithmetic over literals and constants.

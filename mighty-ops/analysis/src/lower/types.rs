@@ -26,6 +26,8 @@ pub(super) struct TyScope {
     pub(super) foreign: bool,
     /// In field types row variables are no names of types (MT2002).
     pub(super) in_field: bool,
+    /// In code there are more names than those of items.
+    pub(super) in_body: bool,
 }
 
 impl TyScope {
@@ -37,6 +39,7 @@ impl TyScope {
             self_ty: None,
             foreign: false,
             in_field: false,
+            in_body: false,
         }
     }
 
@@ -97,6 +100,9 @@ impl<'t> Lower<'t> {
             Type::ArrayType(a) => {
                 let elem = self.ty_or(a.element(), scope, Ty::ERROR);
                 let len = a.len().and_then(|e| self.const_len(e, scope.module, 0));
+                if let (None, Some(e)) = (len, a.len()) {
+                    self.judge_len(e, scope);
+                }
                 self.hir.tys.intern(TyKind::Array(elem, len))
             }
             Type::FnType(f) => {
