@@ -68,8 +68,30 @@ impl Fx<'_, '_> {
             2019 => format!("the result is `{expected}`, but this is `{found}`"),
             _ => format!("expected `{expected}`, found `{found}`"),
         };
-        let d = self.diagnostic(code, range, title);
+        let mut d = self.diagnostic(code, range, title);
+        if code == 2019
+            && let Some(note) = self.row_note(&expected)
+        {
+            d = d.note(note);
+        }
         self.push(d.hint(FixHint::ExpectedFound { expected, found }));
+    }
+
+    /// `-> (A, B)!E` reads as a row variable (§3.2), which few mean who write it.
+    fn row_note(&self, result: &str) -> Option<String> {
+        let Owner::Fn(f) = self.body.owner else {
+            return None;
+        };
+        let f = &self.u.hir.fns[f.index()];
+        let (name, _) = f.effects.as_ref()?.rows.first()?;
+        let declared = f
+            .generics
+            .iter()
+            .any(|g| self.u.hir.generics[g.index()].name == *name);
+        let name = self.u.hir.text(*name);
+        (!declared).then(|| {
+            format!("`!{name}` here names effects; for an error write `Result[{result}, {name}]`")
+        })
     }
 
     /// Adds the nearest of some names.
