@@ -60,7 +60,7 @@ impl<'t> Iterator for Leaves<'t> {
             match token.kind() {
                 Whitespace | Newline | Comma | Semi => {}
                 k @ (LineComment | DocComment) => {
-                    return Some((k, token.text().trim_end_matches([' ', '\t'])));
+                    return Some((k, token.text().trim_end_matches([' ', '\t', '\r'])));
                 }
                 k => {
                     self.count += u32::from(!k.is_trivia());

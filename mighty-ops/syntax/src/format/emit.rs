@@ -125,7 +125,8 @@ impl<'t> Emitter<'_, 't> {
                 text: if block {
                     text
                 } else {
-                    text.trim_end_matches([' ', '\t'])
+                    // A carriage return would become part of the line end.
+                    text.trim_end_matches([' ', '\t', '\r'])
                 },
                 own_line: self.line,
                 blank: self.blank,

@@ -74,6 +74,32 @@ fn line_ends_and_the_end_of_the_file() {
     assert_eq!(out("/* a */"), "/* a */\n");
 }
 
+/// A carriage return in front of a CRLF stays when the line ends are read (language.md §1.1).
+#[test]
+fn carriage_returns_at_line_ends() {
+    for (input, output) in [
+        // Behind a line comment it is a blank.
+        ("fn f() {} // a\r\r\n", "fn f() {} // a\n"),
+        ("fn f() {} // a\r", "fn f() {} // a\n"),
+        ("// a \r\r\n\nfn f() {}\n", "// a\n\nfn f() {}\n"),
+        // Inside what is copied it is text.
+        ("/* a\r\r\n */\n", "/* a\r\r\n */\n"),
+        (
+            "fn f() { log(\"a\r\r\nb\r\nc\") }\n",
+            "fn f() {\n  log(\"a\r\r\nb\nc\")\n}\n",
+        ),
+        (
+            "macro m(a) => { // b\r\r\n  a\r\n}\n",
+            "macro m(a) => { // b\r\r\n  a\n}\n",
+        ),
+    ] {
+        let before = parse(input);
+        let out = format(&before).unwrap();
+        assert_eq!(out, output, "{input:?}");
+        assert_eq!(format(&parse(out.as_str())).unwrap(), out, "{input:?}");
+    }
+}
+
 #[test]
 fn the_hundredth_column_is_the_last() {
     let call = |n: usize| format!("fn f() {{\n  g({})\n}}\n", "x".repeat(n));
