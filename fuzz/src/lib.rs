@@ -1,5 +1,5 @@
 //! What must hold for any bytes from outside. Called by the fuzz targets here and, over the committed
-//! seeds, by `host/tests/fuzz_seeds.rs` and `host/consumer/tests/fuzz_seeds.rs`. No product code.
+//! seeds, by the `fuzz_seeds.rs` among the tests of each crate that is checked. No product code.
 
 pub mod application_service;
 pub mod consumer_frames;
@@ -7,6 +7,9 @@ pub mod framing;
 pub mod input;
 pub mod line_stream;
 pub mod local_agent;
+pub mod mighty_check;
+pub mod mighty_format;
+pub mod mighty_parse;
 pub mod mty_agent;
 pub mod naive;
 pub mod scanning;

@@ -1,5 +1,5 @@
 //! Writes the committed seeds anew: `cargo run --example seeds` in this directory.
-//! Bytes by hand, so that no encoder of the product can hide a fault of its decoder.
+//! Bytes by hand or from fixtures, so that no encoder of the product can hide a fault of its decoder.
 
 use std::path::Path;
 use std::{fs, io};
@@ -10,6 +10,7 @@ use serde_json::Value;
 mod application_service;
 mod child;
 mod local_agent;
+mod mighty;
 mod mty_agent;
 mod service;
 
@@ -25,6 +26,9 @@ fn main() -> io::Result<()> {
             "consumer_frames",
             [child::seeds(), service::seeds()].concat(),
         ),
+        ("mighty_parse", mighty::parse()),
+        ("mighty_format", mighty::format()),
+        ("mighty_check", mighty::check()),
     ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("seeds")
