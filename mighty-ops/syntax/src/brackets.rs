@@ -26,7 +26,7 @@ pub(crate) fn balance(text: &str, lexed: &mut Lexed) {
         text,
         lexed,
         stack: Vec::new(),
-        of_kind: [0; 3],
+        of_kind: Default::default(),
         insert: Vec::new(),
         remove: Vec::new(),
         deep: None,
@@ -69,7 +69,9 @@ struct Balancer<'a> {
     text: &'a str,
     lexed: &'a mut Lexed,
     stack: Vec<Open>,
-    of_kind: [usize; 3],
+    /// For each kind, the places of its brackets in the stack: a search of the stack for each stray closer
+    /// would make the whole quadratic.
+    of_kind: [Vec<usize>; 3],
     /// Virtual closers, each before the token of its index.
     insert: Vec<(usize, SyntaxKind)>,
     /// Ranges of the stream to drop.
@@ -124,7 +126,7 @@ impl Balancer<'_> {
                 format!("more than {MAX_BRACKETS} brackets are open here"),
             );
         }
-        self.of_kind[slot(kind)] += 1;
+        self.of_kind[slot(kind)].push(self.stack.len());
         self.stack.push(Open {
             at: i,
             kind,
@@ -134,7 +136,7 @@ impl Balancer<'_> {
 
     fn pop(&mut self) -> Option<Open> {
         let top = self.stack.pop()?;
-        self.of_kind[slot(top.kind)] -= 1;
+        self.of_kind[slot(top.kind)].pop();
         Some(top)
     }
 
@@ -196,14 +198,9 @@ impl Balancer<'_> {
             e.related = Some(opener);
         }
         // Three ways to go on; take the one after which the next brackets fit longest.
-        let insert = (self.of_kind[slot(kind)] > 0).then(|| {
-            let at = self
-                .stack
-                .iter()
-                .rposition(|o| closer_of(o.kind) == kind)
-                .unwrap_or(0);
-            (self.fits(at, i + 1), at)
-        });
+        let insert = self.of_kind[slot(kind)]
+            .last()
+            .map(|at| (self.fits(*at, i + 1), *at));
         let drop = self.fits(self.stack.len(), i + 1);
         let swap = self.fits(self.stack.len() - 1, i + 1);
         match insert {
@@ -250,9 +247,9 @@ impl Balancer<'_> {
 
     /// An unclosed literal swallowed the closers of its line ([§1.6]).
     fn close_line(&mut self, i: usize) {
-        while self.stack.last().is_some_and(|top| {
-            top.kind != LBrace && (top.at + 1..=i).all(|j| !self.lexed.sig.nl(j))
-        }) {
+        // The first token of the line. Such a literal ends its line, so that each is read back once.
+        let first = (1..=i).rfind(|j| self.lexed.sig.nl(*j)).unwrap_or(0);
+        while (self.stack.last()).is_some_and(|top| top.kind != LBrace && top.at >= first) {
             if let Some(top) = self.stack.last_mut() {
                 top.guess = Some(i + 1);
             }

@@ -256,6 +256,26 @@ fn megabytes_of_one_thing_take_linear_time() {
     }
 }
 
+/// What is looked for among the open brackets must not cost as many steps as there are.
+#[test]
+fn many_open_brackets_take_linear_time() {
+    let n = 1 << 18;
+    let texts = [
+        // A literal without its end closes the brackets of its line.
+        format!("mod a {{\n{}\"", "(".repeat(n)),
+        // Closers of an outer kind that fit worse than their neighbours.
+        format!("[{}{}", "(".repeat(n), "])".repeat(n / 2)),
+        format!("{{{}{}", "[".repeat(n), "}]".repeat(n / 2)),
+    ];
+    for text in texts {
+        let start = Instant::now();
+        let p = parse(text.as_str());
+        let took = start.elapsed();
+        assert!(took < Duration::from_secs(6), "{:?}: {took:?}", &text[..8]);
+        assert_eq!(p.tree.text(), text);
+    }
+}
+
 #[test]
 fn every_pair_of_nesting_forms_at_the_limit() {
     let forms = [
