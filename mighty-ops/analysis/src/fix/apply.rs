@@ -299,6 +299,18 @@ mod tests {
     }
 
     #[test]
+    fn a_lone_carriage_return_ends_no_line() {
+        let (old, new) = ("a\rb\nc\r", "a\rB\nc\r\rd");
+        let diff = diff::unified_diff("x", old, new).unwrap();
+        assert_eq!(
+            diff,
+            "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\rb\n-c\r\n\\ No newline at end of file\n\
+             +a\rB\n+c\r\rd\n\\ No newline at end of file\n"
+        );
+        assert_eq!(apply(&diff, old).unwrap(), new);
+    }
+
+    #[test]
     fn malformed_diffs_are_told_apart() {
         for diff in [
             "",

@@ -66,7 +66,9 @@ pub fn unified_diff(path: &str, old: &str, new: &str) -> Option<String> {
 }
 
 fn hunks(old: &str, new: &str, skipped: usize) -> String {
-    let diff = TextDiff::from_lines(old, new);
+    // A line ends at its line feed, as everywhere here; `from_lines` takes a lone carriage return for an end too.
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
+    let diff = TextDiff::from_slices(&lines(old), &lines(new));
     let mut out = String::new();
     for group in diff.grouped_ops(CONTEXT) {
         let (Some(head), Some(tail)) = (group.first(), group.last()) else {
