@@ -167,9 +167,12 @@ pub struct Sink {
 pub const MAX_REPORTS: usize = 10_000;
 
 impl Sink {
-    /// Takes a report; beyond [`MAX_REPORTS`] it is only counted.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
+    /// Takes a report; beyond [`MAX_REPORTS`] it is only counted. Title and notes become one line each: what
+    /// they quote from the text may have line ends and other control characters.
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
         self.errors += usize::from(diagnostic.is_error());
+        one_line(&mut diagnostic.title);
+        diagnostic.notes.iter_mut().for_each(one_line);
         if self.found.len() < MAX_REPORTS {
             self.found.push(diagnostic);
         }
@@ -202,5 +205,32 @@ impl Sink {
         self.found
             .dedup_by(|a, b| (a.file, a.range, a.code) == (b.file, b.range, b.code));
         self.found
+    }
+}
+
+/// Puts a blank in the place of each run of control characters and the blanks around it.
+fn one_line(text: &mut String) {
+    if !text.contains(char::is_control) {
+        return;
+    }
+    let parts = text.split(char::is_control).map(str::trim);
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    *text = parts.join(" ");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_and_notes_are_one_line() {
+        let mut sink = Sink::default();
+        let file = FileId(0);
+        let range = TextRange::new(0, 1);
+        let quoted = "the hole `{:8)\n\t  x\r\n\u{1b}[1m}`";
+        sink.push(Diagnostic::error(6010, file, range, quoted).note("a\n"));
+        let found = sink.into_sorted();
+        assert_eq!(found[0].title, "the hole `{:8) x [1m}`");
+        assert_eq!(found[0].notes, ["a"]);
     }
 }
