@@ -10,6 +10,7 @@ pub mod local_agent;
 pub mod mighty_check;
 pub mod mighty_format;
 pub mod mighty_parse;
+pub mod mighty_patch;
 pub mod mty_agent;
 pub mod naive;
 pub mod scanning;

@@ -29,6 +29,7 @@ fn main() -> io::Result<()> {
         ("mighty_parse", mighty::parse()),
         ("mighty_format", mighty::format()),
         ("mighty_check", mighty::check()),
+        ("mighty_patch", mighty::patch()),
     ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("seeds")

@@ -210,6 +210,81 @@ const CLEAN: [&str; 12] = [
     "taint-signup",
 ];
 
+/// The packages of [`check`], each with a text made of its first lines; and diffs that apply or do not.
+pub fn patch() -> Seeds {
+    let mut seeds = Seeds::new();
+    for (name, text) in check() {
+        let Ok(text) = String::from_utf8(text) else {
+            continue;
+        };
+        let mut other = String::new();
+        for (i, line) in text.split_inclusive('\n').take(12).enumerate() {
+            match i % 4 {
+                1 => {}
+                2 => other.push_str(&line.repeat(2)),
+                3 => other.push_str(&line.replace(' ', "  ")),
+                _ => other.push_str(line),
+            }
+        }
+        let first = text.lines().next().unwrap_or_default();
+        let diff = format!("--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n+// new\n {first}\n");
+        seeds.push((name, joined(&text, &other, &diff)));
+    }
+    let text = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
+    for (name, old, new, diff) in [
+        (
+            "two-hunks",
+            text,
+            "A\nb\nc\nd\ne\nf\ng\nh\ni\nJ\n",
+            "@@ -1 +1 @@\n-a\n+A\n@@ -10 +10 @@\n-j\n+J\n",
+        ),
+        (
+            "crlf",
+            "a\r\nb\r\nc\r\n",
+            "a\r\nB\r\nc\r\n",
+            "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n",
+        ),
+        (
+            "no-last-feed",
+            "a\nb",
+            "a\nc",
+            "@@ -2 +2 @@\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n",
+        ),
+        ("from-nothing", "", "x\n", "@@ -0,0 +1,1 @@\n+x\n"),
+        ("to-nothing", "x\n", "", "@@ -1,1 +0,0 @@\n-x\n"),
+        (
+            "overlapping-hunks",
+            text,
+            "",
+            "@@ -1,2 +1,2 @@\n a\n-b\n+B\n@@ -2,1 +2,1 @@\n-b\n+C\n",
+        ),
+        (
+            "huge-numbers",
+            text,
+            "b\n",
+            "@@ -4294967295,4294967295 +4294967295,4294967295 @@\n-a\n",
+        ),
+        ("short-hunk", text, "a\n", "@@ -1,9 +1,9 @@\n-a\n+b\n"),
+        (
+            "carriage-returns",
+            "a\rb\nc\r",
+            "a\rB\nc\r\rd",
+            "@@ -1,1 +1,1 @@\n-a\rb\n+a\n",
+        ),
+    ] {
+        seeds.push((format!("diff-{name}"), joined(old, new, diff)));
+    }
+    seeds.retain(|(_, text)| text.len() < MOST);
+    seeds
+}
+
+/// The parts of an input of `checks::mighty_patch`.
+fn joined(old: &str, new: &str, diff: &str) -> Vec<u8> {
+    [old, new, diff]
+        .join(checks::mighty_patch::PART)
+        .into_bytes()
+}
+
 /// Texts one after another, as long as they have less than `most` bytes; each after its `head`.
 fn packed(texts: &[String], most: usize, head: impl Fn(usize) -> String) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();

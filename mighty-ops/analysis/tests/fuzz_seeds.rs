@@ -15,6 +15,9 @@ mod mighty_check;
 #[path = "../../../fuzz/src/mighty_parse.rs"]
 #[allow(unreachable_pub, dead_code)]
 mod mighty_parse;
+#[path = "../../../fuzz/src/mighty_patch.rs"]
+#[allow(unreachable_pub)]
+mod mighty_patch;
 
 fn seeds(target: &str) -> impl Iterator<Item = Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -33,4 +36,12 @@ fn mighty_check_seeds_hold() {
     for band in [0, 1, 2, 3, 4, 6] {
         assert!(reached.iter().any(|code| code / 1000 == band), "{band}");
     }
+}
+
+#[test]
+fn mighty_patch_seeds_hold() {
+    let fixed: BTreeSet<_> = seeds("mighty_patch")
+        .flat_map(|seed| mighty_patch::check(&seed))
+        .collect();
+    assert!(fixed.len() >= 60, "{} codes: {fixed:?}", fixed.len());
 }
