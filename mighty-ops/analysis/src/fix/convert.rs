@@ -25,6 +25,11 @@ pub(super) fn mismatch(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let FixHint::ExpectedFound { expected, found } = cx.hint() else {
         return None;
     };
+    if cx.code() == 2017
+        && let Some(draft) = junction(cx, &settled(expected), &settled(found))
+    {
+        return Some(vec![draft]);
+    }
     let (target, expected, found) = site(cx, settled(expected), settled(found))?;
     let (lossless, lossy) = match cx.code() {
         2017 => (60, 60),
@@ -81,6 +86,36 @@ fn comparison_chain(cx: &Cx<'_>) -> Option<Draft> {
             outer.range(),
             format!("{} && {} {op} {}", left.text(), middle.text(), right.text()),
         )],
+    ))
+}
+
+/// `2 * i && 1`: neither side is a `Bool`, so one conversion would not do.
+fn junction(cx: &Cx<'_>, left: &str, right: &str) -> Option<Draft> {
+    let binary: ast::BinaryExpr<'_> = match cx.expr()? {
+        Expr::BinaryExpr(b) => b,
+        other => enclosing(other.syntax())?,
+    };
+    let op = binary.syntax().own_tokens().next()?.kind();
+    if !matches!(op, SyntaxKind::AmpAmp | SyntaxKind::PipePipe) || left == "Bool" || right == "Bool"
+    {
+        return None;
+    }
+    let mut sides = binary.syntax().children().filter_map(Expr::cast);
+    let edits = [(sides.next()?, left), (sides.next()?, right)]
+        .into_iter()
+        .map(|(side, found)| {
+            Some(Edit::replace(
+                side.range(),
+                conversion(side, found, "Bool")?.text,
+            ))
+        })
+        .collect::<Option<Vec<_>>>()?;
+    Some(Draft::new(
+        Kind::TypeConversion,
+        60,
+        "compare both sides with zero",
+        "`&&` and `||` join two `Bool`s, and neither side is one.",
+        edits,
     ))
 }
 
