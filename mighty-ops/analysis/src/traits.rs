@@ -126,6 +126,6 @@ fn lenient(hir: &Hir, ty: Ty) -> bool {
             .iter()
             .all(|t| hir.is_copy(*t) || lenient(hir, *t)),
         TyKind::Array(t, _) | TyKind::Option(t) => lenient(hir, t),
-        _ => false,
+        _ => crate::ty::may_be_copy(hir, ty),
     }
 }

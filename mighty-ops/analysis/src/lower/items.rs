@@ -377,7 +377,7 @@ impl<'t> Lower<'t> {
             e.is_copy = e.derives.iter().any(|(n, _)| *n == copy);
         }
         loop {
-            let holds = |h: &Hir, t: Ty| h.is_copy(t) || matches!(h.tys.kind(t), TyKind::Param(_));
+            let holds = crate::ty::may_be_copy;
             let bad_struct: Vec<usize> = (0..self.hir.structs.len())
                 .filter(|i| {
                     let s = &self.hir.structs[*i];

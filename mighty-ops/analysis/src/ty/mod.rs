@@ -363,6 +363,23 @@ impl TyStore {
 
 /// §12.1. Opaque prelude types and agent references are Copy; unknown types are not.
 pub(crate) fn is_copy(hir: &Hir, ty: Ty) -> bool {
+    copies(hir, ty, false)
+}
+
+/// Whether values of the type are Copy if those of its parameters are.
+pub(crate) fn may_be_copy(hir: &Hir, ty: Ty) -> bool {
+    copies(hir, ty, true)
+}
+
+fn copies(hir: &Hir, ty: Ty, params: bool) -> bool {
+    let all = |l: Tys| {
+        let mut parts = hir.tys.list(l).iter();
+        parts.all(|t| copies(hir, *t, params))
+    };
+    let args = |l: Tys| {
+        let mut args = hir.tys.list(l).iter();
+        args.all(|t| *t == Ty::UNKNOWN || copies(hir, *t, params))
+    };
     let s = &hir.tys;
     match s.kind(ty) {
         TyKind::Error
@@ -385,11 +402,12 @@ pub(crate) fn is_copy(hir: &Hir, ty: Ty) -> bool {
         | TyKind::Task(_)
         | TyKind::Opaque(_) => true,
         TyKind::Ref(_, mutable) | TyKind::Ptr(_, mutable) => !mutable,
-        TyKind::Tuple(l) => s.list(l).iter().all(|t| is_copy(hir, *t)),
-        TyKind::Array(t, _) | TyKind::Option(t) => is_copy(hir, t),
-        TyKind::Result(a, b) => is_copy(hir, a) && is_copy(hir, b),
-        TyKind::Struct(id, _) => hir.structs[id.index()].is_copy,
-        TyKind::Enum(id, _) => hir.enums[id.index()].is_copy,
+        TyKind::Tuple(l) => all(l),
+        TyKind::Array(t, _) | TyKind::Option(t) => copies(hir, t, params),
+        TyKind::Result(a, b) => copies(hir, a, params) && copies(hir, b, params),
+        // A derived type with parameters is Copy where its arguments are.
+        TyKind::Struct(id, l) => hir.structs[id.index()].is_copy && args(l),
+        TyKind::Enum(id, l) => hir.enums[id.index()].is_copy && args(l),
         TyKind::Unknown
         | TyKind::String
         | TyKind::Bytes
@@ -401,8 +419,8 @@ pub(crate) fn is_copy(hir: &Hir, ty: Ty) -> bool {
         | TyKind::Map(..)
         | TyKind::Family(_)
         | TyKind::Cap(_)
-        | TyKind::Param(_)
         | TyKind::SelfOf(_)
         | TyKind::Var(_) => false,
+        TyKind::Param(_) => params,
     }
 }
