@@ -3,7 +3,7 @@
 
 fn main() {
     for path in std::env::args().skip(1) {
-        let text = std::fs::read_to_string(&path).unwrap();
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
         let package = analysis::Package::single(path.clone(), &text);
         let start = std::time::Instant::now();
         let found = analysis::check(&package, &analysis::Options::default());

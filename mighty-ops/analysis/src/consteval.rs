@@ -2,12 +2,15 @@
 //! Must not report what it cannot evaluate: anything beyond integers, `Bool`, branches and const-fn calls is
 //! unknown.
 
+mod numbers;
+
 use syntax::TextRange;
 
 use crate::diagnostic::{Diagnostic, FixHint, Sink};
 use crate::hir::*;
 use crate::infer::Types;
 use crate::ty::{IntTy, TyKind};
+use numbers::{overflow, wrap};
 
 /// Steps one constant may take.
 const MAX_STEPS: u32 = 100_000;
@@ -488,26 +491,4 @@ impl<'a> Eval<'a> {
             other => other,
         }
     }
-}
-
-fn overflow(t: IntTy, range: TextRange) -> Stop {
-    Stop::Fault(
-        range,
-        format!("this constant overflows `{}`", t.name()),
-        "MT5004",
-    )
-}
-
-/// The low bits of a number, read in the type; unknown above what an `i128` holds.
-fn wrap(n: i128, t: IntTy) -> Option<i128> {
-    let bits = t.bits();
-    if bits == 128 {
-        return (t.signed() || n >= 0).then_some(n);
-    }
-    let low = n & ((1 << bits) - 1);
-    Some(if t.signed() && low >> (bits - 1) == 1 {
-        low - (1 << bits)
-    } else {
-        low
-    })
 }

@@ -1,8 +1,10 @@
 //! Type inference: from the HIR to the type of every expression, pattern and binding.
 //! Must not report anything about ownership, effects, capabilities, taint or protocols.
 
+mod args;
 mod builtin;
 mod call;
+mod choose;
 mod coerce;
 mod control;
 mod driver;
