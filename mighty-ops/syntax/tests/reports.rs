@@ -352,3 +352,16 @@ fn a_list_that_is_not_closed_is_reported_once() {
         "agent A { on Go( ‹{› log(\"x\") } ‹}›\nfn ok() -> I32 { 6 / ‹}›",
     );
 }
+
+#[test]
+fn arms_without_their_match_are_reported_once() {
+    fails(
+        "MT0001",
+        "fn f(x: I32) -> I32 {\n x {\n ‹1› => 2\n 2 => 3\n _ => 4\n }\n}",
+    );
+    fails(
+        "MT0001",
+        "fn f(x: E) -> I32 {\n x {\n E‹.›A => 2\n E.B => { 3 }\n }\n}\nfn g() { 4 }",
+    );
+    fails("MT0001", "fn f() { let p = P { a: 1, ‹2› } }");
+}

@@ -356,6 +356,27 @@ fn budget(p: &mut Parser<'_>, m: Marker) -> bool {
 
 /// `{ fields }` of a struct literal.
 pub(super) fn struct_fields(p: &mut Parser<'_>) {
+    // Arms, as behind a lost `match`, are one fault and not one for each line.
+    let arms = (p.nth(1).is_literal() || p.nth(1) == Ident)
+        && matches!(p.nth(2), FatArrow | Dot | LParen | Pipe | IfKw);
+    if arms {
+        let m = p.marker();
+        p.bump();
+        if p.name_at(0) {
+            p.bump();
+        }
+        p.inside(true, |p| {
+            p.unexpected("a field");
+            let rest = p.marker();
+            while !p.at_end() {
+                p.skip();
+            }
+            p.done(rest, ErrorNode);
+        });
+        p.eat(RBrace);
+        p.done(m, StructLitFields);
+        return;
+    }
     braced_list(p, StructLitFields, "a field", |p| {
         if !p.name_at(0) {
             return;
