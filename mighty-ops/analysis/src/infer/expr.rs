@@ -43,7 +43,7 @@ impl Fx<'_, '_> {
             return false;
         }
         match (self.u.shape(found), self.u.shape(expected)) {
-            (TyKind::Ref(inner, false), _) => self.u.coerce(inner, expected).is_some(),
+            (TyKind::Ref(inner, _), _) => self.u.coerce(inner, expected).is_some(),
             (_, TyKind::Ref(inner, false)) => self.u.coerce(found, inner).is_some(),
             _ => false,
         }
