@@ -399,3 +399,52 @@ fn fix_asks_when_interactive() {
     );
     assert!(ran.err.ends_with("Applied 0 fixes, 0 unapplied\n"));
 }
+
+#[test]
+fn warnings_never_hide_an_error_and_a_cut_is_told() {
+    let many = "fn f() { }\n".repeat(10_100);
+    let text = format!("{many}fn main() {{ let n: I32 = \"x\" }}\n");
+    let dir = dir(&[("a.mty", &text), ("w.mty", &many)]);
+    let cut = "too many reports: more than 10,000, the rest is left out";
+    let ran = mty(dir.path(), &["check", "--format", "json", "a.mty"], "");
+    assert_eq!(ran.code, 1);
+    let errors = ran
+        .out
+        .lines()
+        .filter(|l| l.contains(r#""severity":"error""#));
+    assert_eq!((errors.count(), ran.out.lines().count()), (1, 10_000));
+    assert_eq!(ran.err, format!("a.mty: {cut}\n"));
+    let ran = mty(dir.path(), &["check", "--json", "w.mty"], "");
+    assert!(ran.code == 0 && ran.out.starts_with(r#"{"ok":true,"#));
+    assert_eq!(ran.err, format!("w.mty: {cut}\n"));
+    let ran = mty(
+        dir.path(),
+        &["agent"],
+        "{\"op\":\"check\",\"path\":\"a.mty\"}\n",
+    );
+    assert_eq!(ran.code, 1);
+    let last: Vec<&str> = ran.out.lines().skip(10_000).collect();
+    assert_eq!(
+        last[0],
+        format!(r#"{{"kind":"log","stream":"stderr","text":"{cut}"}}"#)
+    );
+    assert!(last[1].contains(r#""ok":false,"diagnostics_count":10000"#));
+    assert_eq!(last.len(), 3);
+}
+
+#[test]
+fn diffs_of_paths_with_blanks_are_taken_by_patch() {
+    let dir = dir(&[("a b.mty", BAD)]);
+    let ran = mty(dir.path(), &["fix", "--apply", "--dry-run", "a b.mty"], "");
+    let head = "--- a/a b.mty\t\n+++ b/a b.mty\t\n@@ ";
+    assert!(ran.out.starts_with(head), "{}", ran.out);
+    // What is checked is piped back as it came.
+    let found = mty(dir.path(), &["check", "--format", "json", "a b.mty"], "");
+    let ran = mty(
+        dir.path(),
+        &["fix", "--apply", "--from-stdin", "a b.mty"],
+        &found.out,
+    );
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(read(&dir, "a b.mty"), BAD.replace("10_", "10"));
+}

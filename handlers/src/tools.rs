@@ -3,10 +3,10 @@
 
 #[cfg(feature = "check")]
 pub use check::{Document, Envelope as Line};
+#[cfg(feature = "check")]
+pub use toolchain::{CUT, Checked, Envelope, Level, check_directory, check_file};
 #[cfg(feature = "fix")]
 pub use toolchain::{Candidate, Code, DEFAULT_THRESHOLD, Offer, Pick, Plan, Policy, write_source};
-#[cfg(feature = "check")]
-pub use toolchain::{Checked, Envelope, Level, check_directory, check_file};
 #[cfg(feature = "fmt")]
 pub use toolchain::{FmtError, Formatted, Obstacle, files_below, format_file, format_text};
 #[cfg(any(feature = "check", feature = "fix", feature = "fmt"))]

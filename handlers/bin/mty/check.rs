@@ -53,6 +53,7 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
     // Two files of one package are checked, and told, once.
     let mut told: BTreeSet<PathBuf> = BTreeSet::new();
     let mut all = Vec::new();
+    let mut cut = BTreeSet::new();
     for path in &args.paths {
         let progress = terminal.progress();
         progress.say(format!("checking {path}"));
@@ -75,6 +76,9 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
             status = 1;
         } else if format == Format::Pretty {
             out.line(&format!("ok: {path}"))?;
+        }
+        if checked.iter().any(|one| one.cut) {
+            cut.insert(path);
         }
         if format == Format::JsonResult {
             let mut document = Document::new(path, &checked);
@@ -106,6 +110,9 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
     let tally = tally(&all);
     if format == Format::Pretty && !tally.is_empty() {
         complain(&tally);
+    }
+    for path in cut {
+        complain(&format!("{path}: {}", tools::CUT));
     }
     out.flush()?;
     Ok(status)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use host::dialect::mty_agent::{OpFailure, shorten};
 use host::{Cx, Reply};
+use output::{Stream, log};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolchain::Session;
@@ -38,7 +39,7 @@ host::event! {
 
 host::operation! {
     /// Checks a source file, or the package it is in: one `envelope` line for each diagnostic, in the order of
-    /// files and positions. Exits 1 if one of them is an error; remembers them for a `fix` without `path`.
+    /// files and positions; a `log` line on `stderr` says so if there were too many to send. Exits 1 if one of them is an error; remembers them for a `fix` without `path`.
     dialect: MTY_AGENT,
     method: "check",
     position: 10,
@@ -65,6 +66,9 @@ async fn check(cx: Cx<Session>, params: Params) -> Result<Reply<Summary>, OpFail
             .send(&Envelope::new(envelope, params.include_source))
             .await
             .map_err(|error| OpFailure::failed(error.to_string()))?;
+    }
+    if checked.cut {
+        log(&events, Stream::Stderr, toolchain::CUT).await?;
     }
     let summary = Summary {
         diagnostics_count: checked.envelopes.len(),

@@ -14,7 +14,7 @@ use crate::borrow;
 use crate::capabilities;
 use crate::code::Code;
 use crate::consteval;
-use crate::diagnostic::{Diagnostic, FixHint, Level, Sink};
+use crate::diagnostic::{self, Diagnostic, FixHint, Level, Sink};
 use crate::effects;
 use crate::expand::{self, Expanded};
 use crate::hir::{ExprKind, Function, Hir};
@@ -35,6 +35,8 @@ const STACK: usize = 256 << 20;
 pub struct Analysis {
     /// All reports, by file, position and code; ranges are those of the written, normalised text.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether there were more than [`MAX_REPORTS`](crate::MAX_REPORTS) and some were left out. Warnings go first.
+    pub cut: bool,
     /// The lowered package and its types, unless a hard error stopped before (language.md §27).
     pub program: Option<Program>,
 }
@@ -88,8 +90,12 @@ pub fn check(package: &Package, options: &Options) -> Analysis {
 fn syntax_only(package: &Package) -> Analysis {
     let mut sink = Sink::default();
     syntax_errors(package, &mut sink);
+    let mut cut = sink.is_cut();
+    let mut diagnostics = sink.into_sorted();
+    cut |= diagnostic::cut(&mut diagnostics);
     Analysis {
-        diagnostics: sink.into_sorted(),
+        diagnostics,
+        cut,
         program: None,
     }
 }
@@ -115,14 +121,18 @@ fn passes(
     if !sink.has_errors() && !written.has_errors() {
         borrow::check(&hir, &types, options, &mut sink);
     }
+    let mut cut = sink.is_cut();
     for d in sink.into_sorted() {
         let map = &files[d.file.index()].map;
         written.push(map.report(d));
     }
+    cut |= written.is_cut();
     let mut diagnostics = written.into_sorted();
+    cut |= diagnostic::cut(&mut diagnostics);
     return_types(&mut diagnostics, &hir, &types, &files);
     Analysis {
         diagnostics,
+        cut,
         program: Some(Program { hir, types, files }),
     }
 }

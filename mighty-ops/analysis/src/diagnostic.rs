@@ -161,19 +161,26 @@ impl Diagnostic {
 pub struct Sink {
     found: Vec<Diagnostic>,
     errors: usize,
+    warnings: usize,
 }
 
 /// Reports kept per check; a program with more is not read to the end by anybody.
 pub const MAX_REPORTS: usize = 10_000;
 
 impl Sink {
-    /// Takes a report; beyond [`MAX_REPORTS`] it is only counted. Title and notes become one line each: what
+    /// Takes a report; beyond [`MAX_REPORTS`] of its level it is only counted. Title and notes become one line each: what
     /// they quote from the text may have line ends and other control characters.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
-        self.errors += usize::from(diagnostic.is_error());
         one_line(&mut diagnostic.title);
         diagnostic.notes.iter_mut().for_each(one_line);
-        if self.found.len() < MAX_REPORTS {
+        // Each level has room of its own: warnings must not keep an error out.
+        let count = if diagnostic.is_error() {
+            &mut self.errors
+        } else {
+            &mut self.warnings
+        };
+        *count += 1;
+        if *count <= MAX_REPORTS {
             self.found.push(diagnostic);
         }
     }
@@ -190,7 +197,14 @@ impl Sink {
         &self.found
     }
 
-    /// All reports by file, first byte, code, then last byte; exact repetitions once.
+    /// Whether a report was left out because there were too many.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.errors > MAX_REPORTS || self.warnings > MAX_REPORTS
+    }
+
+    /// All reports by file, first byte, code, then last byte; exact repetitions once. With [`Self::is_cut`], or
+    /// where more than [`MAX_REPORTS`] are left, see [`cut`].
     #[must_use]
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.found.sort_by(|a, b| {
@@ -206,6 +220,26 @@ impl Sink {
             .dedup_by(|a, b| (a.file, a.range, a.code) == (b.file, b.range, b.code));
         self.found
     }
+}
+
+/// Leaves [`MAX_REPORTS`] of sorted reports: all errors, then the first of the warnings. Whether some had to go.
+pub(crate) fn cut(reports: &mut Vec<Diagnostic>) -> bool {
+    if reports.len() <= MAX_REPORTS {
+        return false;
+    }
+    let errors = reports.iter().filter(|d| d.is_error()).count();
+    let (mut errors, mut warnings) = (errors.min(MAX_REPORTS), MAX_REPORTS.saturating_sub(errors));
+    reports.retain(|d| {
+        let room = if d.is_error() {
+            &mut errors
+        } else {
+            &mut warnings
+        };
+        let stays = *room > 0;
+        *room = room.saturating_sub(1);
+        stays
+    });
+    true
 }
 
 /// Puts a blank in the place of each run of control characters and the blanks around it.
@@ -232,5 +266,30 @@ mod tests {
         let found = sink.into_sorted();
         assert_eq!(found[0].title, "the hole `{:8) x [1m}`");
         assert_eq!(found[0].notes, ["a"]);
+    }
+
+    #[test]
+    fn warnings_never_keep_an_error_out() {
+        let mut sink = Sink::default();
+        let many = MAX_REPORTS as u32 + 5;
+        for at in 0..many {
+            let range = TextRange::new(at, at + 1);
+            sink.push(Diagnostic::warning(1090, FileId(0), range, "w"));
+        }
+        assert!(sink.is_cut() && !sink.has_errors());
+        for at in [3, many] {
+            let range = TextRange::new(at, at + 1);
+            sink.push(Diagnostic::error(6010, FileId(0), range, "e"));
+        }
+        let mut found = sink.into_sorted();
+        assert!(cut(&mut found));
+        assert_eq!(found.len(), MAX_REPORTS);
+        let errors: Vec<u32> = found
+            .iter()
+            .filter(|d| d.is_error())
+            .map(|d| d.range.start)
+            .collect();
+        assert_eq!(errors, [3, many]);
+        assert!(!cut(&mut found));
     }
 }

@@ -32,6 +32,6 @@ pub mod ty;
 pub use catalogue::{Diagnostic as CatalogueEntry, Severity, Status, catalogue, lookup};
 pub use check::{Analysis, Program, check};
 pub use code::{Code, NotACode};
-pub use diagnostic::{Diagnostic, FixHint, Level, Sink};
+pub use diagnostic::{Diagnostic, FixHint, Level, MAX_REPORTS, Sink};
 pub use explain::{ExplainError, Explanation, explain};
 pub use package::{FileId, Options, Package, Profile, SourceFile};

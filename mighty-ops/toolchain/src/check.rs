@@ -25,7 +25,13 @@ pub struct Checked {
     pub loaded: Loaded,
     /// By file, position and code.
     pub envelopes: Vec<Envelope>,
+    /// Whether some reports were left out because there were too many; never an error in favour of a warning.
+    pub cut: bool,
 }
+
+/// What is said where [`Checked::cut`] is set.
+pub const CUT: &str = "too many reports: more than 10,000, the rest is left out";
+const _: () = assert!(analysis::MAX_REPORTS == 10_000);
 
 impl Checked {
     /// Whether there is an error; warnings leave exit codes alone.
@@ -42,6 +48,7 @@ impl Checked {
             path: path.to_owned(),
             loaded,
             envelopes,
+            cut: analysis.cut,
         }
     }
 }

@@ -104,10 +104,13 @@ fn push_changes(diff: &TextDiff<'_, '_, str>, op: &DiffOp, out: &mut String) {
     }
 }
 
-/// A path for a header line; one with control characters is quoted as git does, to stay on its line.
+/// A path for a header line; one with control characters is quoted as git does, to stay on its line. After one
+/// with a blank stands a tab, as git writes it: readers take the name to end at a blank otherwise.
 fn header_path(path: &str) -> String {
     if path.chars().any(char::is_control) {
         path.escape_default().to_string()
+    } else if path.contains(char::is_whitespace) {
+        format!("{path}\t")
     } else {
         path.to_owned()
     }
