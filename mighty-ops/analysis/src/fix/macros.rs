@@ -125,7 +125,8 @@ fn template<'a>(cx: &Cx<'a>) -> Option<Token<'a>> {
 
 /// MT6009
 pub(super) fn double_brace(cx: &Cx<'_>) -> Option<Vec<Draft>> {
-    let token = template(cx)?;
+    // What is no literal has no braces of its own, even where it begins with one.
+    let token = template(cx).filter(|t| t.range().covers(cx.range))?;
     let text = token.text();
     let b = text.as_bytes();
     let mut edits = Vec::new();
@@ -181,28 +182,43 @@ fn is_hole(text: &str) -> bool {
 pub(super) fn plain_hole(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let token = template(cx)?;
     let start = token.range().start;
+    // The report is about one hole; others may be as they should.
+    let whole = !token.range().covers(cx.range) || token.range() == cx.range;
     let edits: Vec<Edit> = holes(token.text())
         .into_iter()
-        .filter(|h| {
-            let hole = &token.text()[h.start + 1..h.end - 1];
-            hole.starts_with(|c: char| c.is_ascii_digit()) || hole.contains(['$', '*'])
-        })
         .map(|h| {
-            Edit::replace(
-                TextRange::new(start + h.start as u32, start + h.end as u32),
-                "{}",
-            )
+            let range = TextRange::new(start + h.start as u32, start + h.end as u32);
+            (range, plain(&token.text()[h.start + 1..h.end - 1]))
         })
+        .filter(|(range, to)| {
+            if whole {
+                to == "{}" && cx.slice(*range) != "{}"
+            } else {
+                range.covers(cx.range)
+            }
+        })
+        .map(|(range, to)| Edit::replace(range, to))
         .collect();
-    (!edits.is_empty()).then(|| {
-        vec![Draft::new(
-            Kind::Other,
-            70,
-            "write `{}`",
-            "Holes take their arguments in order; check that the order is right.",
-            edits,
-        )]
-    })
+    let label = match edits.as_slice() {
+        [] => return None,
+        [only] => format!("write `{}`", only.text),
+        _ => "write `{}`".to_owned(),
+    };
+    Some(vec![Draft::new(
+        Kind::Other,
+        70,
+        label,
+        "Holes take their arguments in order; check that the order is right.",
+        edits,
+    )])
+}
+
+/// The hole without its layout: it keeps a name, and a number goes.
+fn plain(hole: &str) -> String {
+    let name = hole.split(':').next().unwrap_or_default().trim();
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    format!("{{{}}}", if is_name { name } else { "" })
 }
 
 /// MT6013

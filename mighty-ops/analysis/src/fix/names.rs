@@ -1,7 +1,7 @@
 //! Fixes of names that resolve to nothing: renames, imports, qualified calls.
 
 use syntax::ast::{self, AstNode, HasName};
-use syntax::{SyntaxKind, TextRange, Token};
+use syntax::{Node, SyntaxKind, TextRange, Token};
 
 use super::cx::Cx;
 use super::draft::{Draft, Edit, Kind};
@@ -81,11 +81,79 @@ fn by_distance(distance: u8) -> u8 {
 pub(super) fn value(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     match cx.hint() {
         FixHint::Rename { to, distance } => {
-            Some(vec![rename(cx.first_name()?, to, by_distance(*distance))])
+            let name = cx.first_name()?;
+            let mut draft = rename(name, to, by_distance(*distance));
+            if cx.code() == 2021 {
+                draft.edits.extend(other_uses(name, to));
+            }
+            Some(vec![draft])
         }
         FixHint::Import { path } => Some(vec![use_line(cx, path, 80)]),
         _ => None,
     }
+}
+
+/// The other uses of a name that its body leaves unbound: one report stands for all of them. None if
+/// something in the body binds the name, since a use may mean that then.
+fn other_uses(name: Token<'_>, to: &str) -> Vec<Edit> {
+    let is_body = |k| {
+        matches!(
+            k,
+            SyntaxKind::FnDef | SyntaxKind::Handler | SyntaxKind::InitDef
+        )
+    };
+    let body_of = |node: Node<'_>| {
+        std::iter::once(node)
+            .chain(node.ancestors())
+            .find(|n| is_body(n.kind()))
+            .map(Node::range)
+    };
+    let at = name.parent();
+    let Some(body) = std::iter::once(at)
+        .chain(at.ancestors())
+        .find(|n| is_body(n.kind()))
+    else {
+        return Vec::new();
+    };
+    let is_named = |n: Node<'_>| {
+        n.own_tokens()
+            .any(|t| t.kind() == SyntaxKind::Ident && t.text() == name.text())
+    };
+    let mut edits = Vec::new();
+    for node in body.descendants() {
+        match node.kind() {
+            SyntaxKind::IdentPat | SyntaxKind::Param if is_named(node) => return Vec::new(),
+            SyntaxKind::PathExpr
+                if node.text() == name.text() && body_of(node) == Some(body.range()) =>
+            {
+                // `P { x }` names the field with the same word.
+                let short = node.parent().is_some_and(|p| {
+                    p.kind() == SyntaxKind::StructLitField && p.range() == node.range()
+                });
+                if !short && node.range() != name.range() {
+                    edits.push(Edit::replace(node.range(), to));
+                }
+            }
+            SyntaxKind::TokenTree => {
+                let is_use = |t: &Token<'_>| {
+                    t.kind() == SyntaxKind::Ident
+                        && t.text() == name.text()
+                        && t.range() != name.range()
+                        && t.prev_significant()
+                            .is_none_or(|p| p.kind() != SyntaxKind::Dot)
+                        && t.next_significant()
+                            .is_none_or(|n| n.kind() != SyntaxKind::Colon)
+                };
+                edits.extend(
+                    node.own_tokens()
+                        .filter(is_use)
+                        .map(|t| Edit::replace(t.range(), to)),
+                );
+            }
+            _ => {}
+        }
+    }
+    edits
 }
 
 /// MT1002 and MT2029

@@ -38,6 +38,13 @@ fn names() -> Vec<Case> {
         case(2021, "rename_to_match_decl", "fn f(greeting: Str) { log(«greetng») }\n")
             .with(|_| near("greeting"))
             .to(0.85, "fn f(greeting: Str) { log(greeting) }\n"),
+        case(
+            2021,
+            "rename_to_match_decl",
+            "fn f() {\n  let total = 1\n  log(«totl»)\n  log(totl + totl)\n  log(format!(\"{}\", totl))\n}\n",
+        )
+        .with(|_| near("total"))
+        .to(0.85, "fn f() {\n  let total = 1\n  log(total)\n  log(total + total)\n  log(format!(\"{}\", total))\n}\n"),
         case(2029, "missing_import", "use demo.«trgi»\nmod trig { }\nfn f() { }\n")
             .with(|_| near("trig"))
             .to(0.8, "use demo.trig\nmod trig { }\nfn f() { }\n"),
@@ -94,6 +101,13 @@ fn macros() -> Vec<Case> {
             .to(0.6, "fn f() -> Str { format!(\"{{ x\") }\n"),
         case(6010, "other", "fn f(a: I32) -> Str { format!(«\"{0}\"», a) }\n")
             .to(0.7, "fn f(a: I32) -> Str { format!(\"{}\", a) }\n"),
+        case(6009, "other", "fn f(y: Str) -> Str { format!(«\"{ x\" + y») }\n"),
+        case(
+            6010,
+            "other",
+            "fn g(s: Str, f: F64) -> Str { format!(\"{s:*^9.3} «{f:08.2_}»\") }\n",
+        )
+        .to(0.7, "fn g(s: Str, f: F64) -> Str { format!(\"{s:*^9.3} {f}\") }\n"),
         case(6013, "correct_macro_attr", "«@tool(5)»\nfn f(a: Str) -> Str { a }\n")
             .to(0.6, "@tool(\"TODO\")\nfn f(a: Str) -> Str { a }\n"),
         case(6013, "correct_macro_attr", "«@tool(cap: fs.read)»\nfn f(a: Str) -> Str { a }\n")
