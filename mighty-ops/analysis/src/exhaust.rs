@@ -18,7 +18,7 @@ pub(crate) struct Report {
 const MAX_STEPS: u32 = 2_000_000;
 
 /// Missing patterns listed at most.
-const MAX_MISSING: usize = 64;
+pub(crate) const MAX_MISSING: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Ctor {

@@ -17,6 +17,12 @@ struct Conversion {
 
 /// MT2001, MT2017, MT2018, MT2019
 pub(super) fn mismatch(cx: &Cx<'_>) -> Option<Vec<Draft>> {
+    // The arguments of a macro call are no expressions yet, and the whole call is not what disagrees.
+    if matches!(cx.code(), 2017 | 2018) && matches!(cx.expr(), Some(Expr::MacroCall(_)))
+        || is_own_macro(cx)
+    {
+        return None;
+    }
     if cx.code() == 2017
         && let Some(draft) = comparison_chain(cx)
     {
@@ -40,7 +46,15 @@ pub(super) fn mismatch(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let mut drafts = Vec::new();
     // A block-like operand is converted where its value arises.
     let target = tail_of(target);
-    if let Some(c) = conversion(target, &found, &expected) {
+    if let Some(mut c) = conversion(target, &found, &expected) {
+        // `r == 1 != 0` would compare the comparison.
+        let parent = target.syntax().parent().filter(|_| cx.code() == 2017);
+        let op = parent.and_then(|p| p.own_tokens().next());
+        if expected == "Bool"
+            && op.is_some_and(|t| !matches!(t.kind(), SyntaxKind::AmpAmp | SyntaxKind::PipePipe))
+        {
+            c.text = format!("({})", c.text);
+        }
         drafts.push(Draft::new(
             c.kind,
             if c.lossless { lossless } else { lossy },
@@ -59,6 +73,15 @@ pub(super) fn mismatch(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         drafts.push(draft);
     }
     Some(drafts)
+}
+
+/// Whether the report stands at or in the call of a macro that the package defines.
+fn is_own_macro(cx: &Cx<'_>) -> bool {
+    std::iter::once(cx.node())
+        .chain(cx.node().ancestors())
+        .filter_map(ast::MacroCall::cast)
+        .filter_map(ast::HasName::name)
+        .any(|name| cx.item::<ast::MacroDef<'_>>(name.text()).is_some())
 }
 
 /// `a < b < c` reads as two comparisons joined.
@@ -125,13 +148,25 @@ fn site<'a>(cx: &Cx<'a>, expected: String, found: String) -> Option<(Expr<'a>, S
         2017 => {
             let binary: ast::BinaryExpr<'_> = match cx.expr()? {
                 Expr::BinaryExpr(b) => b,
+                // The operand of `!s` disagrees with its operator, not with what stands beside it.
+                Expr::PrefixExpr(_) => return None,
                 other => enclosing(other.syntax())?,
             };
             let mut sides = binary.syntax().children().filter_map(Expr::cast);
             let (left, right) = (sides.next()?, sides.next()?);
-            let op = binary.syntax().own_tokens().next()?.kind();
-            if !matches!(op, SyntaxKind::AmpAmp | SyntaxKind::PipePipe) {
-                return Some((right, expected, found));
+            let op = binary.syntax().own_tokens().next()?;
+            if !matches!(op.kind(), SyntaxKind::AmpAmp | SyntaxKind::PipePipe) {
+                let compares = matches!(op.text(), "==" | "!=" | "<" | "<=" | ">" | ">=");
+                let orders = compares && !matches!(op.text(), "==" | "!=");
+                let number = is_int(&expected) || is_float(&expected);
+                let text = is_text(&expected) && (compares || op.text() == "+");
+                let equal = compares && !orders;
+                // Two values of a type help only where the operator is defined for it.
+                return (number || text || equal).then_some((right, expected, found));
+            }
+            // Neither is a `Bool`, and one conversion would leave the other.
+            if expected != "Bool" && found != "Bool" {
+                return None;
             }
             // These want a `Bool` on both sides, whatever the left one is.
             if expected == "Bool" {

@@ -28,12 +28,12 @@ pub(super) fn missing_arms(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         }
     };
     if let FixHint::MissingArms { patterns, .. } = cx.hint()
-        && !patterns.is_empty()
+        && let Some(patterns) = whole(patterns)
     {
         let names: Vec<String> = patterns.iter().take(4).map(|p| format!("`{p}`")).collect();
         let more = if patterns.len() > 4 { " and more" } else { "" };
         add(
-            patterns,
+            &patterns,
             90,
             format!("add {}{more}", names.join(", ")),
             "Each missing variant gets an arm of its own, which stops the program until you write it.",
@@ -46,6 +46,41 @@ pub(super) fn missing_arms(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         "One arm takes every value that no other does; variants added later fall into it too.",
     );
     Some(drafts)
+}
+
+/// The checker gives one example of what each constructor leaves open. What an example says of the parts is
+/// widened to all they can be, since there may be more; `None` if the arms would not cover everything.
+fn whole(patterns: &[String]) -> Option<Vec<String>> {
+    if patterns.is_empty() || patterns.len() >= crate::exhaust::MAX_MISSING {
+        return None;
+    }
+    patterns.iter().map(|p| widened(p)).collect()
+}
+
+fn widened(pattern: &str) -> Option<String> {
+    let Some((head, parts)) = pattern.split_once('(') else {
+        return (!pattern.contains('{')).then(|| pattern.to_owned());
+    };
+    let parts = parts.strip_suffix(')')?;
+    if parts.chars().all(|c| matches!(c, '_' | ',' | ' ')) {
+        return Some(pattern.to_owned());
+    }
+    // A tuple's or a struct's example says nothing of the others.
+    if head.is_empty() || head.contains('{') {
+        return None;
+    }
+    let mut depth = 0usize;
+    let mut count = 1;
+    for c in parts.chars() {
+        match c {
+            '(' | '{' | '[' => depth += 1,
+            ')' | '}' | ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => count += 1,
+            '"' | '\'' => return None,
+            _ => {}
+        }
+    }
+    Some(format!("{head}({})", vec!["_"; count].join(", ")))
 }
 
 fn append_arms(cx: &Cx<'_>, list: ast::ArmList<'_>, arms: &[String]) -> Option<Edit> {

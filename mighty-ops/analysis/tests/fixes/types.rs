@@ -73,6 +73,30 @@ fn mismatches() -> Vec<Case> {
             "fn f(a: I32, b: I32, c: I32) -> Bool { a < b && b < c }\n",
         ),
         case(
+            2017,
+            "type_conversion",
+            "fn f(r: Bool) -> Bool { «r == 1» }\n",
+        )
+        .with(|_| wants("Bool", "I32"))
+        .to(0.6, "fn f(r: Bool) -> Bool { r == (1 != 0) }\n"),
+        case(
+            2017,
+            "type_conversion",
+            "fn f(o: Option[I32]) { let n = «o + 1» }\n",
+        )
+        .with(|_| wants("Option[I32]", "I32")),
+        case(
+            2017,
+            "type_conversion",
+            "fn f(n: I32, o: Vec[I32]) -> Bool { «!n && o» }\n",
+        )
+        .with(|_| wants("I32", "Vec[I32]")),
+        case(
+            2018,
+            "type_conversion",
+            "macro max2(a, b) => { if a > b { a } else { b } }\nfn f() { let v = «max2!(1, \"b\")» }\n",
+        ),
+        case(
             2018,
             "type_conversion",
             "fn f(b: Bool) { let v = «if b { \"c\" } else { 2.5 }» }\n",
@@ -239,6 +263,13 @@ fn matches() -> Vec<Case> {
         .with(blue)
         .to(0.9, "enum Hue { Red, Blue }\nfn f(h: Hue) -> I32 {\n  match h {\n    Hue.Red => 0\n    Hue.Blue => panic(\"todo\")\n  }\n}\n")
         .to(0.8, "enum Hue { Red, Blue }\nfn f(h: Hue) -> I32 {\n  match h {\n    Hue.Red => 0\n    _ => panic(\"todo\")\n  }\n}\n"),
+        case(
+            2015,
+            "add_match_arm",
+            "enum AppErr { Io(Str), Parse(Str), Gone }\nfn f(r: I32!AppErr) -> I32 { match «r» { Ok(n) => n, Err(AppErr.Gone) => 0 } }\n",
+        )
+        .to(0.9, "enum AppErr { Io(Str), Parse(Str), Gone }\nfn f(r: I32!AppErr) -> I32 { match r { Ok(n) => n, Err(AppErr.Gone) => 0, Err(_) => panic(\"todo\") } }\n")
+        .to(0.8, "enum AppErr { Io(Str), Parse(Str), Gone }\nfn f(r: I32!AppErr) -> I32 { match r { Ok(n) => n, Err(AppErr.Gone) => 0, _ => panic(\"todo\") } }\n"),
         case(
             2016,
             "remove_unreachable",
