@@ -110,6 +110,30 @@ impl<'p> Index<'p> {
         })
     }
 
+    /// The last name of the module that an item stands in: the block around it, else its file's.
+    pub(super) fn module_of(&self, node: Node<'p>) -> Option<&'p str> {
+        let block = node
+            .ancestors()
+            .find(|n| n.kind() == SyntaxKind::ModItem)
+            .and_then(|n| n.own_tokens().find(|t| t.kind() == SyntaxKind::Ident));
+        if let Some(name) = block {
+            return Some(name.text());
+        }
+        let tree: *const Tree = node.tree();
+        let file = self
+            .package
+            .files
+            .iter()
+            .find(|f| std::ptr::eq(&raw const f.parse.tree, tree))?;
+        let mut parts = file.path.rsplit('/');
+        let stem = parts.next()?.strip_suffix(".mty")?;
+        if stem == "mod" {
+            parts.next()
+        } else {
+            Some(stem)
+        }
+    }
+
     /// Whether a file uses an identifier.
     pub(super) fn has_word(&self, tree: &Tree, word: &str) -> bool {
         let mut words = self.words.borrow_mut();

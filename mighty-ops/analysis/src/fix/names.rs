@@ -209,11 +209,34 @@ pub(super) fn attribute(cx: &Cx<'_>) -> Option<Vec<Draft>> {
 
 /// MT2002
 pub(super) fn ty(cx: &Cx<'_>) -> Option<Vec<Draft>> {
+    if let Some(name) = cx.name()
+        && let Some(module) = qualifier(name)
+    {
+        // What is near in the scope of the report is not there where the path leads.
+        let names = cx
+            .items::<ast::StructDef<'_>>()
+            .map(|d| (d.syntax(), d.name()))
+            .chain(
+                cx.items::<ast::EnumDef<'_>>()
+                    .map(|d| (d.syntax(), d.name())),
+            )
+            .filter_map(|(node, n)| Some((node, n?.text())))
+            .filter(|(node, _)| cx.index.module_of(*node) == Some(module.text()))
+            .map(|(_, n)| n);
+        let (to, _) = nearest(name.text(), names)?;
+        return Some(vec![rename(name, to, 85)]);
+    }
     match cx.hint() {
         FixHint::Rename { to, .. } => Some(vec![rename(cx.name()?, to, 85)]),
         FixHint::Import { path } => Some(vec![use_line(cx, path, 70)]),
         _ => None,
     }
+}
+
+/// The name before the dot or `::` before a name.
+fn qualifier(name: Token<'_>) -> Option<Token<'_>> {
+    let dot = name.prev_significant()?;
+    matches!(dot.text(), "." | "::").then(|| dot.prev_significant())?
 }
 
 /// MT2006, MT2007, MT2009, MT2030, MT4021, MT4064

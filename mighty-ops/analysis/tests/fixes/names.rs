@@ -35,6 +35,11 @@ fn names() -> Vec<Case> {
         case(2002, "rename_to_match_decl", "fn f(s: «Strng») { }\n")
             .with(|_| near("String"))
             .to(0.85, "fn f(s: String) { }\n"),
+        case(2002, "rename_to_match_decl", "pub struct Size2 { n: I32 }\nmod node { pub struct Other { n: I32 } }\nfn f(s: node.«Sise») { }\n")
+            .with(|_| near("Size")),
+        case(2002, "rename_to_match_decl", "mod node { pub struct Strong { n: I32 } }\nfn f(s: node.«Strng») { }\n")
+            .with(|_| near("Strong"))
+            .to(0.85, "mod node { pub struct Strong { n: I32 } }\nfn f(s: node.Strong) { }\n"),
         case(2021, "rename_to_match_decl", "fn f(greeting: Str) { log(«greetng») }\n")
             .with(|_| near("greeting"))
             .to(0.85, "fn f(greeting: Str) { log(greeting) }\n"),
