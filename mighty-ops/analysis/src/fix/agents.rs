@@ -8,12 +8,33 @@ use super::types::append;
 use crate::diagnostic::FixHint;
 use crate::resolve::suggest::nearest;
 
-/// The protocols of an agent that the package holds.
+/// The protocols of an agent that the package holds: of several with a name, the one in the agent's module.
 fn protocols<'a>(cx: &Cx<'a>, agent: ast::AgentDef<'a>) -> Vec<ast::ProtocolDef<'a>> {
     agent
         .protocols()
-        .filter_map(|path| cx.item(path.last()?.text()))
+        .filter_map(|path| {
+            let name = path.last()?.text();
+            own_protocol(cx, agent, path).or_else(|| cx.item(name))
+        })
         .collect()
+}
+
+/// The protocol of the agent's own module that a path names.
+fn own_protocol<'a>(
+    cx: &Cx<'a>,
+    agent: ast::AgentDef<'a>,
+    path: ast::Path<'a>,
+) -> Option<ast::ProtocolDef<'a>> {
+    let module = agent.syntax().parent()?.range();
+    let mut segments = path.segments();
+    let (only, None) = (segments.next()?, segments.next()) else {
+        return None;
+    };
+    cx.index
+        .named(only.text())
+        .into_iter()
+        .filter(|n| cx.is_own(*n) && n.parent().is_some_and(|p| p.range() == module))
+        .find_map(ast::ProtocolDef::cast)
 }
 
 fn message<'a>(cx: &Cx<'a>, agent: ast::AgentDef<'a>, name: &str) -> Option<ast::Message<'a>> {
@@ -30,7 +51,11 @@ pub(super) fn unknown_message(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     let name = handler.name()?;
     let known = protocols(cx, agent);
     let mut drafts = Vec::new();
-    if let Some(protocol) = known.iter().find(|p| cx.is_own(p.syntax())) {
+    // What another module declares is not this agent's to extend.
+    let own = agent
+        .protocols()
+        .find_map(|path| own_protocol(cx, agent, path));
+    if let Some(protocol) = own {
         let params: Vec<String> = handler
             .params()
             .into_iter()

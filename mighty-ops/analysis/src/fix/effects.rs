@@ -231,7 +231,7 @@ pub(super) fn capability_parameter(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     )])
 }
 
-const FAMILIES: [&str; 7] = ["Fs", "Net", "Clock", "Dom", "Model", "Canvas", "Input"];
+pub(super) const FAMILIES: [&str; 7] = ["Fs", "Net", "Clock", "Dom", "Model", "Canvas", "Input"];
 
 /// The family that a capability parameter of this name has elsewhere in the file.
 fn family_of<'a>(cx: &Cx<'a>, name: &str) -> Option<&'a str> {

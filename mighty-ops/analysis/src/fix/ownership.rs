@@ -5,6 +5,7 @@ use syntax::{Node, SyntaxKind, TextRange, Token};
 
 use super::cx::{Cx, default_value, receiver, statement};
 use super::draft::{Draft, Edit, Kind};
+use super::effects::FAMILIES;
 use crate::diagnostic::FixHint;
 
 /// MT3001, MT3002, MT3003, MT3008, MT3009, MT3010
@@ -21,22 +22,21 @@ pub(super) fn clone_or_borrow(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         3010 => 60,
         _ => 85,
     };
-    let mut drafts = vec![Draft::new(
-        Kind::AddClone,
-        hundredths,
-        "clone the value",
-        "A copy of its own goes away, and the original stays where it is.",
-        vec![Edit::replace(
-            target.range(),
-            format!("{}.clone()", receiver(target)),
-        )],
-    )];
-    if matches!(cx.code(), 3001 | 3008)
-        && target
-            .syntax()
-            .parent()
-            .is_some_and(|p| takes_value(p) && !is_message(p))
-    {
+    let mut drafts = Vec::new();
+    // A capability is given, never copied (MT4064).
+    if !is_capability(target, 4) {
+        drafts.push(Draft::new(
+            Kind::AddClone,
+            hundredths,
+            "clone the value",
+            "A copy of its own goes away, and the original stays where it is.",
+            vec![Edit::replace(
+                target.range(),
+                format!("{}.clone()", receiver(target)),
+            )],
+        ));
+    }
+    if matches!(cx.code(), 3001 | 3008) && takes_reference(cx, target) {
         drafts.push(Draft::new(
             Kind::TakeReference,
             70,
@@ -46,6 +46,69 @@ pub(super) fn clone_or_borrow(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         ));
     }
     Some(drafts)
+}
+
+/// Whether a name holds a capability, followed through up to `hops` bindings.
+fn is_capability(expr: Expr<'_>, hops: u8) -> bool {
+    let Expr::PathExpr(path) = expr.unparen().unwrap_or(expr) else {
+        return false;
+    };
+    let Some(name) = path.name().and_then(declaration) else {
+        return false;
+    };
+    let of = |ty: &str| {
+        let ty = ty.trim_start_matches(['&', ' ']).trim_start_matches("mut ");
+        FAMILIES.contains(
+            &ty.split(['[', '.', ' ', '{', '('])
+                .next()
+                .unwrap_or_default(),
+        )
+    };
+    if let Some(param) = super::cx::enclosing::<ast::Param<'_>>(name.parent())
+        && param.name().is_some_and(|n| n.range() == name.range())
+    {
+        // Untyped parameters of these names are capabilities.
+        return param.ty().map_or_else(
+            || matches!(name.text(), "net" | "fs" | "clock" | "dom" | "model"),
+            |ty| of(ty.text()),
+        );
+    }
+    let Some(binding) = super::cx::enclosing::<ast::LetStmt<'_>>(name.parent()) else {
+        return false;
+    };
+    match (binding.ty(), binding.value()) {
+        (Some(ty), _) => of(ty.text()),
+        (None, Some(value)) => hops > 0 && is_capability(value, hops - 1),
+        _ => false,
+    }
+}
+
+/// Whether the place where a value goes takes a reference to it as well: a binding without a type, or a
+/// parameter that is declared as one.
+fn takes_reference(cx: &Cx<'_>, target: Expr<'_>) -> bool {
+    let Some(parent) = target.syntax().parent() else {
+        return false;
+    };
+    if let Some(binding) = ast::LetStmt::cast(parent) {
+        return binding.ty().is_none();
+    }
+    let Some(call) = parent.parent().and_then(ast::CallExpr::cast) else {
+        return false;
+    };
+    let function = call
+        .callee()
+        .and_then(Expr::path_segments)
+        .and_then(|path| cx.item::<ast::FnDef<'_>>(path.last()?.text()));
+    let at = parent
+        .children()
+        .position(|n| n.range().covers(target.range()));
+    let (Some(function), Some(at)) = (function, at) else {
+        return false;
+    };
+    let param = function.params().and_then(|p| p.params().nth(at));
+    param
+        .and_then(ast::Param::ty)
+        .is_some_and(|ty| matches!(ty, ast::Type::RefType(_)))
 }
 
 /// Where the named value was given away before the report: the last use of its bare name as a value of its
@@ -61,15 +124,6 @@ fn earlier_move(cx: &Cx<'_>) -> Option<TextRange> {
         .filter(|n| n.parent().is_some_and(takes_value))
         .last()
         .map(|n| n.range())
-}
-
-/// Whether a node is the argument list of a message or of a new agent, which take no references.
-fn is_message(parent: Node<'_>) -> bool {
-    let of = parent.parent().map(Node::kind);
-    matches!(
-        of,
-        Some(SyntaxKind::SendExpr | SyntaxKind::AskExpr | SyntaxKind::SpawnExpr)
-    )
 }
 
 /// Whether what stands in a node as its child is given away there.

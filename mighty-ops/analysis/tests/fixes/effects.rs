@@ -113,6 +113,12 @@ fn agents() -> Vec<Case> {
             "protocol Q { Go() }\nagent C: Q {\n  on Go() { }\n  on «Halted»(n: I32) { }\n}\n",
         )
         .to(0.8, "protocol Q { Go(), Halted(n: I32) }\nagent C: Q {\n  on Go() { }\n  on Halted(n: I32) { }\n}\n"),
+        case(
+            2026,
+            "declare_protocol_message",
+            "mod a { protocol Q { Go() } }\nprotocol Q { Go() }\nagent C: Q {\n  on Go() { }\n  on «Halted»() { }\n}\n",
+        )
+        .to(0.8, "mod a { protocol Q { Go() } }\nprotocol Q { Go(), Halted() }\nagent C: Q {\n  on Go() { }\n  on Halted() { }\n}\n"),
         case(2026, "rename_to_match_decl", "protocol Q {\n  Went()\n}\nagent C: Q { on «Wend»() { } }\n")
             .to(0.85, "protocol Q {\n  Went()\n}\nagent C: Q { on Went() { } }\n")
             .to(0.8, "protocol Q {\n  Went()\n  Wend()\n}\nagent C: Q { on Wend() { } }\n"),

@@ -11,8 +11,19 @@ pub(crate) fn cases() -> Vec<Case> {
             "add_clone",
             "fn eat(s: String) { }\nfn f() {\n  let a = String(\"x\")\n  eat(a)\n  eat(«a»)\n}\n",
         )
-        .to(0.85, "fn eat(s: String) { }\nfn f() {\n  let a = String(\"x\")\n  eat(a.clone())\n  eat(a)\n}\n")
-        .to(0.7, "fn eat(s: String) { }\nfn f() {\n  let a = String(\"x\")\n  eat(&a)\n  eat(a)\n}\n"),
+        .to(0.85, "fn eat(s: String) { }\nfn f() {\n  let a = String(\"x\")\n  eat(a.clone())\n  eat(a)\n}\n"),
+        case(
+            3001,
+            "add_clone",
+            "fn eat(s: String) { }\nfn f() {\n  let a = String(\"x\")\n  let b = a\n  eat(«a»)\n}\n",
+        )
+        .to(0.85, "fn eat(s: String) { }\nfn f() {\n  let a = String(\"x\")\n  let b = a.clone()\n  eat(a)\n}\n")
+        .to(0.7, "fn eat(s: String) { }\nfn f() {\n  let a = String(\"x\")\n  let b = &a\n  eat(a)\n}\n"),
+        case(
+            3001,
+            "add_clone",
+            "fn put(d: Fs) { }\nfn f(disk: Fs) {\n  put(disk)\n  put(«disk»)\n}\n",
+        ),
         case(
             3003,
             "add_clone",
@@ -54,8 +65,7 @@ pub(crate) fn cases() -> Vec<Case> {
             "add_clone",
             "fn eat(s: String) { }\nfn look(s: &String) { }\nfn f() {\n  let a = String(\"x\")\n  let r = &a\n  eat(«a»)\n  look(r)\n}\n",
         )
-        .to(0.8, "fn eat(s: String) { }\nfn look(s: &String) { }\nfn f() {\n  let a = String(\"x\")\n  let r = &a\n  eat(a.clone())\n  look(r)\n}\n")
-        .to(0.7, "fn eat(s: String) { }\nfn look(s: &String) { }\nfn f() {\n  let a = String(\"x\")\n  let r = &a\n  eat(&a)\n  look(r)\n}\n"),
+        .to(0.8, "fn eat(s: String) { }\nfn look(s: &String) { }\nfn f() {\n  let a = String(\"x\")\n  let r = &a\n  eat(a.clone())\n  look(r)\n}\n"),
         case(3009, "add_clone", "fn f(r: &String) { let s = «*r» }\n")
             .to(0.85, "fn f(r: &String) { let s = (*r).clone() }\n"),
         case(3010, "add_clone", "fn f() { let t = arena { let s = String(\"t\"); «s» } }\n")
