@@ -448,3 +448,126 @@ fn diffs_of_paths_with_blanks_are_taken_by_patch() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(read(&dir, "a b.mty"), BAD.replace("10_", "10"));
 }
+
+#[test]
+fn directories_that_cannot_be_read_are_errors() {
+    let deep = format!("{}a.mty", "d/".repeat(70));
+    let dir = dir(&[
+        (&format!("loose/{deep}"), CLEAN),
+        ("pkg/mighty.toml", MANIFEST),
+        ("pkg/src/main.mty", CLEAN),
+        (&format!("pkg/src/{deep}"), CLEAN),
+        ("locked/b/c.mty", CLEAN),
+    ]);
+    for path in ["loose", "pkg", "pkg/src/main.mty"] {
+        let ran = mty(dir.path(), &["check", path], "");
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{path}");
+        assert!(ran.err.contains("cannot read"), "{}", ran.err);
+    }
+    for args in [&["fmt", "loose"][..], &["fmt", "--check", "loose"]] {
+        let ran = mty(dir.path(), args, "");
+        assert_eq!(ran.code, 1);
+        assert!(ran.err.starts_with("error: cannot read loose/d/d/"));
+    }
+    let request = "{\"op\":\"check\",\"path\":\"pkg/src/main.mty\"}\n";
+    let ran = mty(dir.path(), &["agent"], request);
+    assert!(ran.code == 1 && ran.out.contains(r#""kind":"error""#));
+    let lock = |mode| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = dir.path().join("locked/b");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    lock(0o000);
+    // A privileged user reads it all the same.
+    let wanted = i32::from(std::fs::read_dir(dir.path().join("locked/b")).is_err());
+    let codes = ["check", "fmt"].map(|command| mty(dir.path(), &[command, "locked"], "").code);
+    lock(0o700);
+    assert_eq!(codes, [wanted; 2]);
+}
+
+#[test]
+fn directories_beside_the_sources_are_checked_and_nothing_is_told_twice() {
+    let dir = dir(&[
+        ("pkg/mighty.toml", MANIFEST),
+        ("pkg/src/main.mty", "fn main() { log(10_) }\n"),
+        ("pkg/tests/a.mty", "fn test_a() { log(20_) }\n"),
+        ("pkg/tests/b.mty", CLEAN),
+    ]);
+    let files = |args: &[&str]| {
+        let all = [&["check", "--format", "json"], args].concat();
+        let ran = mty(dir.path(), &all, "");
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        let file = |l: &str| serde_json::from_str::<Value>(l).unwrap()["span"]["file"].clone();
+        let mut files: Vec<Value> = ran.out.lines().map(file).collect();
+        files.sort_by_key(ToString::to_string);
+        files
+    };
+    let both = ["pkg/src/main.mty", "pkg/tests/a.mty"];
+    assert_eq!(files(&["pkg/tests"]), both);
+    assert_eq!(files(&["."]), both.map(|file| format!("./{file}")));
+    assert_eq!(files(&["pkg/tests/a.mty", "pkg/tests/b.mty", "pkg"]), both);
+    let ran = mty(dir.path(), &["check", "--json", "pkg/tests"], "");
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(document["diagnostics"].as_array().unwrap().len(), 2);
+    assert_eq!(document["ok"], false);
+    // One without sources stands for its package.
+    std::fs::create_dir(dir.path().join("pkg/docs")).unwrap();
+    assert_eq!(files(&["pkg/docs"]), both[..1]);
+}
+
+#[test]
+fn fmt_never_rewrites_through_a_link_what_is_no_source() {
+    let ugly = "fn main(){log( \"hi\" )}\n";
+    let dir = dir(&[("notes.txt", ugly), ("d/a.txt", ugly), ("b.mty", ugly)]);
+    let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, dir.path().join(at)).unwrap();
+    link("notes.txt", "n.mty");
+    link("../b.mty", "d/b.mty");
+    link("a.txt", "d/a.mty");
+    let ran = mty(dir.path(), &["fmt", "n.mty"], "");
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("`.mty` expected: n.mty"), "{}", ran.err);
+    let ran = mty(dir.path(), &["fmt", "d"], "");
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (0, "0 files changed, 0 unchanged\n")
+    );
+    for path in ["notes.txt", "d/a.txt", "b.mty"] {
+        assert_eq!(read(&dir, path), ugly);
+    }
+    // A named link to a source is its source.
+    assert_eq!(mty(dir.path(), &["fmt", "d/b.mty"], "").code, 0);
+    assert_ne!(read(&dir, "b.mty"), ugly);
+}
+
+#[test]
+fn an_output_that_takes_nothing_is_an_io_error() {
+    let dir = dir(&[("a.mty", CLEAN)]);
+    let code = |args: &str, to: &str| {
+        let script = format!("exec \"$0\" {args} {to}");
+        let mut child = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_mty")])
+            .current_dir(dir.path())
+            .env("MC_HOME", dir.path().join("home"))
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let _ = child.stdin.take().unwrap().write_all(CLEAN.as_bytes());
+        child.wait().unwrap().code().unwrap()
+    };
+    let mut outputs = vec![">&-"];
+    if Path::new("/dev/full").exists() {
+        outputs.push(">/dev/full");
+    }
+    for to in outputs {
+        for args in [
+            "check a.mty",
+            "check --json a.mty",
+            "fmt --stdin",
+            "explain MT0001",
+        ] {
+            assert_eq!(code(args, to), 1, "{args} {to}");
+        }
+        assert_eq!(code("agent", to), 2, "agent {to}");
+    }
+}

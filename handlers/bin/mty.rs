@@ -128,12 +128,24 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
             if error.use_stderr() {
                 complain(text.trim_end());
             } else {
-                print(stdio, &text)?;
+                Output::print(stdio.output, text.as_bytes())?;
             }
             return Ok(error.exit_code());
         }
     };
-    match cli.command {
+    let command = match cli.command {
+        Command::Agent(args) => return agent(stdio, &args),
+        command => command,
+    };
+    // An answer that nobody can get is a failure of the command; only the protocol has a code for transports.
+    Ok(tool(stdio, command).unwrap_or_else(|error| {
+        complain(&format!("mty: {error:#}"));
+        1
+    }))
+}
+
+fn tool(stdio: Stdio, command: Command) -> anyhow::Result<i32> {
+    match command {
         Command::Agent(args) => agent(stdio, &args),
         #[cfg(feature = "check")]
         Command::Check(args) => tools::check::run(stdio, &args),
@@ -254,6 +266,7 @@ fn explain(stdio: Stdio, code: &str) -> anyhow::Result<i32> {
 
 /// Writes to the real standard output, which descriptor 1 no longer is.
 fn print(stdio: Stdio, text: &str) -> anyhow::Result<i32> {
+    anyhow::ensure!(!without_stdout(), "standard output is closed");
     Output::print(stdio.output, text.as_bytes())?;
     Ok(0)
 }

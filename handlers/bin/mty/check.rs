@@ -1,7 +1,7 @@
 //! `mty check` (toolchain digest, section 4): files and directories, in three formats.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use handlers::tools::{self, Checked, Document, Line};
@@ -50,8 +50,8 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
     let pretty = Pretty::new(terminal);
     let mut out = Out::new(stdio.output);
     let mut status = 0;
-    // Two files of one package are checked, and told, once.
-    let mut told: BTreeSet<PathBuf> = BTreeSet::new();
+    // What two paths have in common, say a package, is told once.
+    let mut told = tools::Told::default();
     let mut all = Vec::new();
     let mut cut = BTreeSet::new();
     for path in &args.paths {
@@ -81,6 +81,11 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
             cut.insert(path);
         }
         if format == Format::JsonResult {
+            // A document is the whole answer about its path.
+            let mut told = tools::Told::default();
+            for one in &mut checked {
+                one.keep_new(&mut told);
+            }
             let mut document = Document::new(path, &checked);
             if failed {
                 document.failed();
@@ -88,13 +93,8 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
             out.line(&serde_json::to_string(&document)?)?;
             continue;
         }
-        for one in checked {
-            let before = told.len();
-            told.extend(one.loaded.files.iter().map(|f| f.real.clone()));
-            let fresh = told.len() > before;
-            if !fresh {
-                continue;
-            }
+        for mut one in checked {
+            one.keep_new(&mut told);
             match format {
                 Format::Json => {
                     for envelope in &one.envelopes {

@@ -157,8 +157,10 @@ fn checked(path: &str) -> Result<Vec<Target>, String> {
         vec![tools::check_file(path, real).map_err(|e| (path.to_owned(), e))]
     };
     let mut targets = Vec::new();
+    let mut told = tools::Told::default();
     for one in found {
-        let one = one.map_err(|(path, error)| error.about(&path))?;
+        let mut one = one.map_err(|(path, error)| error.about(&path))?;
+        one.keep_new(&mut told);
         for (at, file) in one.loaded.files.iter().enumerate() {
             // A named file does not stand for the rest of its package.
             if !is_dir && one.loaded.named != Some(at) {

@@ -37,7 +37,12 @@ pub(crate) fn run(stdio: Stdio, args: &FmtArgs) -> anyhow::Result<i32> {
     let mut out = Out::new(stdio.output);
     let (mut changed, mut same, mut failed) = (0usize, 0usize, false);
     let progress = Terminal::of_stderr().progress();
-    for (shown, path) in files(&args.paths) {
+    let (files, unread) = files(&args.paths);
+    for error in unread {
+        failed = true;
+        complain(&format!("error: {error}"));
+    }
+    for (shown, path) in files {
         progress.say(format!("formatting {shown}"));
         match tools::format_file(&path, !args.check) {
             Ok(Formatted::Same) => same += 1,
@@ -72,19 +77,25 @@ pub(crate) fn run(stdio: Stdio, args: &FmtArgs) -> anyhow::Result<i32> {
     Ok(i32::from(failed || args.check && changed > 0))
 }
 
-/// Every file that is meant: as it is to be shown, and where it is.
-fn files(paths: &[String]) -> Vec<(String, PathBuf)> {
+/// Every file that is meant: as it is to be shown, and where it is. Then what could not be looked into.
+fn files(paths: &[String]) -> (Vec<(String, PathBuf)>, Vec<String>) {
     let mut found = Vec::new();
+    let mut unread = Vec::new();
     for path in paths {
         let real = Path::new(path);
         if real.is_dir() {
-            let below = tools::files_below(real).into_iter();
+            let tree = tools::files_below(real);
+            let words = |(dir, why): (PathBuf, _)| {
+                tools::SourceError::Unreadable(why).about(&dir.to_string_lossy())
+            };
+            unread.extend(tree.unread.into_iter().map(words));
+            let below = tree.files.into_iter();
             found.extend(below.map(|f| (f.to_string_lossy().into_owned(), f)));
         } else {
             found.push((path.clone(), real.to_path_buf()));
         }
     }
-    found
+    (found, unread)
 }
 
 fn from_stdin(stdio: Stdio, check: bool) -> anyhow::Result<i32> {

@@ -28,6 +28,10 @@ impl Out {
     }
 
     fn text(&mut self, text: &str) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            text.is_empty() || !host::transport::without_stdout(),
+            "standard output is closed"
+        );
         self.0.write_all(text.as_bytes())?;
         Ok(())
     }

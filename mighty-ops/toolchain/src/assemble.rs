@@ -107,11 +107,22 @@ pub fn load_file(shown: &str, real: &Path) -> Result<Loaded, SourceError> {
     Ok(loaded)
 }
 
-/// The package whose directory, or a directory inside it, was named. `None` outside any package.
+/// The package whose directory, or a directory of its sources, was named. `None` elsewhere.
 ///
 /// # Errors
 /// See [`SourceError`].
 pub fn load_directory(shown: &str, real: &Path) -> Result<Option<Loaded>, SourceError> {
+    let of_sources =
+        |relative: &Path| relative.as_os_str().is_empty() || relative.starts_with("src");
+    load_around(shown, real, of_sources)
+}
+
+/// The package around a named directory, if that is `meant` by its path below the package.
+pub(crate) fn load_around(
+    shown: &str,
+    real: &Path,
+    meant: impl FnOnce(&Path) -> bool,
+) -> Result<Option<Loaded>, SourceError> {
     let absolute = lexically_absolute(real);
     let Some(root) = manifest::package_root(&absolute) else {
         return Ok(None);
@@ -120,6 +131,9 @@ pub fn load_directory(shown: &str, real: &Path) -> Result<Option<Loaded>, Source
         .strip_prefix(&root)
         .unwrap_or(&absolute)
         .to_path_buf();
+    if !meant(&relative) {
+        return Ok(None);
+    }
     let names = Names::new(shown, &relative, &root);
     load_sources(&root, &names).map(Some)
 }
@@ -132,7 +146,13 @@ fn load_sources(root: &Path, names: &Names) -> Result<Loaded, SourceError> {
         path: names.show(path),
         why,
     };
-    for path in sources_below(&root.join("src"), MAX_FILES) {
+    let tree = sources_below(&root.join("src"), MAX_FILES);
+    // A package of which a part is unknown can't be called right.
+    if let Some((path, why)) = tree.unread.into_iter().next() {
+        let relative = path.strip_prefix(root).unwrap_or(&path);
+        return Err(about(relative, format!("cannot read: {why}")));
+    }
+    for path in tree.files {
         let relative = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
         let text = read_source(&path).map_err(|e| about(&relative, e.to_string()))?;
         total += text.len();
@@ -334,6 +354,6 @@ mod tests {
     fn links_to_directories_are_not_entered() {
         let dir = package(&[MANIFEST, ("src/main.mty", "")]);
         std::os::unix::fs::symlink(dir.path().join("src"), dir.path().join("src/again")).unwrap();
-        assert_eq!(sources_below(&dir.path().join("src"), 100).len(), 1);
+        assert_eq!(sources_below(&dir.path().join("src"), 100).files.len(), 1);
     }
 }

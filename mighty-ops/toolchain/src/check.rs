@@ -1,14 +1,14 @@
 //! `check`: reads, assembles and checks what was named, and remembers it for a later `fix`.
 //! Must not render; an envelope is a value that others print.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::Level;
 use analysis::envelope::{Envelope, envelopes};
 
-use crate::assemble::{Loaded, lexically_absolute, load_directory, load_file};
+use crate::assemble::{Loaded, lexically_absolute, load_around, load_directory, load_file};
 use crate::session::Session;
 use crate::source::SourceError;
 use crate::tree::sources_below;
@@ -61,7 +61,8 @@ pub fn check_file(path: &str, real: &Path) -> Result<Checked, SourceError> {
     Ok(Checked::of(path, load_file(path, real)?))
 }
 
-/// Checks a named directory: its package, or outside any package every `*.mty` file below it for itself.
+/// Checks a named directory: its package where it is that of one or of its sources, else every `*.mty` file
+/// below it as if it were named.
 /// `begun` is told how many are done and how many there are, before each.
 ///
 /// # Errors
@@ -76,18 +77,34 @@ pub fn check_directory(
         Ok(Some(loaded)) => return vec![Ok(Checked::of(path, loaded))],
         Ok(None) => {}
     }
-    let files = sources_below(real, MAX_LOOSE_FILES);
-    let total = files.len();
-    let mut found = Vec::with_capacity(total);
+    let tree = sources_below(real, MAX_LOOSE_FILES);
+    if tree.files.is_empty() && tree.unread.is_empty() {
+        // Nothing to be checked beside the sources: it stands for its package, if it is in one.
+        return match load_around(path, real, |_| true) {
+            Err(error) => vec![Err((path.to_owned(), error))],
+            Ok(loaded) => loaded
+                .map(|l| Ok(Checked::of(path, l)))
+                .into_iter()
+                .collect(),
+        };
+    }
+    let shown = |file: &Path| {
+        let below = file.strip_prefix(real).unwrap_or(file);
+        Path::new(path).join(below).to_string_lossy().into_owned()
+    };
+    let unread = tree.unread.into_iter();
+    let mut found: Vec<_> = unread
+        .map(|(dir, why)| Err((shown(&dir), SourceError::Unreadable(why))))
+        .collect();
+    let total = tree.files.len();
     // A package below is checked with the first of its files.
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-    for (done, file) in files.into_iter().enumerate() {
+    for (done, file) in tree.files.into_iter().enumerate() {
         begun(done, total);
         if seen.contains(&lexically_absolute(&file)) {
             continue;
         }
-        let below = file.strip_prefix(real).unwrap_or(&file);
-        let shown = Path::new(path).join(below).to_string_lossy().into_owned();
+        let shown = shown(&file);
         let one = check_file(&shown, &file).map_err(|e| (shown, e));
         if let Ok(one) = &one
             && one.loaded.files.len() > 1
@@ -98,6 +115,28 @@ pub fn check_directory(
     }
     found
 }
+
+impl Checked {
+    /// Leaves what was not told before, by file, place, code and words, and notes it down: packages are checked
+    /// again with each file beside their sources. Ask [`Self::has_errors`] before.
+    pub fn keep_new(&mut self, told: &mut Told) {
+        let files = &self.loaded.files;
+        let mut real: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for file in files {
+            real.insert(file.shown.clone(), file.real.clone());
+        }
+        self.envelopes.retain(|e| {
+            let file = real.get(&e.span.file).cloned().unwrap_or_default();
+            let (from, to) = (e.span.byte_start, e.span.byte_end);
+            told.0
+                .insert((file, from, to, e.code.to_string(), e.title.clone()))
+        });
+    }
+}
+
+/// Diagnostics that were told.
+#[derive(Debug, Default)]
+pub struct Told(BTreeSet<(PathBuf, usize, usize, String, String)>);
 
 impl Session {
     /// Checks a file and remembers the outcome.

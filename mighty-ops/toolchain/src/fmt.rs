@@ -2,11 +2,12 @@
 //! A file with syntax errors stays as it is, byte for byte; so does every file that is no `*.mty`.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use syntax::format::{Refused, format};
 
 use crate::source::{SourceError, read_source};
+use crate::tree::Tree;
 
 /// Files of one directory that are formatted at most.
 const MAX_FILES: usize = 100_000;
@@ -100,8 +101,10 @@ pub fn format_text(text: &str) -> Formatted {
 /// See [`FmtError`].
 pub fn format_file(path: &Path, write: bool) -> Result<Formatted, FmtError> {
     let text = read_source(path)?;
-    // After reading: that there is no such file is the better word.
-    if path.extension().is_none_or(|e| e != "mty") {
+    // After reading: that there is no such file is the better word. A link stands for its file.
+    let target = path.canonicalize().map_err(SourceError::from)?;
+    let is_mighty = |p: &Path| p.extension().is_some_and(|e| e == "mty");
+    if !is_mighty(path) || !is_mighty(&target) {
         return Err(FmtError::NotMighty);
     }
     let formatted = format_text(&text);
@@ -111,8 +114,10 @@ pub fn format_file(path: &Path, write: bool) -> Result<Formatted, FmtError> {
     Ok(formatted)
 }
 
-/// The `*.mty` files below a directory, in the order of their paths; links to directories are not followed.
+/// The `*.mty` files below a directory, in the order of their paths; links are not followed.
 #[must_use]
-pub fn files_below(dir: &Path) -> Vec<PathBuf> {
-    crate::tree::sources_below(dir, MAX_FILES)
+pub fn files_below(dir: &Path) -> Tree {
+    let mut tree = crate::tree::sources_below(dir, MAX_FILES);
+    tree.files.retain(|file| !file.is_symlink());
+    tree
 }

@@ -40,7 +40,7 @@ pub use analysis::{
 #[cfg(feature = "check")]
 pub use assemble::{Loaded, LoadedFile, load_directory, load_file};
 #[cfg(feature = "check")]
-pub use check::{CUT, Checked, check_directory, check_file};
+pub use check::{CUT, Checked, Told, check_directory, check_file};
 #[cfg(feature = "find")]
 pub use find::{FindError, FindRequest, Found, Hit, MAX_TEXT_BYTES, find};
 #[cfg(feature = "fix")]
@@ -52,3 +52,6 @@ pub use plan::{Candidate, DEFAULT_THRESHOLD, Offer, Pick, Plan, Policy, write_so
 pub use session::Session;
 #[cfg(any(feature = "check", feature = "fmt"))]
 pub use source::{MAX_SOURCE_BYTES, SourceError, read_source};
+#[cfg(any(feature = "check", feature = "fmt"))]
+#[cfg(any(feature = "check", feature = "fmt"))]
+pub use tree::Tree;

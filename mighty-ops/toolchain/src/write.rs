@@ -10,6 +10,14 @@ use std::path::Path;
 /// # Errors
 /// Any failure on the way; the temporary file is removed then.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // The words of the temporary file's errors name it; it means nothing to anybody.
+    try_replace(path, text).map_err(|error| match error.raw_os_error() {
+        Some(_) => error,
+        None => error.kind().into(),
+    })
+}
+
+fn try_replace(path: &Path, text: &str) -> io::Result<()> {
     let target = path.canonicalize()?;
     let dir = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let about = std::fs::metadata(&target)?;
@@ -48,6 +56,24 @@ mod tests {
             0o640
         );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_error_does_not_name_the_temporary_file() {
+        // The name of the directory leaves no room for one beside the file.
+        let dir = tempfile::tempdir().unwrap();
+        let mut deep = dir.path().to_path_buf();
+        while deep.as_os_str().len() < 4080 {
+            let room = 4085 - deep.as_os_str().len();
+            deep.push("d".repeat(room.saturating_sub(1).clamp(1, 200)));
+        }
+        fs::create_dir_all(&deep).unwrap();
+        let file = deep.join("a.mty");
+        fs::write(&file, "old").unwrap();
+        let error = replace(&file, "new").unwrap_err().to_string();
+        assert!(!error.contains(".mty-"), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
     }
 
     #[test]
