@@ -39,7 +39,8 @@ host::event! {
 
 host::operation! {
     /// Checks a source file, or the package it is in: one `envelope` line for each diagnostic, in the order of
-    /// files and positions; a `log` line on `stderr` says so if there were too many to send. Exits 1 if one of them is an error; remembers them for a `fix` without `path`.
+    /// files and positions; a `log` line on `stderr` says so if there were too many to send. Exits 1 if one of
+    /// them is an error; remembers them for a `fix` without `path`.
     dialect: MTY_AGENT,
     method: "check",
     position: 10,
