@@ -125,13 +125,7 @@ impl<'p> Index<'p> {
             .files
             .iter()
             .find(|f| std::ptr::eq(&raw const f.parse.tree, tree))?;
-        let mut parts = file.path.rsplit('/');
-        let stem = parts.next()?.strip_suffix(".mty")?;
-        if stem == "mod" {
-            parts.next()
-        } else {
-            Some(stem)
-        }
+        file.module.last().map(String::as_str)
     }
 
     /// Whether a file uses an identifier.

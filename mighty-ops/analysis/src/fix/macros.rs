@@ -33,7 +33,7 @@ fn arguments(tokens: &[Token<'_>]) -> Vec<TextRange> {
 }
 
 /// Holes of a template: the ranges between and with their braces, relative to the text.
-fn holes(template: &str) -> Vec<std::ops::Range<usize>> {
+pub(super) fn holes(template: &str) -> Vec<std::ops::Range<usize>> {
     let b = template.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;

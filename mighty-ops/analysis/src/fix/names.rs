@@ -84,7 +84,7 @@ pub(super) fn value(cx: &Cx<'_>) -> Option<Vec<Draft>> {
             let name = cx.first_name()?;
             let mut draft = rename(name, to, by_distance(*distance));
             if cx.code() == 2021 {
-                draft.edits.extend(other_uses(name, to));
+                draft.edits.extend(other_uses(cx, name, to));
             }
             Some(vec![draft])
         }
@@ -95,7 +95,7 @@ pub(super) fn value(cx: &Cx<'_>) -> Option<Vec<Draft>> {
 
 /// The other uses of a name that its body leaves unbound: one report stands for all of them. None if
 /// something in the body binds the name, since a use may mean that then.
-fn other_uses(name: Token<'_>, to: &str) -> Vec<Edit> {
+fn other_uses(cx: &Cx<'_>, name: Token<'_>, to: &str) -> Vec<Edit> {
     let is_body = |k| {
         matches!(
             k,
@@ -115,6 +115,10 @@ fn other_uses(name: Token<'_>, to: &str) -> Vec<Edit> {
     else {
         return Vec::new();
     };
+    // Every report walks its body; a file full of them must not cost their product.
+    if !cx.index.spend_proof(body.text().len()) {
+        return Vec::new();
+    }
     let is_named = |n: Node<'_>| {
         n.own_tokens()
             .any(|t| t.kind() == SyntaxKind::Ident && t.text() == name.text())
@@ -144,6 +148,23 @@ fn other_uses(name: Token<'_>, to: &str) -> Vec<Edit> {
                         && t.next_significant()
                             .is_none_or(|n| n.kind() != SyntaxKind::Colon)
                 };
+                // A hole of a template reads the name too.
+                let template = node
+                    .parent()
+                    .and_then(ast::MacroCall::cast)
+                    .filter(|m| m.name().is_some_and(|n| n.text() == "format"))
+                    .and_then(|_| node.tokens().find(|t| t.kind() == SyntaxKind::Str));
+                if let Some(token) = template {
+                    let text = token.text();
+                    for hole in super::macros::holes(text) {
+                        let inside = &text[hole.start + 1..hole.end - 1];
+                        if inside.split(':').next() == Some(name.text()) {
+                            let start = token.range().start + hole.start as u32 + 1;
+                            let end = start + name.text().len() as u32;
+                            edits.push(Edit::replace(TextRange::new(start, end), to));
+                        }
+                    }
+                }
                 edits.extend(
                     node.own_tokens()
                         .filter(is_use)
@@ -212,6 +233,9 @@ pub(super) fn ty(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     if let Some(name) = cx.name()
         && let Some(module) = qualifier(name)
     {
+        if !cx.index.spend_proof(cx.text.len()) {
+            return None;
+        }
         // What is near in the scope of the report is not there where the path leads.
         let names = cx
             .items::<ast::StructDef<'_>>()

@@ -46,10 +46,10 @@ fn names() -> Vec<Case> {
         case(
             2021,
             "rename_to_match_decl",
-            "fn f() {\n  let total = 1\n  log(«totl»)\n  log(totl + totl)\n  log(format!(\"{}\", totl))\n}\n",
+            "fn f() {\n  let total = 1\n  log(«totl»)\n  log(totl + totl)\n  log(format!(\"{totl:>4} {}\", totl))\n}\n",
         )
         .with(|_| near("total"))
-        .to(0.85, "fn f() {\n  let total = 1\n  log(total)\n  log(total + total)\n  log(format!(\"{}\", total))\n}\n"),
+        .to(0.85, "fn f() {\n  let total = 1\n  log(total)\n  log(total + total)\n  log(format!(\"{total:>4} {}\", total))\n}\n"),
         case(2029, "missing_import", "use demo.«trgi»\nmod trig { }\nfn f() { }\n")
             .with(|_| near("trig"))
             .to(0.8, "use demo.trig\nmod trig { }\nfn f() { }\n"),
