@@ -24,7 +24,8 @@ pub(super) fn clone_or_borrow(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     };
     let mut drafts = Vec::new();
     // A capability is given, never copied (MT4064).
-    if !is_capability(target, 4) {
+    let capability = is_capability(target, 4);
+    if !capability {
         drafts.push(Draft::new(
             Kind::AddClone,
             hundredths,
@@ -36,7 +37,7 @@ pub(super) fn clone_or_borrow(cx: &Cx<'_>) -> Option<Vec<Draft>> {
             )],
         ));
     }
-    if matches!(cx.code(), 3001 | 3008) && takes_reference(cx, target) {
+    if !capability && matches!(cx.code(), 3001 | 3008) && takes_reference(cx, target) {
         drafts.push(Draft::new(
             Kind::TakeReference,
             70,

@@ -25,6 +25,11 @@ pub(crate) fn cases() -> Vec<Case> {
             "fn put(d: Fs) { }\nfn f(disk: Fs) {\n  put(disk)\n  put(«disk»)\n}\n",
         ),
         case(
+            3001,
+            "add_clone",
+            "fn put(d: Fs) { }\nfn f(disk: Fs) {\n  let e = disk\n  put(«disk»)\n  put(e)\n}\n",
+        ),
+        case(
             3003,
             "add_clone",
             "fn eat(s: String) { }\nfn look(s: &String) { }\nfn f() {\n  let a = String(\"x\")\n  eat(a)\n  look(&«a»)\n}\n",
