@@ -81,7 +81,9 @@ fn by_distance(distance: u8) -> u8 {
 pub(super) fn value(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     match cx.hint() {
         FixHint::Rename { to, distance } => {
-            let name = cx.first_name()?;
+            let Some(name) = cx.first_name() else {
+                return Some(vec![rename_hole(cx, to, by_distance(*distance))?]);
+            };
             let mut draft = rename(name, to, by_distance(*distance));
             if cx.code() == 2021 {
                 draft.edits.extend(other_uses(cx, name, to));
@@ -91,6 +93,26 @@ pub(super) fn value(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         FixHint::Import { path } => Some(vec![use_line(cx, path, 80)]),
         _ => None,
     }
+}
+
+/// A rename of the name that a hole of a template reads: the report covers the hole or its name.
+fn rename_hole(cx: &Cx<'_>, to: &str, hundredths: u8) -> Option<Draft> {
+    let text = cx.reported();
+    let inside = text.strip_prefix('{').unwrap_or(text);
+    let name = inside.split([':', '}']).next()?;
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let start = cx.range.start + (text.len() - inside.len()) as u32;
+    let range = TextRange::new(start, start + name.len() as u32);
+    is_name.then(|| {
+        Draft::new(
+            Kind::RenameToMatchDecl,
+            hundredths,
+            format!("rename to `{to}`"),
+            format!("`{to}` is the nearest name that can stand here."),
+            vec![Edit::replace(range, to)],
+        )
+    })
 }
 
 /// The other uses of a name that its body leaves unbound: one report stands for all of them. None if

@@ -50,6 +50,13 @@ fn names() -> Vec<Case> {
         )
         .with(|_| near("total"))
         .to(0.85, "fn f() {\n  let total = 1\n  log(total)\n  log(total + total)\n  log(format!(\"{total:>4} {}\", total))\n}\n"),
+        case(
+            2021,
+            "rename_to_match_decl",
+            "fn f() {\n  let total = 1\n  log(format!(\"n {«totl»}\"))\n}\n",
+        )
+        .with(|_| near("total"))
+        .to(0.85, "fn f() {\n  let total = 1\n  log(format!(\"n {total}\"))\n}\n"),
         case(2029, "missing_import", "use demo.«trgi»\nmod trig { }\nfn f() { }\n")
             .with(|_| near("trig"))
             .to(0.8, "use demo.trig\nmod trig { }\nfn f() { }\n"),
