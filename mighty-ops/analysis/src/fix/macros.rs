@@ -188,7 +188,10 @@ pub(super) fn plain_hole(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         .into_iter()
         .map(|h| {
             let range = TextRange::new(start + h.start as u32, start + h.end as u32);
-            (range, plain(&token.text()[h.start + 1..h.end - 1]))
+            (
+                range,
+                hinted(cx, range).unwrap_or_else(|| plain(&token.text()[h.start + 1..h.end - 1])),
+            )
         })
         .filter(|(range, to)| {
             if whole {
@@ -211,6 +214,15 @@ pub(super) fn plain_hole(cx: &Cx<'_>) -> Option<Vec<Draft>> {
         "Holes take their arguments in order; check that the order is right.",
         edits,
     )])
+}
+
+/// The hole that the checker proposes, layout and all, if it is one that `format!` supports.
+fn hinted(cx: &Cx<'_>, hole: TextRange) -> Option<String> {
+    let FixHint::Replace { range, text } = cx.hint() else {
+        return None;
+    };
+    let sound = || crate::expand::format::scan(text, false).faults.is_empty();
+    (*range == hole && sound()).then(|| text.clone())
 }
 
 /// The hole without its layout: it keeps a name, and a number goes.

@@ -120,6 +120,12 @@ fn macros() -> Vec<Case> {
             "fn g(s: Str, f: F64) -> Str { format!(\"{s:*^9.3} «{f:08.2_}»\") }\n",
         )
         .to(0.7, "fn g(s: Str, f: F64) -> Str { format!(\"{s:*^9.3} {f}\") }\n"),
+        case(6010, "other", "fn f(s: Str) -> Str { format!(\"«{0:>5}»\", s) }\n")
+            .with(|text| analysis::FixHint::Replace {
+                range: super::cases::at(text, "{0:>5}"),
+                text: "{:>5}".to_owned(),
+            })
+            .to(0.7, "fn f(s: Str) -> Str { format!(\"{:>5}\", s) }\n"),
         case(6013, "correct_macro_attr", "«@tool(5)»\nfn f(a: Str) -> Str { a }\n")
             .to(0.6, "@tool(\"TODO\")\nfn f(a: Str) -> Str { a }\n"),
         case(6013, "correct_macro_attr", "«@tool(cap: fs.read)»\nfn f(a: Str) -> Str { a }\n")
