@@ -77,25 +77,6 @@ pub struct ToolCall {
     pub input: Value,
 }
 
-/// Bytes of a value as compact JSON; nothing is built for the count.
-#[must_use]
-pub fn json_bytes(value: &Value) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // Counting cannot fail, and a value's keys are strings.
-    let _ = serde_json::to_writer(&mut count, value);
-    count.0
-}
-
 /// A tool as it is offered to the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {

@@ -345,7 +345,7 @@ impl Worker {
                     if self.activities + turn.calls.len() > MAX_ACTIVITIES {
                         return Err(Stop::limit("the run has too many activities"));
                     }
-                    self.count_unshown(call.name.len() + provider::json_bytes(&call.input))?;
+                    self.count_unshown(call.name.len() + call.input.to_string().len())?;
                     turn.calls.push(call);
                 }
                 // Raw thinking is neither shown nor kept; token counts have no reader yet.
