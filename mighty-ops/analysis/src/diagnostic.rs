@@ -104,6 +104,48 @@ pub enum FixHint {
     Facts(Vec<(&'static str, String)>),
 }
 
+/// A place in the text that a hint names.
+pub(crate) enum Place<'a> {
+    At(&'a mut u32),
+    Range(&'a mut TextRange),
+}
+
+impl FixHint {
+    /// Calls `each` with every place that the hint names.
+    pub(crate) fn each_place(&mut self, mut each: impl FnMut(Place<'_>)) {
+        match self {
+            Self::None
+            | Self::Rename { .. }
+            | Self::Import { .. }
+            | Self::ExpectedFound { .. }
+            | Self::Facts(_) => {}
+            Self::MissingArms { insert_at: at, .. }
+            | Self::MissingFields { insert_at: at, .. }
+            | Self::Insert { at, .. }
+            | Self::Annotate { at, .. }
+            | Self::Declare { at, .. } => each(Place::At(at)),
+            Self::Delete { range }
+            | Self::Replace { range, .. }
+            | Self::MakeMut { binding: range }
+            | Self::CloneOrBorrow { range }
+            | Self::Arguments { args: range, .. } => each(Place::Range(range)),
+            Self::Question { ret, .. } => ret.iter_mut().for_each(|r| each(Place::Range(r))),
+            Self::AddEffects { clause, at, .. } => {
+                each(Place::At(at));
+                clause.iter_mut().for_each(|r| each(Place::Range(r)));
+            }
+            Self::Taint {
+                statement,
+                argument,
+                ..
+            } => {
+                each(Place::Range(statement));
+                each(Place::Range(argument));
+            }
+        }
+    }
+}
+
 impl Diagnostic {
     /// An error without notes and hint.
     ///

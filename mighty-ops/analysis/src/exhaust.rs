@@ -248,14 +248,7 @@ impl Check<'_> {
             return types;
         }
         let args = self.hir.tys.list(args).to_vec();
-        let swap = |k: TyKind| match k {
-            TyKind::Param(g) => generics
-                .iter()
-                .position(|x| *x == g)
-                .and_then(|i| args.get(i))
-                .copied(),
-            _ => None,
-        };
+        let swap = |k: TyKind| k.argument(generics, &args);
         types
             .into_iter()
             .map(|t| self.hir.tys.substitute(t, &swap))

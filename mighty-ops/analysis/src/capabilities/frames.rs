@@ -4,7 +4,6 @@
 use rustc_hash::FxHashMap;
 use syntax::TextRange;
 
-use super::surface;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::hir::*;
 use crate::package::FileId;
@@ -106,8 +105,8 @@ fn families(hir: &Hir, mut all: Vec<CapParam>, sink: &mut Sink) {
             let title = format!(
                 "`{}` stands for `{}` here, but for `{}` elsewhere in this file",
                 hir.text(p.name),
-                surface::name(family),
-                surface::name(first)
+                family.name(),
+                first.name()
             );
             sink.push(Diagnostic::error(4061, p.file, p.range, title));
         }

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::TextRange;
 
 use crate::diagnostic::{Diagnostic, FixHint, Sink};
-use crate::effects::{called, children};
+use crate::effects::called;
 use crate::hir::*;
 use crate::infer::{BodyTypes, Method, Types};
 use crate::resolve::suggest;
@@ -161,7 +161,7 @@ impl Walk<'_, '_> {
     }
 
     fn family_as_value(&mut self, f: Family, range: TextRange) {
-        let name = surface::name(f);
+        let name = f.name();
         self.sink.push(
             Diagnostic::error(
                 4060,
@@ -250,10 +250,7 @@ impl Walk<'_, '_> {
             let narrowing = surface::narrowing(family).iter();
             operations.iter().chain(narrowing).copied()
         };
-        let title = format!(
-            "a `{}` capability has no method `{text}`",
-            surface::name(family)
-        );
+        let title = format!("a `{}` capability has no method `{text}`", family.name());
         let mut report = Diagnostic::error(4064, self.body.file, name_range, title);
         if let Some((to, distance)) = suggest::nearest(text, known()) {
             report = report

@@ -58,20 +58,6 @@ pub(super) fn operations(family: Family) -> Option<&'static [&'static str]> {
 /// Offered by every family.
 pub(super) const COMMON: &[&str] = &["to_str"];
 
-/// The name of a family as it is written.
-#[must_use]
-pub(super) fn name(family: Family) -> &'static str {
-    match family {
-        Family::Net => "Net",
-        Family::Fs => "Fs",
-        Family::Clock => "Clock",
-        Family::Dom => "Dom",
-        Family::Model => "Model",
-        Family::Canvas => "Canvas",
-        Family::Input => "Input",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,7 +77,7 @@ mod tests {
             let count = all.len();
             all.sort_unstable();
             all.dedup();
-            assert_eq!(all.len(), count, "{}", name(family));
+            assert_eq!(all.len(), count, "{}", family.name());
         }
         assert!(narrowing(Family::Clock).is_empty() && narrowing(Family::Model).is_empty());
     }

@@ -4,7 +4,6 @@
 use rustc_hash::FxHashMap;
 use syntax::TextRange;
 
-use super::children::children;
 use super::graph::{Graph, Node};
 use super::set::EffectSet;
 use crate::hir::*;

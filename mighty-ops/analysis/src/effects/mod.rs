@@ -1,7 +1,6 @@
 //! Effects: what functions do against what they declare, and effect rows (language.md §15).
 //! Must not look at types beyond what tells calls apart: effects are found by spelling.
 
-mod children;
 mod collect;
 mod graph;
 mod rows;
@@ -11,7 +10,6 @@ use rustc_hash::FxHashSet;
 use syntax::TextRange;
 use syntax::ast::{self, AstNode};
 
-pub(crate) use children::children;
 pub(crate) use collect::called;
 
 use crate::diagnostic::{Diagnostic, FixHint, Sink};

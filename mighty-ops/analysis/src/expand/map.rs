@@ -3,7 +3,7 @@
 
 use syntax::TextRange;
 
-use crate::diagnostic::{Diagnostic, FixHint};
+use crate::diagnostic::{Diagnostic, FixHint, Place};
 
 /// How offsets of an expanded text relate to the written text.
 #[derive(Debug, Clone, Default)]
@@ -78,43 +78,21 @@ impl SpanMap {
         report
     }
 
+    /// Maps every place of a hint; whether all of them may be edited.
     fn map_hint(&self, hint: &mut FixHint) -> bool {
-        let range = |r: &mut TextRange| {
-            let ok = self.is_wide_copy(*r);
-            *r = self.written(*r);
-            ok
-        };
-        let at = |o: &mut u32| {
-            let r = TextRange::new(*o, *o);
-            let ok = self.is_copy(r);
-            *o = self.written(r).start;
-            ok
-        };
-        match hint {
-            FixHint::None
-            | FixHint::Rename { .. }
-            | FixHint::Import { .. }
-            | FixHint::ExpectedFound { .. }
-            | FixHint::Facts(_) => true,
-            FixHint::MissingArms { insert_at, .. } | FixHint::MissingFields { insert_at, .. } => {
-                at(insert_at)
+        let mut editable = true;
+        hint.each_place(|place| match place {
+            Place::Range(range) => {
+                editable &= self.is_wide_copy(*range);
+                *range = self.written(*range);
             }
-            FixHint::Delete { range: r }
-            | FixHint::Replace { range: r, .. }
-            | FixHint::MakeMut { binding: r }
-            | FixHint::CloneOrBorrow { range: r }
-            | FixHint::Arguments { args: r, .. } => range(r),
-            FixHint::Insert { at: o, .. }
-            | FixHint::Annotate { at: o, .. }
-            | FixHint::Declare { at: o, .. } => at(o),
-            FixHint::Question { ret, .. } => ret.as_mut().is_none_or(range),
-            FixHint::AddEffects { clause, at: o, .. } => at(o) & clause.as_mut().is_none_or(range),
-            FixHint::Taint {
-                statement,
-                argument,
-                ..
-            } => range(statement) & range(argument),
-        }
+            Place::At(at) => {
+                let range = TextRange::new(*at, *at);
+                editable &= self.is_copy(range);
+                *at = self.written(range).start;
+            }
+        });
+        editable
     }
 
     /// Whether both ends of a range are copies: an edit around macro calls is fine, one inside is not.

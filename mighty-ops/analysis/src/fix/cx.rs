@@ -7,7 +7,7 @@ use syntax::{Node, Parse, SyntaxKind, TextRange, Token};
 use super::diff::{line_end, line_start};
 use super::draft::Edit;
 use super::index::Index;
-use crate::diagnostic::{Diagnostic, FixHint};
+use crate::diagnostic::{Diagnostic, FixHint, Place};
 use crate::package::SourceFile;
 
 pub(super) struct Cx<'a> {
@@ -227,35 +227,33 @@ impl<'a> Cx<'a> {
     }
 }
 
+/// Where the doc comments begin that stand directly before a token; the token's own start without any.
+pub(super) fn doc_start(first: Token<'_>) -> u32 {
+    let mut start = first.range().start;
+    let mut at = first.prev();
+    while let Some(token) = at {
+        match token.kind() {
+            SyntaxKind::DocComment => start = token.range().start,
+            SyntaxKind::Whitespace => {}
+            SyntaxKind::Newline if token.text().matches('\n').count() < 2 => {}
+            _ => break,
+        }
+        at = token.prev();
+    }
+    start
+}
+
 /// Whether every place that a hint names is one of a text.
 fn fits(hint: &FixHint, text: &str) -> bool {
-    let at = |offset: &u32| text.is_char_boundary(*offset as usize);
-    let range = |r: &TextRange| r.start <= r.end && at(&r.start) && at(&r.end);
-    match hint {
-        FixHint::None
-        | FixHint::Rename { .. }
-        | FixHint::Import { .. }
-        | FixHint::ExpectedFound { .. }
-        | FixHint::Facts(_) => true,
-        FixHint::MissingArms { insert_at, .. } | FixHint::MissingFields { insert_at, .. } => {
-            at(insert_at)
-        }
-        FixHint::Delete { range: r }
-        | FixHint::Replace { range: r, .. }
-        | FixHint::MakeMut { binding: r }
-        | FixHint::Arguments { args: r, .. }
-        | FixHint::CloneOrBorrow { range: r } => range(r),
-        FixHint::Insert { at: o, .. }
-        | FixHint::Annotate { at: o, .. }
-        | FixHint::Declare { at: o, .. } => at(o),
-        FixHint::Question { ret, .. } => ret.as_ref().is_none_or(range),
-        FixHint::AddEffects { clause, at: o, .. } => at(o) && clause.as_ref().is_none_or(range),
-        FixHint::Taint {
-            statement,
-            argument,
-            ..
-        } => range(statement) && range(argument),
-    }
+    let at = |offset: u32| text.is_char_boundary(offset as usize);
+    let mut fits = true;
+    hint.clone().each_place(|place| {
+        fits &= match place {
+            Place::At(offset) => at(*offset),
+            Place::Range(r) => r.start <= r.end && at(r.start) && at(r.end),
+        };
+    });
+    fits
 }
 
 /// The innermost view of a type at or around a node.

@@ -3,7 +3,7 @@
 use syntax::ast::{self, AstNode};
 use syntax::{Node, SyntaxKind, TextRange, Token};
 
-use super::cx::Cx;
+use super::cx::{Cx, doc_start};
 use super::draft::{Draft, Edit, Kind};
 use crate::diagnostic::FixHint;
 use crate::resolve::suggest::nearest;
@@ -15,17 +15,7 @@ fn removal(cx: &Cx<'_>, range: TextRange, hundredths: u8, label: &str, why: &str
 
 /// An item with the attributes and doc comments before it.
 fn with_docs(node: Node<'_>) -> TextRange {
-    let mut start = node.range().start;
-    let mut at = node.first_token().and_then(Token::prev);
-    while let Some(token) = at {
-        match token.kind() {
-            SyntaxKind::DocComment => start = token.range().start,
-            SyntaxKind::Whitespace => {}
-            SyntaxKind::Newline if token.text().matches('\n').count() < 2 => {}
-            _ => break,
-        }
-        at = token.prev();
-    }
+    let start = node.first_token().map_or(node.range().start, doc_start);
     TextRange::new(start, node.range().end)
 }
 

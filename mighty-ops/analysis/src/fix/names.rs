@@ -3,7 +3,7 @@
 use syntax::ast::{self, AstNode, HasName};
 use syntax::{Node, SyntaxKind, TextRange, Token};
 
-use super::cx::Cx;
+use super::cx::{Cx, doc_start};
 use super::draft::{Draft, Edit, Kind};
 use crate::diagnostic::FixHint;
 use crate::resolve::suggest::nearest;
@@ -46,7 +46,10 @@ fn use_line(cx: &Cx<'_>, path: &str, hundredths: u8) -> Draft {
         let first = file.syntax().children().next();
         let at = first.map_or(0, |n| n.range().start);
         // Comments that belong to the first item stay with it.
-        let docs = file.items().next().map_or(at, |_| doc_start(cx, at));
+        let docs = file
+            .items()
+            .next()
+            .map_or(at, |_| cx.parse.tree.token_at(at).map_or(at, doc_start));
         (docs, line)
     };
     Draft::new(
@@ -56,21 +59,6 @@ fn use_line(cx: &Cx<'_>, path: &str, hundredths: u8) -> Draft {
         format!("`{path}` holds the name."),
         vec![Edit::insert(at, text)],
     )
-}
-
-fn doc_start(cx: &Cx<'_>, item: u32) -> u32 {
-    let mut start = item;
-    let mut at = cx.parse.tree.token_at(item).and_then(Token::prev);
-    while let Some(token) = at {
-        match token.kind() {
-            SyntaxKind::DocComment => start = token.range().start,
-            SyntaxKind::Whitespace => {}
-            SyntaxKind::Newline if token.text().matches('\n').count() < 2 => {}
-            _ => break,
-        }
-        at = token.prev();
-    }
-    start
 }
 
 fn by_distance(distance: u8) -> u8 {

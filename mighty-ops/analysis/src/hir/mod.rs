@@ -6,6 +6,7 @@
 //! passes use HIR ranges as they are.
 
 pub mod body;
+mod children;
 pub mod ids;
 pub mod items;
 pub mod pattern;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use syntax::{Parse, TextRange};
 
 pub use body::*;
+pub(crate) use children::children;
 pub use ids::*;
 pub use items::*;
 pub use pattern::*;

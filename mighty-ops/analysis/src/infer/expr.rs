@@ -334,15 +334,7 @@ impl Fx<'_, '_> {
             let (ty, generics) = (f.ty, item.generics.clone());
             return self.with_args(ty, &generics, args);
         }
-        let candidates: Vec<Name> = item.fields.iter().map(|f| f.name).collect();
-        let title = format!(
-            "the struct `{}` has no field `{}`",
-            self.u.hir.text(item.head.name),
-            self.u.hir.text(name)
-        );
-        let d = self.diagnostic(2006, range, title);
-        let d = self.with_near(d, name, &candidates);
-        self.push(d);
+        self.unknown_field(s, name, range);
         Ty::ERROR
     }
 
@@ -356,14 +348,11 @@ impl Fx<'_, '_> {
     }
 
     pub(super) fn with_types(&mut self, ty: Ty, generics: &[GenericId], args: &[Ty]) -> Ty {
-        let ty = self.u.hir.tys.substitute(ty, &|k| match k {
-            TyKind::Param(g) => generics
-                .iter()
-                .position(|x| *x == g)
-                .and_then(|i| args.get(i))
-                .copied(),
-            _ => None,
-        });
+        let ty = self
+            .u
+            .hir
+            .tys
+            .substitute(ty, &|k| k.argument(generics, args));
         self.u.instantiate(ty)
     }
 

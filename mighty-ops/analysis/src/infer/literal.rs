@@ -209,15 +209,7 @@ impl Fx<'_, '_> {
         for f in inits {
             let Some(field) = item.fields.iter().find(|x| x.name == f.name) else {
                 self.synth(f.value);
-                let names: Vec<Name> = item.fields.iter().map(|x| x.name).collect();
-                let title = format!(
-                    "the struct `{}` has no field `{}`",
-                    self.u.hir.text(item.head.name),
-                    self.u.hir.text(f.name)
-                );
-                let d = self.diagnostic(2006, f.name_range, title);
-                let d = self.with_near(d, f.name, &names);
-                self.push(d);
+                self.unknown_field(s, f.name, f.name_range);
                 // A misspelt field is not missing as well.
                 seen.push(f.name);
                 continue;

@@ -24,6 +24,28 @@ const UNIVERSAL: &[&str] = &[
 ];
 
 impl Fx<'_, '_> {
+    /// The signature of a method as its impl gives it for a receiver: the impl's generics are open, and
+    /// their bounds are noted for the end of the body.
+    fn sig_in_impl(&mut self, c: Candidate, explicit: &[Ty], recv: Ty, range: TextRange) -> Sig {
+        let imp = self.u.hir.impls[c.imp.index()].clone();
+        let types: Vec<Ty> = imp.generics.iter().map(|_| self.u.fresh()).collect();
+        let self_ty = self.with_types(imp.self_ty, &imp.generics, &types);
+        let _ = self.u.unify(self_ty, recv);
+        for (g, ty) in imp.generics.iter().zip(&types) {
+            self.cx.bounds.push(super::driver::BoundCheck {
+                range,
+                ty: *ty,
+                generic: *g,
+            });
+        }
+        let mut sig = self.fn_sig(c.func, explicit, Some((&imp.generics, &types)), range);
+        if let FnKind::Trait(t) = self.u.hir.fns[c.func.index()].kind {
+            self.replace_self(&mut sig, t, recv);
+            self.open_trait_params(&mut sig, t);
+        }
+        sig
+    }
+
     #[allow(clippy::too_many_arguments)]
     pub(super) fn method_call(
         &mut self,
@@ -251,23 +273,7 @@ impl Fx<'_, '_> {
                 seen.unwrap_or(among[0])
             }
         };
-        let func = self.u.hir.fns[chosen.func.index()].clone();
-        let imp = self.u.hir.impls[chosen.imp.index()].clone();
-        let types: Vec<Ty> = imp.generics.iter().map(|_| self.u.fresh()).collect();
-        let self_ty = self.with_types(imp.self_ty, &imp.generics, &types);
-        let _ = self.u.unify(self_ty, recv);
-        for (g, ty) in imp.generics.iter().zip(&types) {
-            self.cx.bounds.push(super::driver::BoundCheck {
-                range,
-                ty: *ty,
-                generic: *g,
-            });
-        }
-        let mut sig = self.fn_sig(chosen.func, &[], Some((&imp.generics, &types)), range);
-        if let FnKind::Trait(t) = func.kind {
-            self.replace_self(&mut sig, t, recv);
-            self.open_trait_params(&mut sig, t);
-        }
+        let sig = self.sig_in_impl(chosen, &[], recv, range);
         let what = format!("`{}`", self.u.hir.text(name));
         // A function without a receiver, called through a value: its first parameter is none of the call's.
         self.hint_result(&sig, want);
@@ -339,23 +345,8 @@ impl Fx<'_, '_> {
             .max_by_key(|c| c.inherent)
             .or(candidates.first().copied())
         {
-            let imp = self.u.hir.impls[c.imp.index()].clone();
-            let types: Vec<Ty> = imp.generics.iter().map(|_| self.u.fresh()).collect();
-            let self_ty = self.with_types(imp.self_ty, &imp.generics, &types);
-            let _ = self.u.unify(self_ty, ty);
-            for (g, t) in imp.generics.iter().zip(&types) {
-                self.cx.bounds.push(super::driver::BoundCheck {
-                    range: name_range,
-                    ty: *t,
-                    generic: *g,
-                });
-            }
             self.cx.bt.callee.insert(callee, c.func);
-            let mut sig = self.fn_sig(c.func, explicit, Some((&imp.generics, &types)), name_range);
-            if let FnKind::Trait(t) = self.u.hir.fns[c.func.index()].kind {
-                self.replace_self(&mut sig, t, ty);
-                self.open_trait_params(&mut sig, t);
-            }
+            let mut sig = self.sig_in_impl(c, explicit, ty, name_range);
             self.with_receiver(c.func, ty, &mut sig, args);
             self.hint_result(&sig, want);
             self.check_args(e, &format!("`{}`", self.u.hir.text(name)), &sig, args);

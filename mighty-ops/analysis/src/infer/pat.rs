@@ -336,15 +336,7 @@ impl Fx<'_, '_> {
                     self.bind_pat(f.pat, t);
                 }
                 None => {
-                    let names: Vec<Name> = item.fields.iter().map(|x| x.name).collect();
-                    let title = format!(
-                        "the struct `{}` has no field `{}`",
-                        self.u.hir.text(item.head.name),
-                        self.u.hir.text(f.name)
-                    );
-                    let d = self.diagnostic(2006, f.name_range, title);
-                    let d = self.with_near(d, f.name, &names);
-                    self.push(d);
+                    self.unknown_field(s, f.name, f.name_range);
                     self.bind_pat(f.pat, Ty::ERROR);
                 }
             }

@@ -94,6 +94,20 @@ impl Fx<'_, '_> {
         })
     }
 
+    /// MT2006: a struct without a field of that name.
+    pub(super) fn unknown_field(&mut self, s: StructId, name: Name, range: TextRange) {
+        let item = &self.u.hir.structs[s.index()];
+        let names: Vec<Name> = item.fields.iter().map(|x| x.name).collect();
+        let title = format!(
+            "the struct `{}` has no field `{}`",
+            self.u.hir.text(item.head.name),
+            self.u.hir.text(name)
+        );
+        let d = self.diagnostic(2006, range, title);
+        let d = self.with_near(d, name, &names);
+        self.push(d);
+    }
+
     /// Adds the nearest of some names.
     pub(super) fn with_near(&self, d: Diagnostic, name: Name, candidates: &[Name]) -> Diagnostic {
         let hir = &self.u.hir;

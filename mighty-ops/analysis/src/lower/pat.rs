@@ -152,33 +152,34 @@ impl Cx<'_, '_> {
         self.binding(i, b, maybe)
     }
 
+    /// The local that a name in a pattern binds: the one that an earlier alternative bound, or this new one.
+    fn pattern_local(&mut self, new: Local) -> LocalId {
+        let mut known = self.alternatives.iter().flatten();
+        if let Some((_, local)) = known.find(|(n, _)| *n == new.name) {
+            return *local;
+        }
+        let name = new.name;
+        let local = self.add_local(new);
+        self.bind(name, local);
+        local
+    }
+
     fn binding(&mut self, i: ast::IdentPat<'_>, b: Binding, maybe: bool) -> PatId {
         let Some(t) = i.name() else {
             return self.add_pat(PatKind::Missing, i.range(), i.syntax());
         };
         let name = self.lower.name(t);
         let sub = i.sub().map(|p| self.pat(p, Binding { ty: None, ..b }));
-        let known = self
-            .alternatives
-            .as_ref()
-            .and_then(|a| a.iter().find(|(n, _)| *n == name));
-        let local = match known {
-            Some((_, l)) => *l,
-            None => {
-                let range = self.at(t.range());
-                let local = self.add_local(Local {
-                    name,
-                    range,
-                    mutable: b.mutable || i.mut_token().is_some(),
-                    by_ref: i.ref_token().is_some(),
-                    kind: b.kind,
-                    ty: b.ty,
-                    depth: self.depth,
-                });
-                self.bind(name, local);
-                local
-            }
-        };
+        let range = self.at(t.range());
+        let local = self.pattern_local(Local {
+            name,
+            range,
+            mutable: b.mutable || i.mut_token().is_some(),
+            by_ref: i.ref_token().is_some(),
+            kind: b.kind,
+            ty: b.ty,
+            depth: self.depth,
+        });
         if !maybe {
             self.bound.push((name, local));
         }
@@ -261,26 +262,15 @@ impl Cx<'_, '_> {
             let pat = match f.pattern() {
                 Some(p) => self.pat(p, b),
                 None => {
-                    let known = self
-                        .alternatives
-                        .as_ref()
-                        .and_then(|a| a.iter().find(|(n, _)| *n == name));
-                    let local = match known {
-                        Some((_, l)) => *l,
-                        None => {
-                            let local = self.add_local(Local {
-                                name,
-                                range: name_range,
-                                mutable: b.mutable,
-                                by_ref: false,
-                                kind: b.kind,
-                                ty: None,
-                                depth: self.depth,
-                            });
-                            self.bind(name, local);
-                            local
-                        }
-                    };
+                    let local = self.pattern_local(Local {
+                        name,
+                        range: name_range,
+                        mutable: b.mutable,
+                        by_ref: false,
+                        kind: b.kind,
+                        ty: None,
+                        depth: self.depth,
+                    });
                     self.bound.push((name, local));
                     self.add_pat(
                         PatKind::Bind {

@@ -148,6 +148,18 @@ pub enum TyKind {
     Var(u32),
 }
 
+impl TyKind {
+    /// The argument that stands for a type parameter of `generics`; `None` for any other type.
+    #[must_use]
+    pub fn argument(self, generics: &[GenericId], args: &[Ty]) -> Option<Ty> {
+        let TyKind::Param(g) = self else {
+            return None;
+        };
+        let at = generics.iter().position(|x| *x == g)?;
+        args.get(at).copied()
+    }
+}
+
 /// All types of a check.
 #[derive(Debug)]
 pub struct TyStore {

@@ -1,7 +1,7 @@
 //! The direct parts of an expression, in the order of evaluation.
 //! Must not follow patterns or types; neither holds code.
 
-use crate::hir::{Body, ExprId, ExprKind, Stmt};
+use super::{Body, ExprId, ExprKind, Stmt};
 
 /// Calls `each` with every expression directly inside `id`, in the order of evaluation.
 pub(crate) fn children(body: &Body, id: ExprId, each: &mut dyn FnMut(ExprId)) {
