@@ -1,7 +1,7 @@
 //! The conversation of stored records, as a provider replays it: raw, complete, with every tool call answered.
 //! Not for showing: the history projection is another reading of the same records.
 
-use provider::{Message, ToolCall};
+use provider::{Message, Thought, ToolCall};
 use store::sessions::{Body, Record};
 
 use crate::error::SessionError;
@@ -31,6 +31,7 @@ struct Replay {
 /// One provider response and what its tools answered.
 struct Response {
     number: u32,
+    thoughts: Vec<Thought>,
     /// Message ids and texts.
     texts: Vec<(String, String)>,
     calls: Vec<(ToolCall, Option<Message>)>,
@@ -64,6 +65,14 @@ impl Replay {
                     kept.clone_from(text);
                 }
             }
+            Body::Thought {
+                response,
+                text,
+                signature,
+            } => self.response(*response).thoughts.push(Thought {
+                text: text.clone(),
+                signature: signature.clone(),
+            }),
             Body::ToolStarted {
                 activity_id,
                 call_id,
@@ -116,6 +125,7 @@ impl Replay {
         }
         self.current.get_or_insert_with(|| Response {
             number,
+            thoughts: Vec::new(),
             texts: Vec::new(),
             calls: Vec::new(),
         })
@@ -149,6 +159,7 @@ impl Replay {
             .map(|(result, call)| result.unwrap_or_else(|| unknown_result(call)))
             .collect::<Vec<_>>();
         self.messages.push(Message::Assistant {
+            thoughts: response.thoughts,
             text,
             tool_calls: calls,
         });

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
 use serde_json::Value;
@@ -16,6 +17,8 @@ mod script;
 
 pub use fixture::{FIXTURE_ID, FIXTURE_MODEL, Fixture};
 pub use script::{MAX_SCRIPT_BYTES, ScriptError};
+/// How much a model thinks before it answers.
+pub use store::settings::ThinkingLevel;
 
 /// A source of model responses.
 ///
@@ -29,6 +32,12 @@ pub trait Provider: Send + Sync {
     ///
     /// When `cancel` fires, the response ends promptly with [`ProviderError::Cancelled`].
     fn respond(&self, request: Request, cancel: CancellationToken) -> Response;
+
+    /// Tokens that a conversation with `model` may have, if that is known.
+    fn context_window(&self, model: &str) -> Option<u64> {
+        let _ = model;
+        None
+    }
 }
 
 /// Everything one response depends on.
@@ -38,6 +47,12 @@ pub struct Request {
     pub session: String,
     /// The selected model's id.
     pub model: String,
+    /// What the model is told before the conversation; empty for nothing.
+    pub system: Arc<str>,
+    /// How much the model is to think.
+    pub thinking: ThinkingLevel,
+    /// Whether speed matters more than cost.
+    pub fast: bool,
     /// The conversation so far, oldest first; the last [`Message::User`] opens the current turn.
     /// Shared: a request costs the same however long the conversation is.
     pub messages: Arc<Vec<Message>>,
@@ -54,6 +69,8 @@ pub enum Message {
     User { text: String },
     /// One provider response: its text and the tools it asked for.
     Assistant {
+        /// What it thought, as far as the provider wants it back.
+        thoughts: Vec<Thought>,
         text: String,
         tool_calls: Vec<ToolCall>,
     },
@@ -65,6 +82,15 @@ pub enum Message {
         content: String,
         is_error: bool,
     },
+}
+
+/// Thinking that the provider signed: never shown, and given back unchanged with the next request,
+/// which the provider refuses without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thought {
+    pub text: String,
+    /// Opaque.
+    pub signature: String,
 }
 
 /// A model's wish to run a tool.
@@ -97,10 +123,24 @@ pub enum Chunk {
         text: String,
         provider_summary: bool,
     },
+    /// A complete signed thought.
+    Thought(Thought),
     /// A complete tool call.
     ToolCall(ToolCall),
+    /// Nothing has arrived yet, and the request is about to be sent once more.
+    Retry(Retry),
     /// Token counts; a later report replaces an earlier one of the same response.
     Usage(Usage),
+}
+
+/// One attempt that failed before the response began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// Number of the attempt that failed, from 1.
+    pub attempt: u32,
+    /// What is waited before the next one.
+    pub wait: Duration,
+    pub why: ProviderError,
 }
 
 /// Token counts of one response.
@@ -108,8 +148,10 @@ pub enum Chunk {
 pub struct Usage {
     pub input: u64,
     pub output: u64,
-    /// The part of `input` that came from the provider's cache.
-    pub cache_read: u64,
+    /// The part of `input` that came from the provider's cache; `None` if the provider does not say.
+    pub cache_read: Option<u64>,
+    /// The part of `output` that was thinking; `None` if the provider does not say.
+    pub reasoning: Option<u64>,
 }
 
 /// Why a response failed. The words are fixed: no content, address or credential is in them.
@@ -121,8 +163,14 @@ pub enum ProviderError {
     Overloaded,
     #[error("the provider refused the credential")]
     Unauthorized,
+    #[error("the provider refused the request")]
+    Refused,
+    #[error("the conversation is longer than the model takes")]
+    ContextLength,
     #[error("the provider cannot be reached")]
     Network,
+    #[error("the provider stopped sending")]
+    Stalled,
     #[error("the provider's response is malformed")]
     Malformed,
     #[error("the response was cancelled")]

@@ -168,8 +168,8 @@ struct RawStep {
 struct RawUsage {
     input: u64,
     output: u64,
-    #[serde(default)]
-    cache_read: u64,
+    cache_read: Option<u64>,
+    reasoning: Option<u64>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -271,6 +271,7 @@ impl RawStep {
                 input: usage.input,
                 output: usage.output,
                 cache_read: usage.cache_read,
+                reasoning: usage.reasoning,
             }));
         }
         if let Some(error) = self.error {

@@ -41,6 +41,9 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
         let request = Request {
             session: "s".into(),
             model: provider::FIXTURE_MODEL.into(),
+            system: "".into(),
+            thinking: Default::default(),
+            fast: false,
             messages: messages.clone().into(),
             tools: tools.clone(),
             workspace: workspace.to_owned(),
@@ -60,6 +63,7 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
         }
         turn.texts.push(text.clone());
         messages.push(Message::Assistant {
+            thoughts: Vec::new(),
             text,
             tool_calls: tool_calls.clone(),
         });

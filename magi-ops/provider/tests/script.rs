@@ -36,6 +36,7 @@ fn user() -> Message {
 
 fn assistant() -> Message {
     Message::Assistant {
+        thoughts: Vec::new(),
         text: String::new(),
         tool_calls: Vec::new(),
     }
@@ -45,6 +46,9 @@ fn respond(fixture: &Fixture, messages: Vec<Message>, cancel: &CancellationToken
     let request = Request {
         session: "s".into(),
         model: provider::FIXTURE_MODEL.into(),
+        system: "".into(),
+        thinking: Default::default(),
+        fast: false,
         messages: messages.into(),
         tools: Vec::new(),
         workspace: "/".into(),
@@ -125,7 +129,8 @@ async fn reasoning_and_usage() {
         Ok(Chunk::Usage(Usage {
             input,
             output,
-            cache_read,
+            cache_read: Some(cache_read),
+            reasoning: None,
         }))
     };
     assert_eq!(

@@ -139,7 +139,7 @@ impl<'a> Projector<'a> {
                 self.places.clear();
             }
             // Raw reasoning and what only a provider needs.
-            Body::Reasoning { .. } | Body::Session { .. } => {}
+            Body::Reasoning { .. } | Body::Thought { .. } | Body::Session { .. } => {}
         }
     }
 

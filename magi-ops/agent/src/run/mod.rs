@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use provider::{Chunk, Message, Request, Response, ToolCall};
+use provider::{Chunk, Message, Request, Response, Thought, ToolCall};
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
 
@@ -286,6 +286,9 @@ impl Worker {
             Request {
                 session: self.control.session_id.clone(),
                 model: self.selection.model.clone(),
+                system: "".into(),
+                thinking: Default::default(),
+                fast: false,
                 messages: Arc::clone(&self.messages),
                 tools: self.admitted.tools.clone(),
                 workspace: self.admitted.cwd.clone(),
@@ -308,6 +311,7 @@ impl Worker {
         };
         if !turn.text.is_empty() || !calls.is_empty() {
             self.remember(Message::Assistant {
+                thoughts: turn.thoughts,
                 text: turn.text,
                 tool_calls: calls.clone(),
             });
@@ -348,8 +352,17 @@ impl Worker {
                     self.count_unshown(call.name.len() + call.input.to_string().len())?;
                     turn.calls.push(call);
                 }
+                Chunk::Thought(thought) => {
+                    self.count_unshown(thought.text.len() + thought.signature.len())?;
+                    self.persist.push(Body::Thought {
+                        response: turn.response,
+                        text: thought.text.clone(),
+                        signature: thought.signature.clone(),
+                    });
+                    turn.thoughts.push(thought);
+                }
                 // Raw thinking is neither shown nor kept; token counts have no reader yet.
-                Chunk::Reasoning { .. } | Chunk::Usage(_) => {}
+                Chunk::Reasoning { .. } | Chunk::Usage(_) | Chunk::Retry(_) => {}
             }
         }
     }
@@ -454,6 +467,7 @@ impl Worker {
 struct Turn {
     response: u32,
     segment: Option<Segment>,
+    thoughts: Vec<Thought>,
     /// The raw text of the messages that ended.
     text: String,
     calls: Vec<ToolCall>,
@@ -467,6 +481,7 @@ impl Turn {
         Self {
             response,
             segment: None,
+            thoughts: Vec::new(),
             text: String::new(),
             calls: Vec::new(),
             reasoning: String::new(),

@@ -150,7 +150,10 @@ async fn calls_of_one_response_run_together_and_answer_in_order() {
     assert_eq!(error_code(&played.events), None);
     let second = &played.asked[1];
     assert_eq!(second.len(), 5);
-    let Message::Assistant { text, tool_calls } = &second[1] else {
+    let Message::Assistant {
+        text, tool_calls, ..
+    } = &second[1]
+    else {
         panic!("{second:?}");
     };
     assert_eq!((text.as_str(), tool_calls.len()), ("one two", 3));
@@ -191,6 +194,7 @@ async fn calls_of_one_response_run_together_and_answer_in_order() {
     // What is stored replays as what the provider was told, and its last answer.
     let mut want = second.clone();
     want.push(Message::Assistant {
+        thoughts: Vec::new(),
         text: "done".into(),
         tool_calls: Vec::new(),
     });

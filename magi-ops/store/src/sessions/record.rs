@@ -71,6 +71,12 @@ pub enum Body {
         #[serde(default)]
         provider_summary: bool,
     },
+    /// Thinking that the provider signed and wants back; never shown.
+    Thought {
+        response: u32,
+        text: String,
+        signature: String,
+    },
     ToolStarted {
         activity_id: String,
         /// The provider's id of the call.
