@@ -1,0 +1,138 @@
+//! The admitted snapshot and how it comes to be: everything that a process works with.
+//! Reading files is the store's part, choosing the provider stands beside.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use provider::Provider;
+use store::sessions::Sessions;
+use store::settings::{Permission, Settings};
+use store::{Home, Redactor, context_id};
+use tools::Toolbox;
+
+use super::select::{Selected, Selection, select};
+use super::{Environment, Reached, StartupError};
+
+/// Everything that a process works with, as it was at startup.
+pub(crate) struct Admitted {
+    /// Canonical.
+    pub(crate) cwd: PathBuf,
+    pub(crate) sessions: Sessions,
+    pub(crate) redactor: Redactor,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) selection: Selection,
+    pub(crate) toolbox: Toolbox,
+    /// The tools that a model is offered: all that are not denied.
+    pub(crate) tools: Vec<provider::ToolSpec>,
+    /// Models of the provider.
+    models: Vec<String>,
+    permissions: BTreeMap<String, Permission>,
+    /// See [`Environment::can_ask`].
+    pub(crate) can_ask: bool,
+}
+
+impl Admitted {
+    /// Whether a selection is one of this process's provider.
+    pub(crate) fn offers(&self, selection: &Selection) -> bool {
+        selection.provider == self.provider.id() && self.models.contains(&selection.model)
+    }
+
+    /// What the tool `name` may do; a tool that changes something asks by default. A name that
+    /// is no tool's has nothing to ask for: the toolbox refuses it.
+    pub(crate) fn permission(&self, name: &str) -> Permission {
+        self.permissions
+            .get(name)
+            .copied()
+            .unwrap_or(Permission::Allow)
+    }
+
+    /// A name as it may be shown; see [`public_name`].
+    pub(crate) fn public_name(&self, name: &str) -> Option<String> {
+        public_name(&self.redactor, name)
+    }
+}
+
+impl std::fmt::Debug for Admitted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admitted")
+            .field("selection", &self.selection)
+            .finish_non_exhaustive()
+    }
+}
+
+pub(crate) fn admit(
+    environment: &Environment,
+    reached: &mut Reached,
+) -> Result<Admitted, StartupError> {
+    let cwd = environment
+        .cwd
+        .canonicalize()
+        .map_err(|_| StartupError::Failed)?;
+    let home = Home::prepare(&environment.home()?).map_err(|_| StartupError::Failed)?;
+    // Captured once, after the runtime directories exist.
+    reached.context_id = Some(context_id(&cwd, &home.roots()));
+    let mut settings = Settings::load(home.root(), &cwd, environment.overrides())
+        .map_err(|_| StartupError::ConfigurationInvalid)?;
+    let redactor = environment
+        .redactor()
+        .knowing(named_keys(&settings, environment));
+    reached.provider = public_name(&redactor, &settings.provider);
+    reached.model = settings
+        .model
+        .as_deref()
+        .and_then(|model| public_name(&redactor, model));
+    let Selected {
+        provider,
+        selection,
+        models,
+    } = select(&settings)?;
+    let mut tools = Vec::new();
+    for spec in Toolbox::specs() {
+        let permission =
+            *settings
+                .permissions
+                .entry(spec.name.to_owned())
+                .or_insert(if spec.read_only {
+                    Permission::Allow
+                } else {
+                    Permission::Ask
+                });
+        if permission != Permission::Deny {
+            tools.push(provider::ToolSpec {
+                name: spec.name.to_owned(),
+                description: spec.description.to_owned(),
+                input_schema: spec.input_schema,
+            });
+        }
+    }
+    Ok(Admitted {
+        sessions: Sessions::new(&home),
+        toolbox: Toolbox::new(cwd.clone(), home.hidden()),
+        tools,
+        cwd,
+        redactor,
+        provider,
+        selection,
+        models,
+        permissions: settings.permissions,
+        can_ask: environment.can_ask,
+    })
+}
+
+/// The keys that settings name by their variables, whatever those are called.
+fn named_keys<'a>(
+    settings: &'a Settings,
+    environment: &'a Environment,
+) -> impl Iterator<Item = &'a str> {
+    settings
+        .providers
+        .values()
+        .filter_map(|provider| environment.var(provider.api_key_env.as_deref()?))
+}
+
+/// A provider or model name that may be shown; omitted when secret-like or control-bearing.
+fn public_name(redactor: &Redactor, name: &str) -> Option<String> {
+    let shown = !redactor.is_secret_like(name) && !name.chars().any(char::is_control);
+    shown.then(|| name.to_owned())
+}

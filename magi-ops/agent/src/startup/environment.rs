@@ -1,0 +1,72 @@
+//! Where a process runs and what its environment says; where the home is, from both.
+//! Captured once by the main; nothing here reads a file.
+
+use std::path::PathBuf;
+
+use store::settings::Overrides;
+use store::{Home, Redactor};
+
+use super::StartupError;
+
+/// Where a process runs and what its environment says, captured by the main.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    pub cwd: PathBuf,
+    /// `MC_HOME`.
+    pub mc_home: Option<PathBuf>,
+    /// The person's home directory.
+    pub user_home: Option<PathBuf>,
+    /// Every environment variable that is valid UTF-8.
+    pub vars: Vec<(String, String)>,
+    /// Whether the other side can answer an approval. Where it can't, what the settings say to ask for
+    /// is denied at once.
+    pub can_ask: bool,
+}
+
+impl Environment {
+    /// Captures the process's own.
+    pub fn of_process() -> std::io::Result<Self> {
+        Ok(Self {
+            cwd: std::env::current_dir()?,
+            mc_home: std::env::var_os("MC_HOME").map(PathBuf::from),
+            user_home: std::env::home_dir(),
+            vars: std::env::vars_os()
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
+                .collect(),
+            can_ask: false,
+        })
+    }
+
+    pub(super) fn var(&self, name: &str) -> Option<&str> {
+        self.vars
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn overrides(&self) -> Overrides<'_> {
+        Overrides {
+            provider: self.var("MC_PROVIDER"),
+            model: self.var("MC_MODEL"),
+        }
+    }
+
+    pub(super) fn home(&self) -> Result<PathBuf, StartupError> {
+        Home::locate(
+            self.mc_home.as_deref(),
+            self.user_home.as_deref(),
+            &self.cwd,
+        )
+        .map_err(|_| StartupError::Failed)
+    }
+
+    pub(crate) fn redactor(&self) -> Redactor {
+        Redactor::new(
+            self.vars
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str())),
+        )
+    }
+}

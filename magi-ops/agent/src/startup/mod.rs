@@ -1,0 +1,49 @@
+//! Startup: what a process admits once, as one snapshot: storage roots, settings, provider, context.
+//! Blocking; runs on one worker. Nothing here is read again for a running process.
+
+use store::Home;
+
+mod admitted;
+mod environment;
+mod select;
+
+pub(crate) use admitted::{Admitted, admit};
+pub use environment::Environment;
+pub(crate) use select::{Selection, provider_ready};
+
+/// Why initialization failed (spec: local-agent, "Startup errors").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartupError {
+    #[error("the settings are not valid")]
+    ConfigurationInvalid,
+    #[error("the selected provider is not available")]
+    ProviderUnavailable,
+    #[error("startup was cancelled")]
+    Cancelled,
+    #[error("startup failed")]
+    Failed,
+}
+
+/// Why a request to initialize gave no readiness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InitializeError {
+    #[error("initialization was admitted before")]
+    AlreadyInitialized,
+    #[error(transparent)]
+    Startup(#[from] StartupError),
+}
+
+/// What startup may tell of itself, as far as it got: selection and context.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reached {
+    pub(crate) provider: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) context_id: Option<String>,
+}
+
+/// Creates the home's directories; see [`Home::prepare`].
+pub(crate) fn prepare(environment: &Environment) -> Result<(), StartupError> {
+    Home::prepare(&environment.home()?)
+        .map(drop)
+        .map_err(|_| StartupError::Failed)
+}
