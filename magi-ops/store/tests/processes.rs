@@ -2,10 +2,12 @@
 //! The other process is this test binary again, started with the part it plays in its environment.
 #![allow(clippy::unwrap_used)]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use rustix::fs::{FlockOperation, flock};
 use store::Home;
 use store::sessions::{AppendError, Body, Flush, SessionError, SessionId, Sessions, Writer};
 
@@ -14,6 +16,14 @@ const HOME: &str = "STORE_TEST_HOME";
 
 fn sessions(home: &Path) -> Sessions {
     Sessions::new(&Home::prepare(home).unwrap())
+}
+
+fn sessions_dir() -> PathBuf {
+    Path::new(&std::env::var_os(HOME).unwrap()).join("sessions")
+}
+
+fn beside(sessions: &Path, id: &SessionId, extension: &str) -> PathBuf {
+    sessions.join(format!("{id}.{extension}"))
 }
 
 fn append(writer: &mut Writer, text: &str, flush: Flush) -> Result<(), AppendError> {
@@ -52,6 +62,14 @@ fn child() {
                 append(&mut writer, &n.to_string(), Flush::Written).unwrap();
                 say(n);
             }
+        }
+        "appender" => {
+            append(&mut writer, "held", Flush::Durable).unwrap();
+            // As if it were within an append.
+            let lock = File::open(beside(&sessions_dir(), writer.id(), "append")).unwrap();
+            flock(&lock, FlockOperation::LockExclusive).unwrap();
+            say(writer.id());
+            std::io::stdin().lines().next();
         }
         "full" => {
             append(&mut writer, "fits", Flush::Durable).unwrap();
@@ -124,6 +142,62 @@ fn a_second_process_is_refused_until_the_first_dies() {
     other.child.wait().unwrap();
     let opened = here.open(&id).unwrap();
     assert_eq!(opened.records.len(), 1);
+}
+
+#[test]
+fn a_session_of_another_process_can_be_read_and_not_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut other = Other::start("holder", dir.path(), "");
+    let id = other.id();
+    let here = sessions(dir.path());
+    assert!(matches!(here.attach(&id), Err(SessionError::Busy)));
+    let window = here.window(&id, None).unwrap().unwrap();
+    assert_eq!(window.records.len(), 1);
+    let file = File::open(beside(&dir.path().join("sessions"), &id, "jsonl")).unwrap();
+    assert!(flock(&file, FlockOperation::NonBlockingLockExclusive).is_err());
+    other.child.kill().unwrap();
+    other.child.wait().unwrap();
+    flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
+}
+
+#[test]
+fn a_read_is_busy_while_another_process_appends_and_free_when_it_dies() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut other = Other::start("appender", dir.path(), "");
+    let id = other.id();
+    let here = sessions(dir.path());
+    assert!(matches!(here.window(&id, None), Err(SessionError::Busy)));
+    other.child.kill().unwrap();
+    other.child.wait().unwrap();
+    let window = here.window(&id, None).unwrap().unwrap();
+    assert_eq!(window.records.len(), 1);
+    drop(here.attach(&id).unwrap());
+    let names = std::fs::read_dir(dir.path().join("sessions")).unwrap();
+    assert_eq!(names.count(), 1, "what the dead left is tidied");
+}
+
+#[test]
+fn reads_beside_a_stream_of_appends_see_whole_records_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut other = Other::start("stream", dir.path(), "");
+    let id = other.id();
+    let here = sessions(dir.path());
+    let mut seen = 0;
+    for _ in 0..50 {
+        // What was acknowledged before a read is in it.
+        let acknowledged: usize = other.said().unwrap().parse().unwrap();
+        match here.window(&id, None) {
+            Ok(window) => {
+                let window = window.unwrap();
+                assert!(!window.gap);
+                assert!(window.records.len() > acknowledged);
+                seen += 1;
+            }
+            Err(SessionError::Busy) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(seen > 0);
 }
 
 #[test]

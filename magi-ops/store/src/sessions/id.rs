@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 /// Longest id, in ASCII bytes.
 const MAX_BYTES: usize = 64;
+/// After the id in the name of a session file.
+const SUFFIX: &str = ".jsonl";
 
 /// An id of `[A-Za-z0-9_-]+`, at most 64 bytes: no separator, no dot, hence no way out of the
 /// directory.
@@ -28,11 +30,15 @@ impl SessionId {
     }
 
     pub(crate) fn file_name(&self) -> String {
-        format!("{}.jsonl", self.0)
+        format!("{}{SUFFIX}", self.0)
     }
 
     pub(crate) fn lock_name(&self) -> String {
         format!("{}.lock", self.0)
+    }
+
+    pub(crate) fn append_name(&self) -> String {
+        format!("{}.append", self.0)
     }
 }
 

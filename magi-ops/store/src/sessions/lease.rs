@@ -1,10 +1,27 @@
-//! The writer lease: an OS file lock on `<id>.lock`, so that a session has one writer and a dead one none.
-//! The lock file holds no data and is never read.
+//! The locks of a session, all OS file locks (`flock`), so that a dead process holds none.
+//! Lock files hold no data and are never read; what is done under a lock is decided elsewhere.
+//!
+//! | lock | on | held by a writer | held by others |
+//! | --- | --- | --- | --- |
+//! | writer lease | `<id>.lock` | exclusively, while attached | never: it excludes other writers only |
+//! | retention lease | `<id>.jsonl` | shared, while attached and the file exists | shared by whoever needs the file kept; exclusively by who removes it |
+//! | append lock | `<id>.append` | exclusively, during one append | shared, during a read that must not see half an append |
+//!
+//! A lock file is easily taken for litter. Without `<id>.lock` another process would take a lease of its own, so
+//! a new writer also asks for the session file exclusively, for a moment, before it shares it: whoever is
+//! attached refuses that. (Whoever else holds the retention lease does too, so hold it briefly, or attach.)
+//! Without `<id>.append` a reader may see the torn end of an append, which reading tolerates.
+//!
+//! Who removes a session takes the writer lease and then the retention lease exclusively.
+//! Lock files go away with their last use: a directory of sessions that rest holds session files only.
 
 use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -14,96 +31,178 @@ use crate::file::{self, Links};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
 const ATTEMPTS: usize = 16;
+/// How long the two sides of the append lock wait for each other: longer than a flush or the read of a
+/// window takes, short enough for a caller that waits.
+const APPEND_WAIT: Duration = Duration::from_millis(250);
+/// Between two attempts; `flock` knows no deadline.
+const APPEND_POLL: Duration = Duration::from_millis(2);
 
-/// Held while it lives. Locks belong to an open file, so a second lease of one session fails
-/// within the same process too.
+/// The writer lease and, once there is a file, the retention lease. Held while it lives. Locks
+/// belong to an open file, so a second lease of one session fails within the same process too.
 #[derive(Debug)]
 pub(super) struct Lease {
     file: File,
     path: PathBuf,
-    /// The session file whose existence makes the lock file worth keeping.
-    session: PathBuf,
-    /// The session file once there is one, locked as well: the lock file is easily taken for litter,
-    /// and without it another process would take a lease of its own.
-    content: OnceLock<File>,
+    append: PathBuf,
+    /// The session file that is retained.
+    content: Mutex<Option<File>>,
+}
+
+/// The append lock, on one side or the other. Held while it lives.
+#[derive(Debug)]
+pub(super) struct AppendLock {
+    _file: Option<File>,
 }
 
 impl Lease {
     pub(super) fn acquire(dir: &Path, id: &SessionId) -> Result<Self, SessionError> {
         let path = dir.join(id.lock_name());
         for _ in 0..ATTEMPTS {
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                .custom_flags(file::flags(Links::Refuse))
-                .open(&path)
-                .map_err(|error| match Errno::from_io_error(&error) {
-                    Some(Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
-                        SessionError::Invalid
-                    }
-                    _ => SessionError::Io(error.kind()),
-                })?;
-            file::require_regular(&file).map_err(|_| SessionError::Invalid)?;
+            let file = open_lock(&path).map_err(|error| match Errno::from_io_error(&error) {
+                Some(Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
+                    SessionError::Invalid
+                }
+                _ if error.kind() == ErrorKind::InvalidInput => SessionError::Invalid,
+                _ => SessionError::Io(error.kind()),
+            })?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Err(SessionError::Busy),
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(SessionError::Io(error.kind())),
             }
-            let lease = Self {
-                file,
-                session: dir.join(id.file_name()),
-                path: path.clone(),
-                content: OnceLock::new(),
-            };
             // Its last holder may have removed the file between our opening and locking it:
             // then the lock is on a file that nobody else can find.
-            if lease.is_current() {
-                return Ok(lease);
+            if is_current(&file, &path) {
+                return Ok(Self {
+                    file,
+                    path,
+                    append: dir.join(id.append_name()),
+                    content: Mutex::new(None),
+                });
             }
         }
         Err(SessionError::Busy)
     }
 
-    /// Extends the lease to the open session file. `Busy` when another lease has it.
-    pub(super) fn cover(&self, content: &File) -> Result<(), SessionError> {
-        if self.content.get().is_some() {
+    /// Takes the retention lease of the open session file. `Busy` when another writer is
+    /// attached to it after all.
+    pub(super) fn retain(&self, content: &File) -> Result<(), SessionError> {
+        let failed = |error: io::Error| SessionError::Io(error.kind());
+        let mut held = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = &*held
+            && is_same(
+                &held.metadata().map_err(failed)?,
+                &content.metadata().map_err(failed)?,
+            )
+        {
             return Ok(());
         }
-        let content = content
-            .try_clone()
-            .map_err(|error| SessionError::Io(error.kind()))?;
-        match flock(&content, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {
-                let _ = self.content.set(content);
-                Ok(())
+        let content = content.try_clone().map_err(failed)?;
+        // First alone, then shared: see the head of this file.
+        for operation in [
+            FlockOperation::NonBlockingLockExclusive,
+            FlockOperation::NonBlockingLockShared,
+        ] {
+            match flock(&content, operation) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Err(SessionError::Busy),
+                Err(error) => return Err(SessionError::Io(error.kind())),
             }
-            Err(Errno::WOULDBLOCK) => Err(SessionError::Busy),
-            Err(error) => Err(SessionError::Io(error.kind())),
         }
+        *held = Some(content);
+        Ok(())
     }
 
-    fn is_current(&self) -> bool {
-        let (Ok(here), Ok(there)) = (self.file.metadata(), fs::symlink_metadata(&self.path)) else {
-            return false;
-        };
-        (here.dev(), here.ino()) == (there.dev(), there.ino())
+    /// Takes the append lock for one append. A reader that is stopped within its read must not
+    /// cost the person's words, so after the wait the append goes on without.
+    pub(super) fn appending(&self) -> AppendLock {
+        let locked = open_lock(&self.append).ok().filter(|file| {
+            let deadline = Instant::now() + APPEND_WAIT;
+            lock_until(file, FlockOperation::NonBlockingLockExclusive, deadline).is_ok()
+        });
+        AppendLock { _file: locked }
+    }
+}
+
+impl AppendLock {
+    /// Keeps appends away while a session is read. Needs no lease, creates nothing. `Busy` if an
+    /// append goes on for longer than the wait.
+    pub(super) fn reading(dir: &Path, id: &SessionId) -> Result<Self, SessionError> {
+        let path = dir.join(id.append_name());
+        let deadline = Instant::now() + APPEND_WAIT;
+        for _ in 0..ATTEMPTS {
+            let file = match file::open_regular(&path, Links::Refuse) {
+                Ok(file) => file,
+                // Nobody appends.
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Ok(Self { _file: None });
+                }
+                Err(_) => return Err(SessionError::Invalid),
+            };
+            lock_until(&file, FlockOperation::NonBlockingLockShared, deadline)?;
+            if is_current(&file, &path) {
+                return Ok(Self { _file: Some(file) });
+            }
+        }
+        Err(SessionError::Busy)
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // A session that never became durable leaves nothing behind. Removed while the lock
-        // still holds and only if the name is still ours: see `acquire` for the other side.
-        let unused = matches!(
-            fs::symlink_metadata(&self.session),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound
-        );
-        if unused && self.is_current() {
+        let content = self.content.get_mut();
+        *content.unwrap_or_else(PoisonError::into_inner) = None;
+        // Under the append lock: a reader may hold it, and a later writer must find the same
+        // file then.
+        if let Ok(append) = file::open_regular(&self.append, Links::Refuse)
+            && flock(&append, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && is_current(&append, &self.append)
+        {
+            let _ = fs::remove_file(&self.append);
+        }
+        // While the lock still holds and only if the name is still ours: see `acquire` for the
+        // other side.
+        if is_current(&self.file, &self.path) {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(file::flags(Links::Refuse))
+        .open(path)?;
+    file::require_regular(&file)?;
+    Ok(file)
+}
+
+fn lock_until(file: &File, lock: FlockOperation, deadline: Instant) -> Result<(), SessionError> {
+    loop {
+        match flock(file, lock) {
+            Ok(()) => return Ok(()),
+            Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => {
+                thread::sleep(APPEND_POLL);
+            }
+            Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(SessionError::Busy),
+            Err(error) => return Err(SessionError::Io(error.kind())),
+        }
+    }
+}
+
+/// Whether `path` still names the open `file`.
+fn is_current(file: &File, path: &Path) -> bool {
+    let (Ok(here), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    is_same(&here, &there)
+}
+
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }

@@ -13,12 +13,14 @@ mod id;
 mod lease;
 mod read;
 mod record;
+mod window;
 mod writer;
 
 pub use cwd::{recorded_cwd, verify_cwd};
 pub use id::SessionId;
 use lease::Lease;
 pub use record::{Body, Outcome, Record, SCHEMA_VERSION, now_ms};
+pub use window::{MAX_WINDOW_BYTES, Version, Window};
 pub use writer::{AppendError, Flush, Writer};
 
 /// Most bytes of a session file that are read (spec: local-agent, "Bounds and failure policy").
@@ -58,6 +60,27 @@ pub struct Opened {
     pub records: Vec<Record>,
 }
 
+/// An existing session under this process's lease, its history not read. The lease is held while
+/// this lives, and while a writer lives that came of it.
+#[derive(Debug)]
+pub struct Held {
+    sessions: Sessions,
+    id: SessionId,
+    lease: Arc<Lease>,
+}
+
+impl Held {
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Reads the session under the lease. Use one of the writers that come of this at a time:
+    /// each notices what another appended as a change by someone else.
+    pub fn load(&self) -> Result<Opened, SessionError> {
+        self.sessions.read(&self.id, Arc::clone(&self.lease))
+    }
+}
+
 impl Sessions {
     pub fn new(home: &Home) -> Self {
         Self {
@@ -75,10 +98,20 @@ impl Sessions {
 
     /// Takes the lease of an existing session and reads all of it.
     pub fn open(&self, id: &SessionId) -> Result<Opened, SessionError> {
+        self.attach(id)?.load()
+    }
+
+    /// Takes the lease of an existing session and reads nothing of it.
+    pub fn attach(&self, id: &SessionId) -> Result<Held, SessionError> {
         // A lookup first: a session that does not exist must not leave a lock file behind.
         self.require_file(id)?;
-        let lease = Arc::new(Lease::acquire(&self.dir, id)?);
-        self.read(id, lease)
+        let lease = Lease::acquire(&self.dir, id)?;
+        lease.retain(&read::open(&self.dir.join(id.file_name()))?)?;
+        Ok(Held {
+            sessions: self.clone(),
+            id: id.clone(),
+            lease: Arc::new(lease),
+        })
     }
 
     /// Reads the session of `writer` again under the lease it holds, which both then share. A
@@ -89,9 +122,9 @@ impl Sessions {
     }
 
     fn read(&self, id: &SessionId, lease: Arc<Lease>) -> Result<Opened, SessionError> {
-        let path = self.dir.join(id.file_name());
-        let content = read::read(&path, id)?;
-        lease.cover(&content.file)?;
+        let file = read::open(&self.dir.join(id.file_name()))?;
+        lease.retain(&file)?;
+        let content = read::read(file, id)?;
         let (writer, records) = Writer::resume(self.dir.clone(), id.clone(), lease, content);
         Ok(Opened { writer, records })
     }

@@ -3,11 +3,12 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::record::{Record, SCHEMA_VERSION};
+use super::record::Record;
 use super::writer::Stamp;
 use super::{MAX_READ_BYTES, MAX_READ_LINES, SessionError, SessionId};
 use crate::file::{self, Links};
@@ -26,23 +27,32 @@ pub(super) struct Content {
 
 /// Opens a session file for appending, which needs reading too. Never follows a link.
 pub(super) fn open(path: &Path) -> Result<File, SessionError> {
-    use std::os::unix::fs::OpenOptionsExt;
     let file = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(file::flags(Links::Refuse))
         .open(path)
-        .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => SessionError::Missing,
-            // A link, a directory, a file we may not read: all "unsafe or unreadable".
-            _ => SessionError::Invalid,
-        })?;
-    file::require_regular(&file).map_err(|_| SessionError::Invalid)?;
+        .map_err(refusal)?;
+    file::require_regular(&file).map_err(refusal)?;
     Ok(file)
 }
 
-pub(super) fn read(path: &Path, id: &SessionId) -> Result<Content, SessionError> {
-    let file = open(path)?;
+/// Opens a session file that is read only.
+pub(super) fn open_to_read(path: &Path) -> Result<File, SessionError> {
+    file::open_regular(path, Links::Refuse).map_err(refusal)
+}
+
+/// Why a session file could not be opened.
+fn refusal(error: std::io::Error) -> SessionError {
+    match error.kind() {
+        ErrorKind::NotFound => SessionError::Missing,
+        // A link, a directory, a file we may not read: all "unsafe or unreadable".
+        _ => SessionError::Invalid,
+    }
+}
+
+/// Reads all of an open session file.
+pub(super) fn read(file: File, id: &SessionId) -> Result<Content, SessionError> {
     let stamp = Stamp::of(&file).map_err(|_| SessionError::Invalid)?;
     if stamp.len > MAX_READ_BYTES {
         return Err(SessionError::HistoryLimit);
@@ -77,12 +87,10 @@ fn parse(bytes: &[u8], id: &SessionId) -> Result<Vec<Record>, SessionError> {
     let mut records: Vec<Record> = Vec::with_capacity(lines);
     let mut from = 0;
     for end in memchr::memchr_iter(b'\n', bytes) {
-        let record: Record =
-            serde_json::from_slice(&bytes[from..end]).map_err(|_| SessionError::Invalid)?;
         let last = records.last().map_or(0, |record| record.n);
-        if record.v != SCHEMA_VERSION || record.session != id.as_str() || record.n != last + 1 {
-            return Err(SessionError::Invalid);
-        }
+        let record = Record::parse(&bytes[from..end], id)
+            .filter(|record| record.n == last + 1)
+            .ok_or(SessionError::Invalid)?;
         records.push(record);
         from = end + 1;
     }

@@ -6,6 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::SessionId;
+
 /// The version of the record schema that is written, and the only one that is read.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -24,6 +26,16 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
     pub body: Body,
+}
+
+impl Record {
+    /// Reads one line, without its LF. `None` unless it is a record of this schema and of the
+    /// session `id`.
+    pub(super) fn parse(line: &[u8], id: &SessionId) -> Option<Self> {
+        serde_json::from_slice(line)
+            .ok()
+            .filter(|record: &Self| record.v == SCHEMA_VERSION && record.session == id.as_str())
+    }
 }
 
 /// What a record says.

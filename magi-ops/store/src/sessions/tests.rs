@@ -6,32 +6,33 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use proptest::prelude::*;
+use rustix::fs::{FlockOperation, flock};
 
 use super::*;
 
-struct Place {
+pub(super) struct Place {
     dir: tempfile::TempDir,
-    sessions: Sessions,
+    pub(super) sessions: Sessions,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::prepare(&dir.path().join("home")).unwrap();
         let sessions = Sessions::new(&home);
         Self { dir, sessions }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.sessions.dir.join(name)
     }
 
-    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> SessionId {
+    pub(super) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> SessionId {
         fs::write(self.path(&format!("{name}.jsonl")), bytes).unwrap();
         name.parse().unwrap()
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(&self.sessions.dir)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -48,7 +49,7 @@ fn input(text: &str) -> Body {
     }
 }
 
-fn line(session: &str, n: u64, text: &str) -> String {
+pub(super) fn line(session: &str, n: u64, text: &str) -> String {
     let record = Record {
         v: 1,
         n,
@@ -60,7 +61,7 @@ fn line(session: &str, n: u64, text: &str) -> String {
     serde_json::to_string(&record).unwrap() + "\n"
 }
 
-fn texts(records: &[Record]) -> Vec<&str> {
+pub(super) fn texts(records: &[Record]) -> Vec<&str> {
     records
         .iter()
         .map(|record| match &record.body {
@@ -70,7 +71,7 @@ fn texts(records: &[Record]) -> Vec<&str> {
         .collect()
 }
 
-fn append(writer: &mut Writer, text: &str) -> Result<(), AppendError> {
+pub(super) fn append(writer: &mut Writer, text: &str) -> Result<(), AppendError> {
     writer.append(Some("t"), vec![input(text)], Flush::Durable)
 }
 
@@ -129,6 +130,107 @@ fn the_lease_excludes_within_one_process_and_survives_a_reopen() {
     assert!(matches!(place.sessions.open(&id), Err(SessionError::Busy)));
     drop(again);
     assert!(place.sessions.open(&id).is_ok());
+}
+
+#[test]
+fn an_attached_session_is_held_before_it_is_read() {
+    let place = Place::new();
+    let missing = "missing".parse().unwrap();
+    assert!(matches!(
+        place.sessions.attach(&missing),
+        Err(SessionError::Missing)
+    ));
+    fs::create_dir(place.path("d.jsonl")).unwrap();
+    let directory = "d".parse().unwrap();
+    assert!(matches!(
+        place.sessions.attach(&directory),
+        Err(SessionError::Invalid)
+    ));
+    fs::remove_dir(place.path("d.jsonl")).unwrap();
+
+    // Not even whether it could be read is asked.
+    let id = place.put("s", "nonsense\n");
+    let held = place.sessions.attach(&id).unwrap();
+    assert!(matches!(place.sessions.open(&id), Err(SessionError::Busy)));
+    assert!(matches!(held.load(), Err(SessionError::Invalid)));
+    place.put("s", line("s", 1, "one"));
+    let mut opened = held.load().unwrap();
+    assert_eq!(texts(&opened.records), ["one"]);
+    append(&mut opened.writer, "two").unwrap();
+    drop(held);
+    assert!(matches!(
+        place.sessions.attach(&id),
+        Err(SessionError::Busy)
+    ));
+    drop(opened);
+    assert_eq!(place.names(), ["s.jsonl"], "locks go with their last use");
+    assert_eq!(place.sessions.open(&id).unwrap().records.len(), 2);
+}
+
+#[test]
+fn who_is_attached_retains_the_file_and_refuses_others_without_its_lock_file_too() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let id = writer.id().clone();
+    append(&mut writer, "one").unwrap();
+    let lock = |operation| {
+        let file = fs::File::open(place.path(&id.file_name())).unwrap();
+        flock(&file, operation).map(|()| file)
+    };
+    assert!(lock(FlockOperation::NonBlockingLockExclusive).is_err());
+    assert!(lock(FlockOperation::NonBlockingLockShared).is_ok());
+    fs::remove_file(place.path(&id.lock_name())).unwrap();
+    for _ in 0..2 {
+        assert!(matches!(
+            place.sessions.attach(&id),
+            Err(SessionError::Busy)
+        ));
+    }
+    drop(writer);
+    let pruner = lock(FlockOperation::NonBlockingLockExclusive).unwrap();
+    assert!(matches!(
+        place.sessions.attach(&id),
+        Err(SessionError::Busy)
+    ));
+    drop(pruner);
+
+    // A file that took the place of the retained one is retained when it is read.
+    let held = place.sessions.attach(&id).unwrap();
+    let copy = place.path("copy");
+    fs::copy(place.path(&id.file_name()), &copy).unwrap();
+    fs::rename(&copy, place.path(&id.file_name())).unwrap();
+    assert!(lock(FlockOperation::NonBlockingLockExclusive).is_ok());
+    held.load().unwrap();
+    assert!(lock(FlockOperation::NonBlockingLockExclusive).is_err());
+}
+
+#[test]
+fn a_read_waits_for_an_append_but_an_append_for_a_read_not_for_ever() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let id = writer.id().clone();
+    append(&mut writer, "one").unwrap();
+    let lock = || fs::File::open(place.path(&id.append_name())).unwrap();
+    let appending = lock();
+    flock(&appending, FlockOperation::LockExclusive).unwrap();
+    assert!(matches!(
+        place.sessions.window(&id, None),
+        Err(SessionError::Busy)
+    ));
+    drop(appending);
+    assert!(place.sessions.window(&id, None).is_ok());
+
+    let reading = lock();
+    flock(&reading, FlockOperation::LockShared).unwrap();
+    assert!(place.sessions.window(&id, None).is_ok(), "two may read");
+    append(&mut writer, "two").unwrap();
+    assert!(writer.is_unchanged());
+    drop(writer);
+    let kept = [id.append_name(), id.file_name()];
+    assert_eq!(place.names(), kept, "what a reader holds stays its lock");
+    drop(reading);
+    drop(place.sessions.attach(&id).unwrap());
+    assert_eq!(place.names(), [id.file_name()]);
 }
 
 #[test]

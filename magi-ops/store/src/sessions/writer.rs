@@ -67,7 +67,7 @@ impl Stamp {
     }
 
     /// Whether the file was touched so recently that equal times prove nothing.
-    fn is_fresh(&self) -> bool {
+    pub(super) fn is_fresh(&self) -> bool {
         let age = |(seconds, nanos): (i64, i64)| {
             let at = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
             SystemTime::now()
@@ -203,6 +203,8 @@ impl Writer {
             lines.push(b'\n');
         }
         let path = self.path();
+        // Readers see all of this append, put back or flushed, or nothing of it.
+        let _lock = self.lease.appending();
         let result = match &mut self.open {
             Some(open) => open.append(&path, &lines, flush).inspect_err(|error| {
                 // A file that others changed is theirs to answer for; what we left half
@@ -219,7 +221,7 @@ impl Writer {
             None => match Open::create(&self.dir, &path, &lines, flush) {
                 Ok(open) => {
                     // The file is new: nobody else can have it.
-                    let _ = self.lease.cover(&open.file);
+                    let _ = self.lease.retain(&open.file);
                     self.open = Some(open);
                     Ok(())
                 }
