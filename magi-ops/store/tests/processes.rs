@@ -145,7 +145,7 @@ fn a_second_process_is_refused_until_the_first_dies() {
 }
 
 #[test]
-fn a_session_of_another_process_can_be_read_and_not_removed() {
+fn a_session_of_another_process_can_be_read_listed_and_not_removed() {
     let dir = tempfile::tempdir().unwrap();
     let mut other = Other::start("holder", dir.path(), "");
     let id = other.id();
@@ -153,6 +153,8 @@ fn a_session_of_another_process_can_be_read_and_not_removed() {
     assert!(matches!(here.attach(&id), Err(SessionError::Busy)));
     let window = here.window(&id, None).unwrap().unwrap();
     assert_eq!(window.records.len(), 1);
+    let list = here.list(None, 1, &store::Redactor::default()).unwrap();
+    assert_eq!(list.sessions[0].id, id);
     let file = File::open(beside(&dir.path().join("sessions"), &id, "jsonl")).unwrap();
     assert!(flock(&file, FlockOperation::NonBlockingLockExclusive).is_err());
     other.child.kill().unwrap();

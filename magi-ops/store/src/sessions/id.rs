@@ -33,6 +33,11 @@ impl SessionId {
         format!("{}{SUFFIX}", self.0)
     }
 
+    /// What would be the id if a file of this name is a session's.
+    pub(crate) fn name_of_file(name: &str) -> Option<&str> {
+        name.strip_suffix(SUFFIX)
+    }
+
     pub(crate) fn lock_name(&self) -> String {
         format!("{}.lock", self.0)
     }
