@@ -9,6 +9,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::hooks::Hooks;
+
 /// What `settings.json` may hold.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -21,11 +23,28 @@ pub(super) struct Layer {
     pub(super) model: Option<String>,
     /// How much the model thinks before it answers.
     pub(super) thinking_level: Option<ThinkingLevel>,
+    /// Fast mode. Global settings only.
+    pub(super) fast: Option<bool>,
     /// Providers by id.
     #[serde(deserialize_with = "objects")]
     pub(super) providers: BTreeMap<String, ProviderLayer>,
     /// What each tool may do, by the tool's name.
     pub(super) permissions: BTreeMap<String, Permission>,
+    /// MCP servers by name.
+    #[cfg_attr(
+        test,
+        schemars(with = "BTreeMap<String, serde_json::Map<String, serde_json::Value>>")
+    )]
+    #[serde(rename = "mcp_servers")]
+    _mcp_servers: BTreeMap<String, Others>,
+    /// Commands to run at certain moments, by event. Global settings only.
+    #[cfg_attr(test, schemars(transform = super::hooks::name_the_events))]
+    pub(super) hooks: Hooks,
+    /// Summarizing of long sessions.
+    #[serde(deserialize_with = "object")]
+    pub(super) compaction: CompactionLayer,
+    /// Additional Markdown files with instructions, beside every `AGENTS.md`.
+    pub(super) instructions: Vec<PathBuf>,
     /// Days that sessions are kept; 0 keeps them for good. Default 30.
     pub(super) retention_days: Option<u32>,
     #[cfg_attr(test, schemars(skip))]
@@ -52,6 +71,20 @@ pub(super) struct ProviderLayer {
     pub(super) models: Option<Vec<String>>,
     /// Script of the offline provider `fixture`.
     pub(super) script: Option<PathBuf>,
+    #[cfg_attr(test, schemars(skip))]
+    #[serde(flatten)]
+    _others: Others,
+}
+
+/// `compaction`.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub(super) struct CompactionLayer {
+    /// Share of the model's context window, above 0 and at most 1, from which a session is
+    /// summarized by itself. Default 0.8.
+    #[cfg_attr(test, schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
+    pub(super) threshold: Option<f64>,
     #[cfg_attr(test, schemars(skip))]
     #[serde(flatten)]
     _others: Others,
@@ -121,6 +154,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 
 /// A whole settings file.
 pub(super) fn whole<'de, D: Deserializer<'de>>(source: D) -> Result<Layer, D::Error> {
+    Object::deserialize(source).map(|object| object.0)
+}
+
+fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(source: D) -> Result<T, D::Error> {
     Object::deserialize(source).map(|object| object.0)
 }
 

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::file::{self, Bounded, Links};
 
+mod hooks;
 mod layer;
 
+pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
 pub use layer::{Api, Permission, ThinkingLevel};
 use layer::{Layer, ProviderLayer};
 
@@ -22,12 +24,15 @@ pub const SCHEMA: &str = include_str!("schema.json");
 pub const MAX_BYTES: u64 = 1024 * 1024;
 /// Longest provider or model name, in UTF-8 bytes.
 pub const MAX_NAME_BYTES: usize = 256;
+/// Most `instructions` of one settings file.
+pub const MAX_INSTRUCTIONS: usize = 32;
 
 /// The provider and its model when nothing is configured: the offline one.
 pub const DEFAULT_PROVIDER: &str = "fixture";
 /// See [`DEFAULT_PROVIDER`].
 pub const DEFAULT_MODEL: &str = "fixture-model";
 const DEFAULT_RETENTION_DAYS: u32 = 30;
+const DEFAULT_COMPACTION_THRESHOLD: f64 = 0.8;
 
 /// Why settings can't be used: `configuration_invalid`. Carries paths and keys, but no values:
 /// never for the wire.
@@ -49,10 +54,12 @@ pub enum SettingsError {
     },
     #[error("the {0} name is empty or longer than {MAX_NAME_BYTES} bytes")]
     Name(&'static str),
+    #[error("{path}: the value of {key} is out of its bounds")]
+    Value { path: PathBuf, key: &'static str },
 }
 
 /// The effect of all layers at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Id of the selected provider, at most [`MAX_NAME_BYTES`].
     pub provider: String,
@@ -60,10 +67,18 @@ pub struct Settings {
     /// offline one is selected without a model.
     pub model: Option<String>,
     pub thinking_level: ThinkingLevel,
+    /// Fast mode; of the global file only.
+    pub fast: bool,
     /// `providers.<id>`.
     pub providers: BTreeMap<String, ProviderSettings>,
     /// `permissions.<tool>`; a tool without an entry follows its own default.
     pub permissions: BTreeMap<String, Permission>,
+    /// Of the global file only: a repository that was only checked out must not run commands.
+    pub hooks: Hooks,
+    /// Share of the context window that triggers automatic compaction, above 0 and at most 1.
+    pub compaction_threshold: f64,
+    /// Additional instruction files, absolute: the global file's, then the project's.
+    pub instructions: Vec<PathBuf>,
     /// Days that sessions are kept; 0 keeps them for good.
     pub retention_days: u32,
 }
@@ -100,10 +115,17 @@ impl Settings {
             model: None,
             thinking_level: ThinkingLevel::Default,
             providers: BTreeMap::new(),
+            fast: false,
             permissions: BTreeMap::new(),
+            hooks: Hooks::new(),
+            compaction_threshold: DEFAULT_COMPACTION_THRESHOLD,
+            instructions: Vec::new(),
             retention_days: DEFAULT_RETENTION_DAYS,
         };
-        settings.apply(read(&home.join(FILE_NAME))?, home);
+        let mut global = read(&home.join(FILE_NAME))?;
+        settings.fast = global.fast.unwrap_or_default();
+        settings.hooks = std::mem::take(&mut global.hooks);
+        settings.apply(global, home);
         let project = cwd.join(".magi-code").join(FILE_NAME);
         settings.apply(read(&project)?, cwd);
         let given = |value: Option<&str>| value.filter(|v| !v.is_empty()).map(str::to_owned);
@@ -148,6 +170,13 @@ impl Settings {
         if let Some(days) = layer.retention_days {
             self.retention_days = days;
         }
+        if let Some(threshold) = layer.compaction.threshold {
+            self.compaction_threshold = threshold;
+        }
+        // A person's own instructions hold in every project, as their AGENTS.md does.
+        let absolute = |path| base.join(path);
+        self.instructions
+            .extend(layer.instructions.into_iter().map(absolute));
         self.permissions.extend(layer.permissions);
         for (id, over) in layer.providers {
             self.providers.entry(id).or_default().apply(over, base);
@@ -198,6 +227,30 @@ fn read(path: &Path) -> Result<Layer, SettingsError> {
             line: error.line(),
             column: error.column(),
         })
+        .and_then(|layer| match out_of_bounds(&layer) {
+            None => Ok(layer),
+            Some(key) => Err(SettingsError::Value {
+                path: path.to_owned(),
+                key,
+            }),
+        })
+}
+
+/// A key whose value has the right type and can't be used.
+fn out_of_bounds(layer: &Layer) -> Option<&'static str> {
+    let threshold = layer.compaction.threshold.unwrap_or(1.0);
+    let instructions = &layer.instructions;
+    if !hooks::are_valid(&layer.hooks) {
+        Some("hooks")
+    } else if threshold <= 0.0 || threshold > 1.0 {
+        Some("compaction.threshold")
+    } else if instructions.len() > MAX_INSTRUCTIONS
+        || instructions.iter().any(|path| path.as_os_str().is_empty())
+    {
+        Some("instructions")
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

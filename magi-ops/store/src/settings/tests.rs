@@ -99,6 +99,72 @@ fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
 }
 
 #[test]
+fn fast_and_hooks_are_the_global_files_alone() {
+    let json = r#"{"fast":true,"hooks":{"pre_tool":["a","b"],"turn_end":["c"]}}"#;
+    let global = Place::new().global(json).project(r#"{"fast":false}"#);
+    let settings = global.load().unwrap();
+    assert!(settings.fast);
+    let expected = [
+        (HookEvent::PreTool, vec!["a".to_owned(), "b".to_owned()]),
+        (HookEvent::TurnEnd, vec!["c".to_owned()]),
+    ];
+    assert_eq!(settings.hooks, Hooks::from(expected));
+
+    let project = Place::new().project(json).load().unwrap();
+    assert!(!project.fast);
+    assert_eq!(project.hooks, Hooks::new());
+}
+
+#[test]
+fn instructions_of_both_files_hold_and_start_at_their_own_base() {
+    let place = Place::new()
+        .global(r#"{"instructions":["a.md","/etc/b.md"]}"#)
+        .project(r#"{"instructions":["../c.md"],"compaction":{"threshold":0.5,"later":[]}}"#);
+    let settings = place.load().unwrap();
+    let at = |name: &str| place.dir.path().join(name);
+    assert_eq!(
+        settings.instructions,
+        [at("home/a.md"), "/etc/b.md".into(), at("cwd/../c.md")]
+    );
+    assert_eq!(settings.compaction_threshold, 0.5);
+    assert_eq!(Place::new().load().unwrap().compaction_threshold, 0.8);
+}
+
+#[test]
+fn values_out_of_their_bounds_are_refused() {
+    let refused = |json: String| match Place::new().project(json).load() {
+        Ok(_) => None,
+        Err(SettingsError::Value { key, .. }) => Some(key),
+        Err(other) => panic!("{other}"),
+    };
+    let threshold = |value: &str| refused(format!(r#"{{"compaction":{{"threshold":{value}}}}}"#));
+    for value in ["0", "-0.5", "1.0001", "5"] {
+        assert_eq!(threshold(value), Some("compaction.threshold"), "{value}");
+    }
+    for value in ["0.0001", "0.8", "1", "1.0"] {
+        assert_eq!(threshold(value), None, "{value}");
+    }
+    let hooks = |commands: Vec<String>| {
+        let commands = serde_json::to_string(&commands).unwrap();
+        refused(format!(r#"{{"hooks":{{"turn_start":{commands}}}}}"#))
+    };
+    let long = |bytes| vec!["x".repeat(bytes)];
+    assert_eq!(hooks(long(MAX_HOOK_BYTES)), None);
+    assert_eq!(hooks(long(MAX_HOOK_BYTES + 1)), Some("hooks"));
+    assert_eq!(hooks(vec![" \n".to_owned()]), Some("hooks"));
+    assert_eq!(hooks(vec!["a\0b".to_owned()]), Some("hooks"));
+    assert_eq!(hooks(vec!["true".to_owned(); MAX_HOOKS]), None);
+    assert_eq!(hooks(vec!["true".to_owned(); MAX_HOOKS + 1]), Some("hooks"));
+    let paths = |count| refused(format!(r#"{{"instructions":{:?}}}"#, vec!["a.md"; count]));
+    assert_eq!(paths(MAX_INSTRUCTIONS), None);
+    assert_eq!(paths(MAX_INSTRUCTIONS + 1), Some("instructions"));
+    assert_eq!(
+        refused(r#"{"instructions":[""]}"#.to_owned()),
+        Some("instructions")
+    );
+}
+
+#[test]
 fn unknown_keys_and_a_byte_order_mark_are_tolerated() {
     let place = Place::new().global("\u{feff}{\"theme\":[1,{\"a\":null}],\"model\":null}");
     assert!(place.load().is_ok());
@@ -120,6 +186,15 @@ fn malformed_files_and_wrong_types_are_refused_without_their_content() {
         r#"{"providers":{"fixture":{"script":5}}}"#,
         r#"{"providers":{"fixture":[]}}"#,
         r#"{"retention_days":-1}"#,
+        r#"{"fast":1}"#,
+        r#"{"mcp_servers":[]}"#,
+        r#"{"mcp_servers":{"one":"maybe"}}"#,
+        r#"{"hooks":{"pre_tool":"maybe"}}"#,
+        r#"{"hooks":{"pre_tool":[1]}}"#,
+        r#"{"hooks":{"pre_tools":[]}}"#,
+        r#"{"compaction":[0.5]}"#,
+        r#"{"compaction":{"threshold":"maybe"}}"#,
+        r#"{"instructions":"maybe"}"#,
         r#"{"provider":"canary-value" "#,
     ] {
         let error = Place::new().project(json).load().unwrap_err();
