@@ -59,17 +59,31 @@ pub(crate) fn require_regular(file: &File) -> io::Result<()> {
 
 /// Reads at most `limit` bytes.
 pub(crate) fn read_bounded(path: &Path, limit: u64, links: Links) -> io::Result<Bounded> {
+    Ok(match read_prefix(path, limit, links)? {
+        None => Bounded::Missing,
+        Some((_, true)) => Bounded::TooLong,
+        Some((bytes, false)) => Bounded::Bytes(bytes),
+    })
+}
+
+/// The first `limit` bytes and whether there are more; `None` when there is no such file.
+pub(crate) fn read_prefix(
+    path: &Path,
+    limit: u64,
+    links: Links,
+) -> io::Result<Option<(Vec<u8>, bool)>> {
     let file = match open_regular(path, links) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Bounded::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let mut bytes = Vec::new();
     // One byte more than the bound tells "exactly full" from "more"; the size that `stat`
     // names is no bound, since the file may grow while it is read.
     file.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Ok(Bounded::TooLong);
+    let more = bytes.len() as u64 > limit;
+    if more {
+        bytes.pop();
     }
-    Ok(Bounded::Bytes(bytes))
+    Ok(Some((bytes, more)))
 }

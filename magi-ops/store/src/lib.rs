@@ -6,6 +6,7 @@ mod context;
 mod file;
 mod home;
 pub mod redaction;
+pub mod resources;
 pub mod sessions;
 pub mod settings;
 

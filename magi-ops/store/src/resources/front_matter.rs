@@ -1,0 +1,285 @@
+//! Markdown with YAML front matter, as skills and profiles are written: flat fields and a body.
+//! Knows the form only; which fields there must be is their readers' matter.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+/// Longest front matter, in bytes.
+pub(super) const MAX_BYTES: usize = 16 * 1024;
+
+/// What is wrong, as the end of a sentence.
+pub(super) type Reason = &'static str;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Document<'a> {
+    fields: BTreeMap<String, Field>,
+    /// What follows the front matter, without space around it.
+    pub(super) body: &'a str,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Field {
+    Null,
+    Flag(bool),
+    Text(String),
+    List(Vec<String>),
+    /// Something deeper: a field of somebody else's.
+    Other,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, Reason> {
+        let (header, body) = split(text).ok_or("has no front matter between lines of `---`")?;
+        if header.len() > MAX_BYTES {
+            return Err("has a front matter that is too long");
+        }
+        Ok(Self {
+            fields: fields(header)?,
+            body: body.trim(),
+        })
+    }
+
+    /// A field of text, without space around it; absent when null or blank.
+    pub(super) fn text(&self, key: &str) -> Result<Option<&str>, Reason> {
+        match self.fields.get(key) {
+            None | Some(Field::Null) => Ok(None),
+            Some(Field::Text(text)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
+            Some(_) => Err("has a field that should be text"),
+        }
+    }
+
+    pub(super) fn flag(&self, key: &str) -> Result<bool, Reason> {
+        match self.fields.get(key) {
+            None | Some(Field::Null) => Ok(false),
+            Some(Field::Flag(flag)) => Ok(*flag),
+            Some(_) => Err("has a field that should be true or false"),
+        }
+    }
+
+    pub(super) fn list(&self, key: &str) -> Result<Option<&[String]>, Reason> {
+        match self.fields.get(key) {
+            None | Some(Field::Null) => Ok(None),
+            Some(Field::List(list)) => Ok(Some(list)),
+            Some(_) => Err("has a field that should be a list of texts"),
+        }
+    }
+}
+
+/// The YAML between the first line, which is `---`, and the next such line; and the rest.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let mut lines = text.split_inclusive('\n');
+    let first = lines.next()?;
+    if first.trim_end() != "---" {
+        return None;
+    }
+    let start = first.len();
+    let mut end = start;
+    for line in lines {
+        let next = end + line.len();
+        if line.trim_end() == "---" {
+            return Some((&text[start..end], &text[next..]));
+        }
+        end = next;
+    }
+    None
+}
+
+const NOT_YAML: Reason = "has a front matter that is not valid YAML";
+const NO_MAPPING: Reason = "has a front matter that is not a mapping";
+
+/// The top level of one YAML document. Events, not a tree: what an alias names is never copied,
+/// so that a small file can't become a large value.
+fn fields(yaml: &str) -> Result<BTreeMap<String, Field>, Reason> {
+    let mut events = Parser::new_from_str(yaml);
+    let mut next = move || match events.next_event() {
+        Some(Ok((event, _))) => Ok(event),
+        Some(Err(_)) | None => Err(NOT_YAML),
+    };
+    let mut fields = BTreeMap::new();
+    loop {
+        match next()? {
+            Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => {}
+            Event::MappingStart(..) => break,
+            _ => return Err(NO_MAPPING),
+        }
+    }
+    loop {
+        let key = match next()? {
+            Event::MappingEnd => break,
+            Event::Scalar(key, ..) => key.into_owned(),
+            _ => return Err("has a front matter with a key that is not text"),
+        };
+        let first = next()?;
+        let value = value(first, &mut next)?;
+        if fields.insert(key, value).is_some() {
+            return Err("has a front matter with a field twice");
+        }
+    }
+    loop {
+        match next()? {
+            Event::StreamEnd => return Ok(fields),
+            Event::DocumentEnd | Event::Nothing => {}
+            _ => return Err("has a front matter of several documents"),
+        }
+    }
+}
+
+fn value<'a>(
+    first: Event<'a>,
+    next: &mut impl FnMut() -> Result<Event<'a>, Reason>,
+) -> Result<Field, Reason> {
+    match first {
+        Event::Scalar(text, style, _, tag) => {
+            let plain = style == ScalarStyle::Plain && tag.is_none();
+            Ok(match &*text {
+                "" | "~" | "null" | "Null" | "NULL" if plain => Field::Null,
+                "true" | "True" | "TRUE" if plain => Field::Flag(true),
+                "false" | "False" | "FALSE" if plain => Field::Flag(false),
+                _ => Field::Text(text.into_owned()),
+            })
+        }
+        Event::SequenceStart(..) => {
+            let mut list = Vec::new();
+            let mut flat = true;
+            loop {
+                match next()? {
+                    Event::SequenceEnd => break,
+                    Event::Scalar(text, ..) => list.push(text.into_owned()),
+                    Event::SequenceStart(..) | Event::MappingStart(..) => {
+                        flat = false;
+                        skip(next)?;
+                    }
+                    _ => flat = false,
+                }
+            }
+            Ok(if flat {
+                Field::List(list)
+            } else {
+                Field::Other
+            })
+        }
+        Event::MappingStart(..) => skip(next).map(|()| Field::Other),
+        Event::Alias(_) => Ok(Field::Other),
+        _ => Err(NOT_YAML),
+    }
+}
+
+/// Reads on behind the end of what was just begun.
+fn skip<'a>(next: &mut impl FnMut() -> Result<Event<'a>, Reason>) -> Result<(), Reason> {
+    let mut depth = 1_usize;
+    while depth > 0 {
+        match next()? {
+            Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
+            Event::SequenceEnd | Event::MappingEnd => depth -= 1,
+            Event::StreamEnd => return Err(NOT_YAML),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn fields_and_body() {
+        let text = "---\r\nname: a-b\ndescription: >\n  two\n  lines\ndisabled: true\n\
+                    tools: [read, 'grep']\nempty: []\nnothing:\nquoted: \"true\"\nnumber: 7\n\
+                    metadata:\n  deep: [{a: 1}, [b]]\n---  \n\n# Body\n---\nmore\n\n";
+        let document = Document::parse(text).unwrap();
+        assert_eq!(document.text("name"), Ok(Some("a-b")));
+        assert_eq!(document.text("description"), Ok(Some("two lines")));
+        assert_eq!(document.flag("disabled"), Ok(true));
+        assert_eq!(document.flag("absent"), Ok(false));
+        let tools = ["read".to_owned(), "grep".to_owned()];
+        assert_eq!(document.list("tools"), Ok(Some(tools.as_slice())));
+        assert_eq!(document.list("empty"), Ok(Some([].as_slice())));
+        assert_eq!(document.list("nothing"), Ok(None));
+        assert_eq!(document.text("number"), Ok(Some("7")));
+        assert!(document.flag("quoted").is_err());
+        assert!(document.text("disabled").is_err());
+        assert!(document.text("metadata").is_err());
+        assert!(document.list("name").is_err());
+        assert_eq!(document.body, "# Body\n---\nmore");
+    }
+
+    #[test]
+    fn what_is_no_front_matter() {
+        let reason = |text: &str| Document::parse(text).unwrap_err();
+        for text in ["", "# Title", "---\nname: a\n", " ---\na: b\n---\n"] {
+            assert_eq!(reason(text), "has no front matter between lines of `---`");
+        }
+        let header = |yaml: &str| reason(&format!("---\n{yaml}\n---\n"));
+        for yaml in ["- a", "just words", "", "&a *a"] {
+            assert!([NO_MAPPING, NOT_YAML].contains(&header(yaml)), "{yaml}");
+        }
+        for yaml in ["a: [", "a: 'b", "a: %", "a: b\n c: d: e"] {
+            assert_eq!(header(yaml), NOT_YAML, "{yaml}");
+        }
+        assert_eq!(
+            header("a: 1\na: 2"),
+            "has a front matter with a field twice"
+        );
+        assert_eq!(
+            header("[a]: b"),
+            "has a front matter with a key that is not text"
+        );
+        assert_eq!(
+            header(&format!("a: {}", "x".repeat(MAX_BYTES))),
+            "has a front matter that is too long"
+        );
+    }
+
+    #[test]
+    fn aliases_are_not_expanded_and_depth_is_harmless() {
+        let mut yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for i in 1..40 {
+            let before = format!("*a{}", i - 1);
+            let list = vec![before; 9].join(", ");
+            yaml.push_str(&format!("a{i}: &a{i} [{list}]\n"));
+        }
+        yaml.push_str("name: *a39\n");
+        let text = format!("---\n{yaml}---\n");
+        assert!(Document::parse(&text).unwrap().text("name").is_err());
+        for open in ["[", "{a: ", "- ", "? "] {
+            let deep = format!("---\na:\n  {}\n---\n", open.repeat(4000));
+            let _ = Document::parse(&deep);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(header in "([ -~\\n\\t]|\\PC){0,300}", body in "\\PC{0,50}") {
+            let _ = Document::parse(&format!("---\n{header}\n---\n{body}"));
+        }
+
+        #[test]
+        fn yaml_like_text_does_not_panic(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "a: ", "b", "\n", "  ", "- ", "[", "]", "{", "}", "&x ", "*x", "!t ", "|\n",
+                    ">-\n", "'", "\"", "\\", "? ", ", ", "#", "%YAML 1.2\n", "<<: ", "...\n", "\t",
+                ]),
+                0..60,
+            )
+        ) {
+            let _ = Document::parse(&format!("---\n{}\n---\n", parts.concat()));
+        }
+
+        #[test]
+        fn quoted_text_comes_back(value in "[ -~]{0,200}", body in "[a-z]{1,20}") {
+            let quoted = value.replace('\'', "''");
+            let text = format!("---\nname: '{quoted}'\n---\n{body}");
+            let document = Document::parse(&text).unwrap();
+            let expected = Some(value.trim()).filter(|text| !text.is_empty());
+            prop_assert_eq!(document.text("name"), Ok(expected));
+            prop_assert_eq!(document.body, body);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Instructions: the global `AGENTS.md`, those from the repository's root down to the working directory, and
+//! the settings' additional files. Texts and their order only.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+use super::reader::Reader;
+use super::{Notices, ResourceError};
+use crate::Home;
+
+/// Longest text of one file, in bytes; what is longer is cut at a line.
+pub const MAX_INSTRUCTION_BYTES: usize = 64 * 1024;
+/// Longest texts of all files with their sources, in bytes.
+pub const MAX_INSTRUCTIONS_BYTES: usize = 256 * 1024;
+/// Longest name of a source, in bytes.
+const MAX_SOURCE_BYTES: usize = 256;
+
+const FILE_NAME: &str = "AGENTS.md";
+
+/// The instructions of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// Where they stand, for a reader: relative to the repository or to the home directory, else a mere file name;
+    /// one line of printable characters, at most 256 bytes.
+    pub source: String,
+    /// At most [`MAX_INSTRUCTION_BYTES`] and a line that says so where it was cut.
+    pub text: String,
+}
+
+pub(super) fn load(
+    reader: &Reader<'_>,
+    home: &Home,
+    cwd: &Path,
+    extra: &[PathBuf],
+    notices: &mut Notices,
+) -> Result<Vec<Instruction>, ResourceError> {
+    let root = repository(cwd);
+    let places = Places {
+        home: home.root(),
+        root,
+    };
+    let mut all = Collected {
+        instructions: Vec::new(),
+        seen: HashSet::new(),
+        left: MAX_INSTRUCTIONS_BYTES,
+        full: false,
+    };
+    all.add(reader, &places, &home.root().join(FILE_NAME))?;
+    let mut directories: Vec<_> = cwd
+        .ancestors()
+        .take_while(|directory| directory.starts_with(root))
+        .collect();
+    directories.reverse();
+    for directory in directories {
+        all.add(reader, &places, &directory.join(FILE_NAME))?;
+    }
+    for path in extra {
+        // Somebody asked for this file by name: to go on without it would be to ignore them.
+        if !all.add(reader, &places, path)? {
+            return Err(ResourceError::Instructions { path: path.clone() });
+        }
+    }
+    if all.full {
+        notices.add(format!(
+            "instructions beyond {MAX_INSTRUCTIONS_BYTES} bytes were left out"
+        ));
+    }
+    Ok(all.instructions)
+}
+
+/// The nearest directory upwards with a `.git` (a file in worktrees); without one, `cwd` alone.
+fn repository(cwd: &Path) -> &Path {
+    cwd.ancestors()
+        .find(|directory| directory.join(".git").symlink_metadata().is_ok())
+        .unwrap_or(cwd)
+}
+
+struct Places<'a> {
+    home: &'a Path,
+    root: &'a Path,
+}
+
+impl Places<'_> {
+    fn name(&self, path: &Path) -> String {
+        // A name only: that `..` goes elsewhere behind a link does not matter here.
+        let path = &path
+            .components()
+            .fold(PathBuf::new(), |mut path, component| {
+                match component {
+                    Component::ParentDir => drop(path.pop()),
+                    other => path.push(other),
+                }
+                path
+            });
+        let name = if let Ok(inside) = path.strip_prefix(self.root) {
+            inside.to_string_lossy().into_owned()
+        } else if let Ok(inside) = path.strip_prefix(self.home) {
+            format!("global {}", inside.display())
+        } else {
+            let name = path.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        let mut name: String = name
+            .chars()
+            .map(|c| match c {
+                '"' | '<' | '>' | '\u{2028}' | '\u{2029}' => '\u{fffd}',
+                c if c.is_control() => '\u{fffd}',
+                c => c,
+            })
+            .collect();
+        name.truncate(name.floor_char_boundary(MAX_SOURCE_BYTES));
+        name
+    }
+}
+
+struct Collected {
+    instructions: Vec<Instruction>,
+    seen: HashSet<PathBuf>,
+    /// Bytes that still fit.
+    left: usize,
+    full: bool,
+}
+
+impl Collected {
+    /// Adds the file if there is one, once under all its names. Whether there is one.
+    fn add(
+        &mut self,
+        reader: &Reader<'_>,
+        places: &Places<'_>,
+        path: &Path,
+    ) -> Result<bool, ResourceError> {
+        reader.go_on()?;
+        let source = places.name(path);
+        let limit = MAX_INSTRUCTION_BYTES.min(self.left.saturating_sub(source.len()));
+        // An AGENTS.md that is there and can't be read may hold what must not be ignored.
+        let Some(prefix) = reader
+            .prefix(path, limit)
+            .map_err(|_| ResourceError::Instructions {
+                path: path.to_owned(),
+            })?
+        else {
+            return Ok(false);
+        };
+        if !self.seen.insert(prefix.path) {
+            return Ok(true);
+        }
+        let (text, cut) = decode(prefix.bytes, prefix.more, limit);
+        if text.trim().is_empty() {
+            self.full |= cut;
+            return Ok(true);
+        }
+        self.left -= source.len() + text.len();
+        let mut instruction = Instruction { source, text };
+        if cut {
+            self.full |= limit < MAX_INSTRUCTION_BYTES;
+            let end = if instruction.text.ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            instruction.text.push_str(&format!(
+                "{end}[cut here: only the first {limit} bytes are shown]\n"
+            ));
+        }
+        self.instructions.push(instruction);
+        Ok(true)
+    }
+}
+
+/// Bytes as text of at most `limit` bytes, whatever they are, and whether the file goes on. Then it is cut
+/// at a line, or at a character where it has no lines.
+fn decode(mut bytes: Vec<u8>, mut more: bool, limit: usize) -> (String, bool) {
+    if more {
+        let line = memchr::memrchr(b'\n', &bytes).map(|end| end + 1);
+        bytes.truncate(line.unwrap_or_else(|| whole_characters(&bytes)));
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let mut text = String::from_utf8_lossy(bytes).into_owned();
+    // What replaces a wrong byte is longer than it.
+    if text.len() > limit {
+        more = true;
+        text.truncate(text.floor_char_boundary(limit));
+        text.truncate(text.rfind('\n').map_or(text.len(), |end| end + 1));
+    }
+    (text, more)
+}
+
+/// The bytes without the character that the bound went through.
+fn whole_characters(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    }
+}

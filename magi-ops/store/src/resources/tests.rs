@@ -1,0 +1,418 @@
+//! Tests of resources on a real disk: order, precedence, disabling, bounds, refusals, cancellation.
+//! Nothing here reaches beyond a temporary directory.
+#![allow(clippy::unwrap_used)]
+
+use std::cell::Cell;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+struct Place {
+    dir: tempfile::TempDir,
+    home: Home,
+}
+
+impl Place {
+    /// `home/`, and a working directory `repo/in/cwd/` in a repository `repo/`.
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("repo/in/cwd/.magi-code")).unwrap();
+        fs::create_dir(dir.path().join("repo/.git")).unwrap();
+        let home = Home::prepare(&dir.path().join("home")).unwrap();
+        Self { dir, home }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(path)
+    }
+
+    fn with(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        let at = self.path(path);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::write(at, content).unwrap();
+        self
+    }
+
+    fn fifo(self, path: &str) -> Self {
+        let at = self.path(path);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        let mode = 0o600.into();
+        rustix::fs::mknodat(rustix::fs::CWD, at, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        self
+    }
+
+    fn load_with(&self, extra: &[&str]) -> Result<Resources, ResourceError> {
+        let extra: Vec<_> = extra.iter().map(|path| self.path(path)).collect();
+        Resources::load(&self.home, &self.path("repo/in/cwd"), &extra, &|| false)
+    }
+
+    fn load(&self) -> Resources {
+        self.load_with(&[]).unwrap()
+    }
+
+    fn profile_error(&self) -> &'static str {
+        match self.load_with(&[]) {
+            Err(ResourceError::Profile { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn texts(resources: &Resources) -> Vec<(&str, &str)> {
+    let text = |i: &'_ Instruction| -> (&'static str, &'static str) {
+        (i.source.clone().leak(), i.text.clone().leak())
+    };
+    resources.instructions.iter().map(text).collect()
+}
+
+fn is_refused(loaded: Result<Resources, ResourceError>) -> bool {
+    matches!(loaded, Err(ResourceError::Instructions { .. }))
+}
+
+#[test]
+fn nothing_there_is_nothing() {
+    assert_eq!(Place::new().load(), Resources::default());
+}
+
+#[test]
+fn instructions_go_from_the_general_to_the_near() {
+    let place = Place::new()
+        .with("AGENTS.md", "above the repository")
+        .with("home/AGENTS.md", "global")
+        .with("repo/AGENTS.md", "\u{feff}root")
+        .with("repo/in/AGENTS.md", " \n")
+        .with("repo/in/cwd/AGENTS.md", "near")
+        .with("repo/docs/extra.md", "extra")
+        .with("home/rules/mine.md", "mine")
+        .with("elsewhere/b\"<\n>.md", "b");
+    let extra = [
+        "home/rules/mine.md",
+        "repo/in/cwd/../../docs/extra.md",
+        "elsewhere/b\"<\n>.md",
+        "repo/AGENTS.md",
+        "home/rules/mine.md",
+    ];
+    let loaded = place.load_with(&extra).unwrap();
+    assert_eq!(
+        texts(&loaded),
+        [
+            ("global AGENTS.md", "global"),
+            ("AGENTS.md", "root"),
+            ("in/cwd/AGENTS.md", "near"),
+            ("global rules/mine.md", "mine"),
+            ("docs/extra.md", "extra"),
+            ("b\u{fffd}\u{fffd}\u{fffd}\u{fffd}.md", "b"),
+        ]
+    );
+    assert!(loaded.notices.is_empty());
+}
+
+#[test]
+fn without_a_repository_only_the_working_directory_counts() {
+    let place = Place::new()
+        .with("repo/AGENTS.md", "root")
+        .with("repo/in/cwd/AGENTS.md", "near");
+    fs::remove_dir(place.path("repo/.git")).unwrap();
+    assert_eq!(texts(&place.load()), [("AGENTS.md", "near")]);
+    // In a worktree `.git` is a file.
+    let place = place.with("repo/in/.git", "gitdir: elsewhere");
+    let place = place.with("repo/in/AGENTS.md", "in");
+    assert_eq!(
+        texts(&place.load()),
+        [("AGENTS.md", "in"), ("cwd/AGENTS.md", "near")]
+    );
+}
+
+#[test]
+fn a_long_instruction_is_cut_at_a_line_and_says_so() {
+    let line = "a line of thirty-two characters\n";
+    let fits = line.repeat(MAX_INSTRUCTION_BYTES / line.len());
+    let place = Place::new().with("repo/AGENTS.md", &fits);
+    assert_eq!(texts(&place.load()), [("AGENTS.md", fits.as_str())]);
+    let place = place.with("repo/AGENTS.md", format!("x{fits}"));
+    let loaded = place.load();
+    let text = &loaded.instructions[0].text;
+    let notice = "[cut here: only the first 65536 bytes are shown]\n";
+    let kept = text.strip_suffix(notice).unwrap();
+    assert_eq!(kept.len(), MAX_INSTRUCTION_BYTES - line.len() + 1);
+    assert!(kept.ends_with(line));
+    // Without lines it is cut between characters, also where wrong bytes grow.
+    let place = place.with("repo/AGENTS.md", "é".repeat(MAX_INSTRUCTION_BYTES));
+    let text = place.load().instructions.remove(0).text;
+    let expected = "é".repeat(MAX_INSTRUCTION_BYTES / 2);
+    assert_eq!(text, format!("{expected}\n{notice}"));
+    let place = place.with("repo/AGENTS.md", vec![0xff; MAX_INSTRUCTION_BYTES]);
+    let text = place.load().instructions.remove(0).text;
+    let expected = "\u{fffd}".repeat(MAX_INSTRUCTION_BYTES / 3);
+    assert_eq!(text, format!("{expected}\n{notice}"));
+}
+
+#[test]
+fn all_instructions_together_are_bounded() {
+    let names: Vec<_> = (0..6).map(|i| format!("home/{i}.md")).collect();
+    let text = "word\n".repeat(12_000);
+    let place = names
+        .iter()
+        .fold(Place::new(), |place, name| place.with(name, &text));
+    let extra: Vec<_> = names.iter().map(String::as_str).collect();
+    let loaded = place.load_with(&extra).unwrap();
+    let total: usize = loaded.instructions.iter().map(|i| i.text.len()).sum();
+    assert!(total > MAX_INSTRUCTIONS_BYTES - 200 && total < MAX_INSTRUCTIONS_BYTES + 100);
+    assert_eq!(loaded.instructions.len(), 5);
+    assert!(loaded.instructions[4].text.ends_with("bytes are shown]\n"));
+    assert_eq!(
+        loaded.notices,
+        ["instructions beyond 262144 bytes were left out"]
+    );
+    // A file that is asked for must be there even where it no longer fits.
+    fs::remove_file(place.path("home/5.md")).unwrap();
+    assert!(is_refused(place.load_with(&extra)));
+}
+
+#[test]
+fn an_additional_file_must_be_there_and_no_pipe_holds_anything_up() {
+    assert!(is_refused(Place::new().load_with(&["home/no.md"])));
+    assert!(is_refused(Place::new().load_with(&["repo"])));
+    let pipe = Place::new().fifo("repo/in/AGENTS.md");
+    assert!(is_refused(pipe.load_with(&[])));
+    let pipe = Place::new().fifo("home/skills/a/SKILL.md");
+    assert_eq!(pipe.load().notices, ["the skill `a` cannot be read"]);
+    let pipe = Place::new().fifo("home/agents/a.md");
+    assert_eq!(pipe.profile_error(), "cannot be read");
+}
+
+#[test]
+fn links_are_followed_but_never_to_what_models_must_not_see() {
+    let place = Place::new().with("elsewhere/rules.md", "linked");
+    let agents = place.path("repo/AGENTS.md");
+    symlink(place.path("elsewhere/rules.md"), &agents).unwrap();
+    assert_eq!(texts(&place.load()), [("AGENTS.md", "linked")]);
+    let place = place
+        .with("home/auth.json", "{}")
+        .with("home/sessions/s.jsonl", "{}");
+    for closed in ["home/auth.json", "home/sessions/s.jsonl"] {
+        fs::remove_file(&agents).unwrap();
+        symlink(place.path(closed), &agents).unwrap();
+        assert!(is_refused(place.load_with(&[])), "{closed}");
+        fs::remove_file(&agents).unwrap();
+        fs::write(&agents, "").unwrap();
+        assert!(is_refused(place.load_with(&[closed])), "{closed}");
+    }
+    fs::remove_file(&agents).unwrap();
+    symlink("/proc/self/environ", &agents).unwrap();
+    // Where there is no such tree the link leads nowhere.
+    let exists = agents.exists();
+    assert_eq!(is_refused(place.load_with(&[])), exists);
+}
+
+fn skill(name: &str, description: &str, more: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\n{more}---\nbody of {description}\n")
+}
+
+#[test]
+fn a_projects_skill_beats_the_global_one_and_disabling_hides_both() {
+    let project = "repo/in/cwd/.magi-code/skills";
+    let place = Place::new()
+        .with("home/skills/both/SKILL.md", skill("both", "global", ""))
+        .with("home/skills/only/SKILL.md", skill("only", "global", ""))
+        .with("home/skills/gone/SKILL.md", skill("gone", "global", ""))
+        .with(
+            "home/skills/off/SKILL.md",
+            skill("off", "global", "disabled: true\n"),
+        )
+        .with("home/skills/README.md", "no skill")
+        .with("home/skills/.git/config", "no skill")
+        .with(
+            &format!("{project}/both/SKILL.md"),
+            skill("both", "project", ""),
+        )
+        .with(
+            &format!("{project}/gone/SKILL.md"),
+            skill("gone", "project", "disabled: true\n"),
+        );
+    let loaded = place.load();
+    let found = |name: &str, description: &str, directory: &str| Skill {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        body: format!("body of {description}").into(),
+        directory: place.path(directory),
+    };
+    assert_eq!(
+        loaded.skills,
+        [
+            found("both", "project", &format!("{project}/both")),
+            found("only", "global", "home/skills/only"),
+        ]
+    );
+    assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
+}
+
+#[test]
+fn a_malformed_skill_is_left_out_with_a_notice() {
+    let long = "x".repeat(MAX_DESCRIPTION_BYTES + 1);
+    let cases = [
+        (
+            skill("b", "d", ""),
+            "has a name that is not its directory's",
+        ),
+        (
+            "no front matter".to_owned(),
+            "has no front matter between lines of `---`",
+        ),
+        ("---\nname: a\n---\n".to_owned(), "has no description"),
+        (skill("a", &long, ""), "has a description that is too long"),
+        (skill("a", "[d]", ""), "has a field that should be text"),
+        (
+            skill("a", "d", "disabled: yes\n"),
+            "has a field that should be true or false",
+        ),
+        (
+            skill("a", "d", &"#\n".repeat(MAX_SKILL_BYTES / 2)),
+            "is too long",
+        ),
+    ];
+    for (content, reason) in cases {
+        let place = Place::new()
+            .with("repo/in/cwd/.magi-code/skills/a/SKILL.md", content)
+            .with("home/skills/a/SKILL.md", skill("a", "global", ""));
+        let loaded = place.load();
+        assert_eq!(loaded.notices, [format!("the skill `a` {reason}")]);
+        // What can't be read hides nothing.
+        assert_eq!(loaded.skills[0].description, "global");
+    }
+    let place = Place::new()
+        .with("home/skills/Upper/SKILL.md", skill("Upper", "d", ""))
+        .with("home/skills/empty/other.md", "")
+        .with("home/skills/bytes/SKILL.md", b"---\nname: bytes\n---\n\xff");
+    let loaded = place.load();
+    assert_eq!(
+        loaded.notices,
+        [
+            "a directory of skills holds one that is no name of a skill",
+            "the skill `bytes` is not UTF-8",
+            "the skill `empty` is missing",
+        ]
+    );
+    assert!(loaded.skills.is_empty());
+    let fits = skill("a", &long[1..], "");
+    let place = Place::new().with("home/skills/a/SKILL.md", fits);
+    assert_eq!(place.load().skills[0].description, long[1..]);
+}
+
+#[test]
+fn skills_and_notices_are_bounded() {
+    let place = (0..MAX_SKILLS + MAX_NOTICES + 2).fold(Place::new(), |place, i| {
+        let name = format!("s{i:03}");
+        place.with(
+            &format!("home/skills/{name}/SKILL.md"),
+            skill(&name, "d", ""),
+        )
+    });
+    let place = place.with(
+        "repo/in/cwd/.magi-code/skills/z/SKILL.md",
+        skill("z", "the project's come first", ""),
+    );
+    let loaded = place.load();
+    assert_eq!(loaded.skills.len(), MAX_SKILLS);
+    assert_eq!(loaded.skills[MAX_SKILLS - 1].name, "z");
+    assert_eq!(loaded.notices.len(), MAX_NOTICES);
+    assert_eq!(loaded.notices[0], "the skill `s127` is one too many");
+    assert_eq!(loaded.notices[MAX_NOTICES - 1], "more was left out");
+}
+
+#[test]
+fn profiles_take_their_fields_and_a_projects_beat_the_global_ones() {
+    let full = "---\nname: review\ndescription: Reviews changes\ntools: [read, grep]\n\
+                model: small\ncolor: red\n---\n\nLook closely.\n";
+    let off = "---\ndisabled: true\ntools: 7\n---\n";
+    let project = "repo/in/cwd/.magi-code/agents";
+    let place = Place::new()
+        .with("home/agents/reviewer.md", full)
+        .with("home/agents/plain.md", "---\n# nothing\na:\n---\nglobal")
+        .with("home/agents/gone.md", "---\na:\n---\nglobal")
+        .with("home/agents/off.md", off)
+        .with("home/agents/notes.txt", "no profile")
+        .with(
+            "home/agents/old-review.md",
+            "---\nname: review\ndisabled: true\n---\n",
+        )
+        .with(&format!("{project}/plain.md"), "---\na:\n---\nproject")
+        .with(&format!("{project}/gone.md"), off);
+    let plain = Profile {
+        name: "plain".to_owned(),
+        description: String::new(),
+        tools: None,
+        model: None,
+        body: "project".to_owned(),
+    };
+    let review = Profile {
+        name: "review".to_owned(),
+        description: "Reviews changes".to_owned(),
+        tools: Some(vec!["read".to_owned(), "grep".to_owned()]),
+        model: Some("small".to_owned()),
+        body: "Look closely.".to_owned(),
+    };
+    assert_eq!(place.load().profiles, [plain, review]);
+}
+
+#[test]
+fn a_profile_that_is_not_right_is_refused() {
+    let error = |content: &str| {
+        let place = Place::new().with("home/agents/a.md", content);
+        place.profile_error()
+    };
+    let header = |yaml: &str| error(&format!("---\n{yaml}\n---\n"));
+    assert_eq!(error("words"), "has no front matter between lines of `---`");
+    assert_eq!(header("a: ["), "has a front matter that is not valid YAML");
+    assert_eq!(header("name: A b"), "has a name beyond `[a-z0-9-]{1,64}`");
+    assert_eq!(
+        header("tools: read"),
+        "has a field that should be a list of texts"
+    );
+    assert_eq!(header("model: [m]"), "has a field that should be text");
+    let model = format!("model: {}", "m".repeat(MAX_NAME_BYTES_PLUS_ONE));
+    assert_eq!(header(&model), "names a model that is too long");
+    assert_eq!(
+        header("disabled: 1"),
+        "has a field that should be true or false"
+    );
+    assert_eq!(error(&"x".repeat(MAX_PROFILE_BYTES + 1)), "is too long");
+    let place = Place::new()
+        .with("home/agents/a.md", "---\nname: same\n---\n")
+        .with("home/agents/b.md", "---\nname: same\n---\n");
+    assert_eq!(place.profile_error(), "has the name of another");
+    let place = Place::new().with("home/agents/Loud.md", "---\na:\n---\n");
+    assert_eq!(place.profile_error(), "has a name beyond `[a-z0-9-]{1,64}`");
+    let place = Place::new().with("home/agents", "a file in the way");
+    assert_eq!(place.profile_error(), "cannot be read");
+    let place = (0..=MAX_PROFILES).fold(Place::new(), |place, i| {
+        place.with(&format!("home/agents/p{i}.md"), "---\na:\n---\n")
+    });
+    assert_eq!(place.profile_error(), "is one too many");
+}
+
+const MAX_NAME_BYTES_PLUS_ONE: usize = crate::settings::MAX_NAME_BYTES + 1;
+
+#[test]
+fn a_cancelled_reading_stops_before_the_next_file() {
+    let place = Place::new()
+        .with("home/AGENTS.md", "a")
+        .with("home/skills/a/SKILL.md", skill("a", "d", ""))
+        .with("home/agents/a.md", "---\na:\n---\n");
+    let asked = Cell::new(0);
+    let load = |limit: usize| {
+        asked.set(0);
+        Resources::load(&place.home, &place.path("repo/in/cwd"), &[], &|| {
+            asked.set(asked.get() + 1);
+            asked.get() > limit
+        })
+    };
+    assert!(load(usize::MAX).is_ok());
+    let all = asked.get();
+    assert!(all > 8, "{all}");
+    for limit in 0..all {
+        assert!(matches!(load(limit), Err(ResourceError::Cancelled)));
+        assert_eq!(asked.get(), limit + 1);
+    }
+}
