@@ -1,12 +1,12 @@
-//! Events: their registration and the two kinds of delivery, kept apart by type.
-//! What may drop can be refused at the door; what must arrive waits. Nothing queued is ever dropped.
+//! Events: their registration, with what their consumers must expect of their delivery, and the way out.
+//! Nothing is dropped here; what may drop is dropped by the engine, which alone can count and mark it.
 
 use serde::Serialize;
 use tokio::sync::mpsc;
 
 use crate::operation::SchemaFn;
 
-/// Whether an event may be refused under pressure.
+/// Whether an event may be missing because the output was behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     MustArrive,
@@ -29,12 +29,6 @@ inventory::collect!(EventKind);
 pub trait WireEvent: Serialize + Send {
     const NAME: &'static str;
 }
-
-/// Marks events that are never refused.
-pub trait MustArrive: WireEvent {}
-
-/// Marks events that may be refused when the output is behind.
-pub trait MayDrop: WireEvent {}
 
 /// An event on its way to the loop, encoded but not yet in an envelope.
 #[derive(Debug)]
@@ -75,12 +69,6 @@ impl EventSink {
     pub async fn send<E: WireEvent>(&self, event: &E) -> Result<(), Undelivered> {
         let emitted = self.encode(event)?;
         self.queue.send(emitted).await.map_err(|_| Undelivered)
-    }
-
-    /// Queues an event if there is room now; says whether it did.
-    pub fn offer<E: MayDrop>(&self, event: &E) -> bool {
-        self.encode(event)
-            .is_ok_and(|emitted| self.queue.try_send(emitted).is_ok())
     }
 
     fn encode<E: WireEvent>(&self, event: &E) -> Result<Emitted, Undelivered> {

@@ -18,7 +18,7 @@ pub mod transport;
 pub mod writer;
 
 pub use context::{Connection, Cx, Engines, Gate, RawCx, Server};
-pub use event::{Delivery, EventKind, EventSink, MayDrop, MustArrive, Undelivered, WireEvent};
+pub use event::{Delivery, EventKind, EventSink, Undelivered, WireEvent};
 pub use operation::{
     After, Class, Example, Failure, Fault, HandlerFuture, Needs, Operation, Outcome, Refused,
     Reply, SessionField, start,

@@ -16,7 +16,8 @@ use crate::context::{Cx, RawCx};
 pub enum Class {
     /// Answers at once and never waits.
     Inline,
-    /// At most one at a time on a connection; overlap is the dialect's busy error.
+    /// At most one at a time on a connection. Overlap is the dialect's busy error; where each answer
+    /// precedes the next request ([`crate::dialect::Admission::AfterFlush`]) there is none.
     Exclusive,
     /// Runs beside others.
     Background,
@@ -121,8 +122,9 @@ pub enum After {
     Close,
 }
 
-/// Work that continues once the answer stands in the output, such as a run's events.
-pub type FollowUp = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Work that continues once the answer stands in the output, such as a run's events. What it leaves
+/// is dropped once everything it sent is written, or cannot be.
+pub type FollowUp = Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>>;
 
 /// A successful answer.
 pub struct Reply<T> {
@@ -144,10 +146,17 @@ impl<T> Reply<T> {
     }
 
     /// Continues with `work` after the answer is queued, so that no event can precede it. The request
-    /// identity stays reserved until the work ends (in dialects that reserve identities).
+    /// identity stays reserved until the work has ended and its last event is written (in dialects that
+    /// reserve identities). What the work returns is kept as long: a reservation in an engine, for one,
+    /// that must survive the attempt to write how it ended.
     #[must_use]
-    pub fn then(mut self, work: impl Future<Output = ()> + Send + 'static) -> Self {
-        self.then = Some(Box::pin(work));
+    pub fn then<R: Send + 'static>(
+        mut self,
+        work: impl Future<Output = R> + Send + 'static,
+    ) -> Self {
+        self.then = Some(Box::pin(
+            async move { Box::new(work.await) as Box<dyn Send> },
+        ));
         self
     }
 
@@ -289,7 +298,7 @@ macro_rules! operation {
     };
 }
 
-/// Registers one event of a dialect and ties its data type to its name and delivery.
+/// Registers one event of a dialect and ties its data type to its name.
 #[macro_export]
 macro_rules! event {
     (
@@ -303,7 +312,6 @@ macro_rules! event {
         impl $crate::WireEvent for $data {
             const NAME: &'static str = $name;
         }
-        impl $crate::$delivery for $data {}
         $crate::inventory::submit! {
             $crate::EventKind {
                 dialect: $crate::dialect_name!($dialect),

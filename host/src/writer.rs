@@ -21,8 +21,16 @@ pub struct Overflow;
 struct Pending {
     bytes: Vec<u8>,
     enqueued: Instant,
-    /// Request identities that are free again once this frame is written.
-    releases: Vec<Arc<str>>,
+    /// What ends once this frame is written.
+    releases: Vec<Release>,
+}
+
+/// A request that is over once its last frame is written.
+struct Release {
+    /// Its identity, free again from then on.
+    id: Option<Arc<str>>,
+    /// Whatever it kept reserved until then.
+    _held: Option<Box<dyn Send>>,
 }
 
 /// The output queue of one connection.
@@ -46,26 +54,37 @@ impl Outbox {
     }
 
     /// Appends a frame, its LF included.
-    pub fn push(&mut self, bytes: Vec<u8>, releases: Option<Arc<str>>) -> Result<(), Overflow> {
+    pub fn push(&mut self, bytes: Vec<u8>, release: Option<Arc<str>>) -> Result<(), Overflow> {
         if self.queue.len() >= self.limit {
             return Err(Overflow);
         }
         self.queue.push_back(Pending {
             bytes,
             enqueued: Instant::now(),
-            releases: releases.into_iter().collect(),
+            releases: release
+                .map(|id| Release {
+                    id: Some(id),
+                    _held: None,
+                })
+                .into_iter()
+                .collect(),
         });
         Ok(())
     }
 
-    /// Lets `id` go when everything queued so far is written; gives it back when that is already so.
-    pub fn release_after(&mut self, id: Arc<str>) -> Option<Arc<str>> {
+    /// Lets `id` and `held` go when everything queued so far is written; if that is already so, drops
+    /// `held` and gives `id` back.
+    pub fn release_after(
+        &mut self,
+        id: Option<Arc<str>>,
+        held: Option<Box<dyn Send>>,
+    ) -> Option<Arc<str>> {
         match self.queue.back_mut() {
             Some(last) => {
-                last.releases.push(id);
+                last.releases.push(Release { id, _held: held });
                 None
             }
-            None => Some(id),
+            None => id,
         }
     }
 
@@ -116,8 +135,38 @@ impl Outbox {
             n -= left;
             self.written = 0;
             if let Some(done) = self.queue.pop_front() {
-                released.extend(done.releases);
+                released.extend(done.releases.into_iter().filter_map(|done| done.id));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_kept_ends_with_its_last_byte() {
+        let mut outbox = Outbox::new(4, None);
+        let (held, id): (Arc<()>, Arc<str>) = (Arc::default(), "q".into());
+        assert_eq!(outbox.push(vec![0; 3], None), Ok(()));
+        assert_eq!(outbox.push(vec![0; 3], None), Ok(()));
+        let kept = outbox.release_after(Some(Arc::clone(&id)), Some(Box::new(Arc::clone(&held))));
+        assert_eq!(kept, None);
+        assert_eq!(outbox.push(vec![0; 3], None), Ok(()));
+
+        let mut released = Vec::new();
+        outbox.advance(5, &mut released);
+        assert_eq!((released.len(), Arc::strong_count(&held)), (0, 2));
+        outbox.advance(1, &mut released);
+        assert_eq!((&*released, Arc::strong_count(&held)), (&[id][..], 1));
+    }
+
+    #[test]
+    fn with_nothing_to_write_everything_ends_at_once() {
+        let (held, id): (Arc<()>, Arc<str>) = (Arc::default(), "q".into());
+        let freed = Outbox::new(4, None)
+            .release_after(Some(Arc::clone(&id)), Some(Box::new(Arc::clone(&held))));
+        assert_eq!((freed, Arc::strong_count(&held)), (Some(id), 1));
     }
 }

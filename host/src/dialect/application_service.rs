@@ -161,6 +161,7 @@ pub static RULES: Rules = Rules {
         not_initialized: Word::NotInitialized.code(),
         duplicate: Word::DuplicateRequestId.code(),
         exhausted: Word::LimitExceeded.code(),
+        // Not reached: what is exclusive holds back the next record.
         busy: Word::SessionBusy.code(),
         internal: Word::InternalError.code(),
         oversize: Word::InternalError.code(),

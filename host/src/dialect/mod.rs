@@ -32,7 +32,8 @@ pub enum Admission {
     /// Freely while fewer than `room` frames are pending; beyond that one frame each `pause`. A reader
     /// that lags for a moment is not taken for a stalled one, and reading never stops altogether.
     Paced { room: usize, pause: Duration },
-    /// Only when everything is written: each outbound batch precedes the next input.
+    /// Only when everything is written, and not while an exclusive operation runs: each answer and each
+    /// outbound batch precedes the next input.
     AfterFlush,
 }
 

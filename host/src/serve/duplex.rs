@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::context::{Connection, RawCx};
@@ -72,6 +72,9 @@ struct Finished {
     outcome: Outcome,
 }
 
+/// A request whose work after the answer has ended: its identity, and what the work left.
+type Followed = (Option<Arc<str>>, Option<Box<dyn Send>>);
+
 struct Duplex<D> {
     dialect: D,
     rules: &'static Rules,
@@ -79,8 +82,8 @@ struct Duplex<D> {
     correlation: Correlation,
     outbox: Outbox,
     running: JoinSet<Finished>,
-    /// Work after an answer; yields the identity that stays reserved until then.
-    follow_ups: JoinSet<Option<Arc<str>>>,
+    /// Work after an answer; yields what stays reserved until its last event is written.
+    follow_ups: JoinSet<Followed>,
     events: mpsc::Sender<Emitted>,
     exclusive_busy: bool,
     /// Since when no input is admitted any more, plus the bound on draining.
@@ -123,6 +126,10 @@ impl<D: Dialect> Duplex<D> {
         let mut waiting: Option<Framed> = None;
         loop {
             while self.closing.is_none() {
+                // Whoever was told of an end must find what it ended released.
+                while let Some(done) = self.follow_ups.try_join_next() {
+                    self.followed_up(done, events).map_err(|stop| stop.0)?;
+                }
                 if waiting.is_none() {
                     waiting = frames.next_frame();
                 }
@@ -140,6 +147,7 @@ impl<D: Dialect> Duplex<D> {
             if self.closing.is_none()
                 && waiting.is_some()
                 && self.outbox.len() < self.free_admissions()
+                && !self.held_back()
             {
                 // The flush made room; nothing below would wake us for it.
                 continue;
@@ -147,7 +155,7 @@ impl<D: Dialect> Duplex<D> {
             if self.closing.is_some() && self.is_drained() && events.is_empty() {
                 return Ok(Ended::Drained);
             }
-            let reading = self.closing.is_none() && waiting.is_none();
+            let reading = self.closing.is_none() && waiting.is_none() && !self.held_back();
             let pacing = (self.closing.is_none() && waiting.is_some())
                 .then_some(self.next_admission)
                 .flatten();
@@ -168,15 +176,7 @@ impl<D: Dialect> Duplex<D> {
                     self.event(event).map_err(|stop| stop.0)?;
                 }
                 Some(done) = self.follow_ups.join_next(), if !self.follow_ups.is_empty() => {
-                    // Its events precede the release of its identity.
-                    while let Ok(event) = events.try_recv() {
-                        self.event(event).map_err(|stop| stop.0)?;
-                    }
-                    if let Ok(Some(id)) = done
-                        && let Some(free) = self.outbox.release_after(id)
-                    {
-                        self.correlation.release(&free);
-                    }
+                    self.followed_up(done, events).map_err(|stop| stop.0)?;
                 }
                 ready = output.writable(), if !self.outbox.is_empty() => {
                     ready.map_err(|_| Ended::Failed)?;
@@ -205,6 +205,12 @@ impl<D: Dialect> Duplex<D> {
         }
     }
 
+    /// Where each answer precedes the next request, an operation that takes its time holds back
+    /// whatever comes after it, the end of input included; events go on meanwhile.
+    fn held_back(&self) -> bool {
+        self.exclusive_busy && matches!(self.rules.admission, Admission::AfterFlush)
+    }
+
     /// Events leave room for the answers to what is read meanwhile.
     fn event_room(&self) -> usize {
         self.rules.output.queue_frames / 2
@@ -222,7 +228,7 @@ impl<D: Dialect> Duplex<D> {
 
     fn may_admit(&mut self) -> bool {
         match self.rules.admission {
-            Admission::AfterFlush => self.outbox.is_empty(),
+            Admission::AfterFlush => self.outbox.is_empty() && !self.held_back(),
             Admission::Paced { room, pause } => {
                 if self.outbox.len() < room {
                     self.next_admission = None;
@@ -421,11 +427,28 @@ impl<D: Dialect> Duplex<D> {
         if let Some(work) = outcome.then {
             let id = identity.id;
             // A panicking follow-up must not leave its identity reserved for ever.
-            self.follow_ups
-                .spawn(AssertUnwindSafe(work).catch_unwind().map(move |_| id));
+            let guarded = AssertUnwindSafe(work).catch_unwind();
+            self.follow_ups.spawn(guarded.map(|held| (id, held.ok())));
         }
         if outcome.after == After::Close {
             self.close();
+        }
+        Ok(())
+    }
+
+    /// Releases what a request kept, behind all that it sent.
+    fn followed_up(
+        &mut self,
+        done: Result<Followed, JoinError>,
+        events: &mut mpsc::Receiver<Emitted>,
+    ) -> Result<(), Stop> {
+        while let Ok(event) = events.try_recv() {
+            self.event(event)?;
+        }
+        if let Ok((id, held)) = done
+            && let Some(free) = self.outbox.release_after(id, held)
+        {
+            self.correlation.release(&free);
         }
         Ok(())
     }

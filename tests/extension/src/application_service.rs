@@ -1,5 +1,5 @@
-//! `thirdparty.echo` of application-service: an answer, then one event for each repetition.
-//! The echo itself is shared and stands in the crate's root.
+//! `thirdparty.echo` of application-service: an answer, then one event for each repetition; and two operations
+//! that take their time. The echo itself is shared and stands in the crate's root.
 
 use host::dialect::application_service::Word;
 use host::{Cx, Reply};
@@ -107,4 +107,41 @@ host::operation! {
 async fn hold(cx: Cx<()>, _: NoPayload) -> Result<Reply<Held>, Word> {
     cx.cancellation().cancelled().await;
     Ok(Held { released: true }.into())
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ChorePayload {
+    #[schemars(range(min = 1, max = 16))]
+    steps: u8,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Done {
+    steps: u8,
+}
+
+host::operation! {
+    /// Says each step before it answers: an operation that cannot end before its events are taken.
+    dialect: APPLICATION_SERVICE,
+    method: "thirdparty.chore",
+    position: 902,
+    class: Exclusive,
+    needs: Nothing,
+    params: ChorePayload,
+    answer: Done,
+    errors: [InvalidPayload, InternalError],
+    example: r#"{"steps":2}"# => r#"{"steps":2}"#,
+    handler: chore,
+}
+
+async fn chore(cx: Cx<()>, ChorePayload { steps }: ChorePayload) -> Result<Reply<Done>, Word> {
+    if !(1..=crate::REPEATS).contains(&steps) {
+        return Err(Word::InvalidPayload);
+    }
+    for part in 1..=steps {
+        let said = cx.events().send(&Echoed { part, bytes: 0 }).await;
+        said.map_err(|_| Word::InternalError)?;
+    }
+    Ok(Done { steps }.into())
 }

@@ -57,7 +57,7 @@ fn the_operation_is_advertised_and_negotiated() {
     let discovered = call(&mut server, "d", "capabilities", &json!({}));
     for capabilities in [initialized, &discovered["payload"]] {
         let operations = list(&capabilities["operations"]);
-        assert!(operations.ends_with(&[METHOD, "thirdparty.hold"]));
+        assert!(operations.ends_with(&[METHOD, "thirdparty.hold", "thirdparty.chore"]));
         assert_eq!(operations, registry().methods(APPLICATION_SERVICE));
         assert_eq!(
             list(&capabilities["events"]),
@@ -206,4 +206,39 @@ fn params_out_of_type_or_range_are_refused() {
     // The loop goes on behind it.
     assert_eq!(code(&mut server, "9", &json!({})), "invalid_payload");
     finish(server);
+}
+
+#[test]
+fn an_exclusive_operation_holds_back_the_next_record_and_the_end_of_input_but_no_event() {
+    let mut server = ready();
+    let records = [
+        request("first", "thirdparty.chore", &json!({"steps": 16})),
+        request("between", "status", &json!({})),
+        request("first", "thirdparty.chore", &json!({"steps": 2})),
+    ];
+    let lines: Vec<String> = records.iter().map(|record| format!("{record}\n")).collect();
+    server.send(lines.concat());
+    server.close_stdin();
+    let steps = |server: &mut Server, id: &str, count: u8| {
+        for part in 1..=count {
+            let record = server.recv();
+            assert_eq!(
+                (&record["kind"], &record["request_id"]),
+                (&json!("event"), &json!(id))
+            );
+            assert_eq!(record["payload"]["part"], part, "{record}");
+        }
+        let record = server.recv();
+        assert_eq!(record["payload"], json!({"steps": count}), "{record}");
+    };
+    steps(&mut server, "first", 16);
+    let between = server.recv();
+    assert_eq!(
+        (&between["request_id"], &between["error"]),
+        (&json!("between"), &Value::Null)
+    );
+    // Its identity is free again, and it runs: nothing was busy.
+    steps(&mut server, "first", 2);
+    assert!(server.rest().is_empty());
+    assert_eq!(server.wait_exit().code, Some(0));
 }
