@@ -4,9 +4,9 @@
 use agent::Backend;
 use host::dialect::local_agent::Word;
 use host::{Cx, Reply};
-use projection::turn_word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use words::turn_word;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

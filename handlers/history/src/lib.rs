@@ -4,9 +4,9 @@
 use agent::{Backend, EntryKind, HistoryEntry, HistoryPage};
 use host::dialect::local_agent::Word;
 use host::{Cx, Reply};
-use projection::session_word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use words::session_word;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

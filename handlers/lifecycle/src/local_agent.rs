@@ -3,10 +3,10 @@
 use agent::{Backend, InitializeError, Phase, Status};
 use host::dialect::local_agent::{NAME_BYTES, REQUIRED_CAPABILITIES, Word};
 use host::{Cx, Reply, negotiate};
-use projection::startup_word as word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use words::startup_word as word;
 
 /// Params of methods that take none.
 #[derive(Debug, Deserialize, JsonSchema)]

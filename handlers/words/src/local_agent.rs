@@ -1,5 +1,5 @@
-//! The magi engine's refusals in local-agent's words, shared by the families that call it.
-//! Translation only: no operation, no engine call.
+//! The magi engine's refusals in local-agent's words (spec: local-agent, "Bounds and failure policy").
+//! No word of another dialect.
 
 use agent::{SessionError, StartupError, TurnError};
 use host::dialect::local_agent::Word;

@@ -1,0 +1,98 @@
+//! `turn.start` and `turn.cancel` of local-agent (spec: local-agent, "Turns, approvals and events").
+//! Translates only; the run lives in the engine.
+
+mod events;
+
+use agent::{Backend, Run};
+use host::dialect::local_agent::Word;
+use host::{Cx, Reply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use words::turn_word;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StartParams {
+    session_id: String,
+    /// 1 to 16,384 UTF-8 bytes, not only whitespace.
+    prompt: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Accepted {
+    run_id: String,
+    /// Admission only: neither persisted nor executed yet.
+    accepted: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CancelParams {
+    session_id: String,
+    run_id: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct CancellationRequested {
+    cancellation_requested: bool,
+}
+
+host::operation! {
+    /// Admits one run of the attached session. What happens in it comes as events, `run.finished` last.
+    dialect: LOCAL_AGENT,
+    method: "turn.start",
+    position: 70,
+    class: Inline,
+    needs: Initialization,
+    params: StartParams,
+    answer: Accepted,
+    errors: [
+        InvalidParams, NotInitialized, Busy, SessionInvalid, SessionMissing, StaleSession, OperationCancelled,
+    ],
+    example: r#"{"session_id":"<session_id>","prompt":"What is in this directory?"}"# => r#"{"run_id":"<run_id>","accepted":true}"#,
+    handler: start,
+}
+
+async fn start(cx: Cx<Backend>, params: StartParams) -> Result<Reply<Accepted>, Word> {
+    let Run { run_id, events } = cx
+        .engine()
+        .start_turn(&params.session_id, &params.prompt)
+        .map_err(turn_word)?;
+    let accepted = Accepted {
+        run_id: run_id.clone(),
+        accepted: true,
+    };
+    Ok(Reply::new(accepted).then(events::forward(
+        events,
+        cx.events(),
+        params.session_id,
+        run_id,
+    )))
+}
+
+host::operation! {
+    /// Asks the active run to stop; idempotent. Its end comes as `run.finished`, after cleanup.
+    dialect: LOCAL_AGENT,
+    method: "turn.cancel",
+    position: 80,
+    class: Inline,
+    needs: Initialization,
+    params: CancelParams,
+    answer: CancellationRequested,
+    errors: [InvalidParams, NotInitialized, StaleRun],
+    example: r#"{"session_id":"<session_id>","run_id":"<run_id>"}"# => r#"{"cancellation_requested":true}"#,
+    handler: cancel,
+}
+
+async fn cancel(
+    cx: Cx<Backend>,
+    params: CancelParams,
+) -> Result<Reply<CancellationRequested>, Word> {
+    cx.engine()
+        .cancel_turn(&params.session_id, &params.run_id)
+        .map_err(turn_word)?;
+    Ok(CancellationRequested {
+        cancellation_requested: true,
+    }
+    .into())
+}

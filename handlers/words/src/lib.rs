@@ -1,0 +1,8 @@
+//! The magi engine's refusals in each dialect's words, shared by the families that call it.
+//! Translation only: no operation, no engine call.
+
+#[cfg(feature = "local-agent")]
+mod local_agent;
+
+#[cfg(feature = "local-agent")]
+pub use local_agent::{session_word, startup_word, turn_word};
