@@ -1,15 +1,18 @@
 //! Attaching a session: create or open it, verify that it belongs here, restore its selection.
-//! One attachment at a time is the backend's rule; reading and writing files is the store's.
+//! How many there may be is the backend's rule; reading and writing files is the store's.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use provider::Message;
-use store::sessions::{Body, Opened, Record, SessionId, Writer, verify_cwd};
+use provider::{Message, ThinkingLevel};
+use store::sessions::{
+    Body, Flush, Held, Opened, Record, SessionId, Writer, now_ms, recorded_cwd, verify_cwd,
+};
 
 use crate::conversation;
 use crate::error::SessionError;
 use crate::history::Snapshot;
-use crate::startup::{Admitted, Selection};
+use crate::run::Control;
+use crate::startup::{Admitted, Choice, Selected};
 
 /// Something a client should know about an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +34,56 @@ pub struct Attached {
     pub notices: Vec<Notice>,
 }
 
-/// The attached session.
+/// One attached session: its lease, what is known of its content, and the run that works on it.
 #[derive(Debug)]
 pub(crate) struct Attachment {
-    pub(crate) id: SessionId,
+    pub(crate) hold: Hold,
+    /// `None` before the first turn needs it, after the file turned out to be unusable, and for
+    /// application-service while a load is under way.
+    pub(crate) conversation: Option<Conversation>,
+    /// Stays after its turns; only application-service has others.
+    pub(crate) explicit: bool,
+    /// Ends with its run.
+    pub(crate) closing: bool,
+    pub(crate) run: Option<Active>,
+}
+
+/// What keeps other writers out.
+#[derive(Debug)]
+pub(crate) enum Hold {
+    /// The lease alone; nothing was read.
+    Leased(Held),
+    Writing(SharedWriter),
+}
+
+/// A run that was admitted and is not settled.
+#[derive(Debug)]
+pub(crate) struct Active {
+    pub(crate) control: Arc<Control>,
+    /// The worker is done and the conversation whole again.
+    pub(crate) ended: bool,
+    /// The caller took the terminal event, or gave up.
+    pub(crate) drained: bool,
+}
+
+impl Active {
+    pub(crate) fn new(control: Arc<Control>) -> Self {
+        Self {
+            control,
+            ended: false,
+            drained: false,
+        }
+    }
+}
+
+/// The content of an attached session.
+#[derive(Debug)]
+pub(crate) struct Conversation {
     pub(crate) writer: SharedWriter,
-    pub(crate) selection: Selection,
+    /// What answers; `None` where each turn chooses anew.
+    pub(crate) selected: Option<Arc<Selected>>,
+    /// What the file says of the selection.
+    pub(crate) recorded: Option<Choice>,
     /// The conversation as the provider replays it. A run takes it and gives it back.
     pub(crate) messages: Vec<Message>,
     pub(crate) revision: String,
@@ -63,17 +110,61 @@ impl SharedWriter {
 }
 
 impl Attachment {
-    fn new(writer: Writer, selection: Selection, messages: Vec<Message>) -> Self {
+    /// A session whose content is at hand.
+    pub(crate) fn of(conversation: Conversation) -> Self {
         Self {
-            id: writer.id().clone(),
+            hold: Hold::Writing(conversation.writer.clone()),
+            conversation: Some(conversation),
+            explicit: true,
+            closing: false,
+            run: None,
+        }
+    }
+
+    /// A session of which only the lease is held.
+    pub(crate) fn leased(held: Held) -> Self {
+        Self {
+            hold: Hold::Leased(held),
+            conversation: None,
+            explicit: true,
+            closing: false,
+            run: None,
+        }
+    }
+
+    pub(crate) fn control(&self) -> Option<&Arc<Control>> {
+        self.run.as_ref().map(|run| &run.control)
+    }
+
+    /// Clears a run that is over on both sides; says whether none is left.
+    pub(crate) fn settle(&mut self) -> bool {
+        if self
+            .run
+            .as_ref()
+            .is_some_and(|run| run.ended && run.drained)
+        {
+            self.run = None;
+        }
+        self.run.is_none()
+    }
+}
+
+impl Conversation {
+    fn new(
+        writer: Writer,
+        selected: Option<Arc<Selected>>,
+        records: &[Record],
+    ) -> Result<Self, SessionError> {
+        Ok(Self {
             writer: SharedWriter::new(writer),
-            selection,
-            messages,
+            selected,
+            recorded: recorded(records),
+            messages: conversation::replay(records)?,
             revision: crate::new_id(),
             stale: false,
             snapshot: None,
             issued: 0,
-        }
+        })
     }
 
     /// A new revision: cursors and pages of the old one are void.
@@ -85,39 +176,48 @@ impl Attachment {
     }
 }
 
-/// An attachment that is not installed yet.
+/// A conversation that is not attached yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) attachment: Attachment,
+    pub(crate) conversation: Conversation,
+    pub(crate) id: SessionId,
     pub(crate) attached: Attached,
 }
 
 impl Prepared {
-    fn new(attachment: Attachment, notices: Vec<Notice>) -> Self {
+    fn new(conversation: Conversation, notices: Vec<Notice>) -> Self {
+        let (id, durable) = conversation
+            .writer
+            .with(|writer| (writer.id().clone(), writer.is_durable()));
         let attached = Attached {
-            session_id: attachment.id.to_string(),
-            durable: attachment.writer.with(|writer| writer.is_durable()),
-            revision: attachment.revision.clone(),
+            session_id: id.to_string(),
+            durable,
+            revision: conversation.revision.clone(),
             notices,
         };
         Self {
-            attachment,
+            conversation,
+            id,
             attached,
         }
     }
 }
 
 /// Allocates a session that has no file yet. Blocks.
-pub(crate) fn create(admitted: &Admitted) -> Result<Prepared, SessionError> {
+pub(crate) fn create(
+    admitted: &Admitted,
+    selected: &Arc<Selected>,
+) -> Result<Prepared, SessionError> {
     let writer = admitted.sessions.create()?;
-    let attachment = Attachment::new(writer, admitted.selection.clone(), Vec::new());
-    Ok(Prepared::new(attachment, Vec::new()))
+    let conversation = Conversation::new(writer, Some(Arc::clone(selected)), &[])?;
+    Ok(Prepared::new(conversation, Vec::new()))
 }
 
 /// Opens the session `id`. `held` is the current attachment's writer if it is of the same
 /// session: its lease is shared then, and it stays as it is when opening fails. Blocks.
 pub(crate) fn open(
     admitted: &Admitted,
+    startup: &Arc<Selected>,
     id: &SessionId,
     held: Option<&SharedWriter>,
 ) -> Result<Prepared, SessionError> {
@@ -129,31 +229,72 @@ pub(crate) fn open(
     if !verify_cwd(&records, &admitted.cwd)? {
         notices.push(Notice::CwdUnverified);
     }
-    let selection = restore(admitted, &records, &mut notices);
-    let messages = conversation::replay(&records)?;
-    let attachment = Attachment::new(writer, selection, messages);
-    Ok(Prepared::new(attachment, notices))
+    let selected = restore(admitted, startup, &records, &mut notices);
+    let conversation = Conversation::new(writer, Some(selected), &records)?;
+    Ok(Prepared::new(conversation, notices))
 }
 
-/// The selection that the session was saved with, as far as it is available.
-fn restore(admitted: &Admitted, records: &[Record], notices: &mut Vec<Notice>) -> Selection {
-    let saved = records.iter().rev().find_map(|record| match &record.body {
+/// Creates a session whose first record is on the disk. Blocks.
+pub(crate) fn create_durable(admitted: &Admitted) -> Result<Conversation, SessionError> {
+    let mut writer = admitted.sessions.create()?;
+    let begin = Body::Session {
+        created_at: now_ms(),
+        cwd: recorded_cwd(&admitted.cwd),
+        provider: None,
+        model: None,
+    };
+    writer
+        .append(None, vec![begin], Flush::Durable)
+        .map_err(|_| SessionError::SessionInvalid)?;
+    Conversation::new(writer, None, &[])
+}
+
+/// Reads the content of a session whose lease is held. Blocks.
+pub(crate) fn load(admitted: &Admitted, hold: &Hold) -> Result<Conversation, SessionError> {
+    let Opened { writer, records } = match hold {
+        Hold::Leased(held) => held.load()?,
+        Hold::Writing(writer) => writer.with(|writer| admitted.sessions.reopen(writer))?,
+    };
+    verify_cwd(&records, &admitted.cwd)?;
+    Conversation::new(writer, None, &records)
+}
+
+/// The selection that the session was last used with.
+fn recorded(records: &[Record]) -> Option<Choice> {
+    records.iter().rev().find_map(|record| match &record.body {
         Body::Session {
             provider: Some(provider),
             model: Some(model),
             ..
-        } => Some(Selection {
-            provider: provider.clone(),
-            model: model.clone(),
-        }),
+        } => Some(Choice::of(provider, model, ThinkingLevel::Default)),
+        Body::Selection {
+            provider,
+            model,
+            thinking,
+        } => Some(Choice::of(provider, model, *thinking)),
         _ => None,
-    });
-    match saved {
-        None => admitted.selection.clone(),
-        Some(saved) if admitted.offers(&saved) => saved,
-        Some(_) => {
-            notices.push(Notice::SavedSelectionUnavailable);
-            admitted.selection.clone()
-        }
+    })
+}
+
+/// The selection that the session was saved with, as far as it is available; the thinking level also
+/// where the model is not.
+fn restore(
+    admitted: &Admitted,
+    startup: &Arc<Selected>,
+    records: &[Record],
+    notices: &mut Vec<Notice>,
+) -> Arc<Selected> {
+    let Some(saved) = recorded(records) else {
+        return Arc::clone(startup);
+    };
+    if saved == startup.choice {
+        return Arc::clone(startup);
     }
+    admitted.select_saved(&saved).map_or_else(
+        || {
+            notices.push(Notice::SavedSelectionUnavailable);
+            Arc::new(startup.thinking(saved.thinking))
+        },
+        Arc::new,
+    )
 }

@@ -114,7 +114,7 @@ impl Replay {
             }
             Body::Reasoning { item_id, .. } => item_id.as_deref().map_or(Ok(()), check)?,
             Body::TurnFinished { .. } => self.close(),
-            Body::Session { .. } | Body::Diagnostic { .. } => {}
+            Body::Session { .. } | Body::Selection { .. } | Body::Diagnostic { .. } => {}
         }
         Ok(())
     }

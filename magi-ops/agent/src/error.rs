@@ -1,4 +1,5 @@
-//! Why the facade refuses: one closed vocabulary for sessions and history, one for turns.
+//! Why the facade refuses: closed vocabularies for the one session of local-agent, for its turns,
+//! and for the many sessions of application-service.
 //! Words only: no path, no content, no underlying error.
 
 use crate::startup::StartupError;
@@ -44,6 +45,36 @@ impl From<store::sessions::SessionError> for SessionError {
     }
 }
 
+/// Refusals of what [`crate::Backend`] does for many sessions at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeskError {
+    #[error("not a session id")]
+    InvalidSessionId,
+    #[error("the prompt is blank or longer than 16384 bytes")]
+    InvalidPrompt,
+    #[error("too many attached sessions, or too many files to list")]
+    LimitExceeded,
+    #[error("too many turns are active")]
+    TooManyActiveTurns,
+    #[error("the session is in use")]
+    SessionBusy,
+    #[error("the session is missing, unsafe, unreadable or beyond the bounds")]
+    SessionUnavailable,
+    #[error("no such turn, or it has ended")]
+    UnknownTurn,
+    #[error("the service failed")]
+    Internal,
+}
+
+impl From<SessionError> for DeskError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::SessionBusy | SessionError::Busy => Self::SessionBusy,
+            _ => Self::SessionUnavailable,
+        }
+    }
+}
+
 /// Refusals of turn operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
@@ -67,4 +98,13 @@ pub enum TurnError {
     StaleApproval,
     #[error("the operation was cancelled")]
     OperationCancelled,
+}
+
+impl From<store::sessions::ListError> for DeskError {
+    fn from(error: store::sessions::ListError) -> Self {
+        match error {
+            store::sessions::ListError::ScanLimit => Self::LimitExceeded,
+            _ => Self::Internal,
+        }
+    }
 }

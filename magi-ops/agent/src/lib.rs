@@ -10,11 +10,12 @@ mod run;
 mod startup;
 
 pub use attach::{Attached, Notice};
-pub use backend::{Backend, Phase, Status};
-pub use error::{SessionError, TurnError};
+pub use backend::{Backend, Detached, Phase, Status};
+pub use error::{DeskError, SessionError, TurnError};
 pub use history::{EntryKind, HistoryEntry, HistoryPage};
 pub use run::{
-    ActivityState, MAX_PROMPT_BYTES, Persistence, Run, RunErrorCode, RunEvent, RunEvents,
+    Activity, ActivityState, Category, ContextSource, MAX_PROMPT_BYTES, Persistence, Run,
+    RunErrorCode, RunEvent, RunEvents,
 };
 pub use startup::{Environment, InitializeError, StartupError};
 /// How a run ended.

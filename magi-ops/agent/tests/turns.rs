@@ -151,7 +151,10 @@ async fn tools_run_and_their_results_reach_the_model_but_no_event() {
     let states: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Activity { state, .. } => Some(*state),
+            RunEvent::Activity {
+                activity: agent::Activity::Tool { state, .. },
+                ..
+            } => Some(*state),
             _ => None,
         })
         .collect();
@@ -446,7 +449,7 @@ async fn approvals_allow_once_and_deny_by_every_other_way() {
         assert!(
             events
                 .iter()
-                .any(|e| matches!(e, RunEvent::Activity { state, .. } if *state == want))
+                .any(|e| matches!(e, RunEvent::Activity { activity: agent::Activity::Tool { state, .. }, .. } if *state == want))
         );
         assert_eq!(answer(&run.run_id, approval_id), stale);
         approvals.push(approval_id.clone());
@@ -473,7 +476,10 @@ async fn an_approval_expires_after_60_seconds_as_denied() {
     assert!(matches!(
         events[0],
         RunEvent::Activity {
-            state: ActivityState::Failed,
+            activity: agent::Activity::Tool {
+                state: ActivityState::Failed,
+                ..
+            },
             ..
         }
     ));
@@ -515,7 +521,10 @@ async fn a_denied_tool_is_neither_offered_nor_run() {
     assert!(events.iter().any(|e| matches!(
         e,
         RunEvent::Activity {
-            state: ActivityState::Failed,
+            activity: agent::Activity::Tool {
+                state: ActivityState::Failed,
+                ..
+            },
             ..
         }
     )));

@@ -129,7 +129,7 @@ async fn reasoning_and_usage() {
         Ok(Chunk::Usage(Usage {
             input,
             output,
-            cache_read: Some(cache_read),
+            cache_read,
             reasoning: None,
         }))
     };
@@ -138,8 +138,8 @@ async fn reasoning_and_usage() {
         [
             reasoning("raw", false),
             reasoning("verified", true),
-            usage(120, 8, 3),
-            usage(1, 2, 0)
+            usage(120, 8, Some(3)),
+            usage(1, 2, None)
         ]
     );
 }

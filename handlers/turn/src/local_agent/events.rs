@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent::{ActivityState, Outcome, Persistence, RunErrorCode, RunEvent, RunEvents};
+use agent::{Activity, ActivityState, Outcome, Persistence, RunErrorCode, RunEvent, RunEvents};
 use host::dialect::local_agent::Word;
 use host::{EventSink, Undelivered};
 use schemars::JsonSchema;
@@ -64,7 +64,7 @@ host::event! {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Activity {
+struct ActivityEvent {
     #[serde(flatten)]
     scope: Scope,
     activity_id: String,
@@ -79,7 +79,7 @@ struct Activity {
 
 host::event! {
     /// Something the run does beside writing.
-    dialect: LOCAL_AGENT, name: "activity", position: 40, delivery: MustArrive, data: Activity
+    dialect: LOCAL_AGENT, name: "activity", position: 40, delivery: MustArrive, data: ActivityEvent
 }
 
 #[cfg(feature = "approval")]
@@ -167,6 +167,7 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             message_id,
             part,
             text,
+            ..
         } => {
             sink.send(&MessageDelta {
                 scope,
@@ -195,20 +196,25 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             .await
         }
         RunEvent::Activity {
-            activity_id,
-            state,
-            name,
-            summary,
+            activity:
+                Activity::Tool {
+                    id,
+                    name,
+                    state,
+                    summary,
+                    ..
+                },
+            ..
         } => {
             let state = match state {
                 ActivityState::Started => "started",
                 ActivityState::Completed => "completed",
-                ActivityState::Failed => "failed",
+                ActivityState::Failed | ActivityState::Cancelled => "failed",
             };
             let (name, summary) = (name.into_string(), summary.into_string());
-            sink.send(&Activity {
+            sink.send(&ActivityEvent {
                 scope,
-                activity_id,
+                activity_id: id,
                 kind: "tool",
                 state,
                 name,
@@ -216,6 +222,8 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             })
             .await
         }
+        // The dialect has no words for the others.
+        RunEvent::Activity { .. } => Ok(()),
         // The engine asks nobody when it was told that nobody can answer.
         #[cfg(not(feature = "approval"))]
         RunEvent::ApprovalRequested { .. } => Ok(()),
@@ -247,6 +255,7 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             persistence,
             revision,
             error_code,
+            ..
         } => {
             let outcome = match outcome {
                 Outcome::Completed => "completed",
@@ -277,6 +286,7 @@ fn word(code: RunErrorCode) -> &'static str {
         RunErrorCode::PersistenceFailed => Word::PersistenceFailed,
         RunErrorCode::OutputUnavailable => Word::OutputUnavailable,
         RunErrorCode::ContentLimit => Word::ContentLimit,
+        RunErrorCode::ProviderUnavailable => Word::ProviderUnavailable,
     }
     .code()
 }

@@ -54,7 +54,7 @@ host::operation! {
 }
 
 async fn start(cx: Cx<Backend>, params: StartParams) -> Result<Reply<Accepted>, Word> {
-    let Run { run_id, events } = cx
+    let Run { run_id, events, .. } = cx
         .engine()
         .start_turn(&params.session_id, &params.prompt)
         .map_err(turn_word)?;

@@ -1,8 +1,10 @@
-//! The facade that callers hold: admission of startup and runs, one thing at a time; sessions and history
-//! have their own file. State is behind one lock, never held across a wait; the work is done elsewhere.
+//! The facade that callers hold: startup, the table of attached sessions and the ends of their runs, behind one
+//! lock that is never held across a wait. Who may attach and run what stands in `seat` and `desk`.
 
-mod sessions;
+mod desk;
+mod seat;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use store::sessions::SessionId;
@@ -10,10 +12,14 @@ use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::attach::Attachment;
+use crate::attach::{Attachment, Conversation};
 use crate::error::{SessionError, TurnError};
-use crate::run::{self, Control, Ended, MAX_PROMPT_BYTES, Run};
-use crate::startup::{self, Admitted, Environment, InitializeError, Reached, StartupError};
+use crate::run::Ended;
+use crate::startup::{
+    self, Admitted, Environment, InitializeError, Reached, Selected, StartupError,
+};
+
+pub use desk::Detached;
 
 /// How far the process has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +55,8 @@ pub struct Backend {
     idle: Notify,
     /// Held while the end is under way, so that everyone who asks for it waits for it.
     closing: tokio::sync::Mutex<()>,
+    /// Held while application-service attaches, detaches or admits a turn.
+    desk: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -57,50 +65,45 @@ struct State {
     /// The startup selection and context, as far as startup came.
     reached: Reached,
     admitted: Option<Arc<Admitted>>,
-    work: Option<Work>,
-    attachment: Option<Attachment>,
-}
-
-/// The one thing that is being done.
-#[derive(Debug)]
-enum Work {
-    /// A session or history operation.
-    Operation,
-    Run {
-        control: Arc<Control>,
-        /// The worker is done and the attachment whole again.
-        ended: bool,
-        /// The caller took the terminal event, or gave up.
-        drained: bool,
-    },
+    /// What answers where a session does not say otherwise; see [`Backend::initialize`].
+    selected: Option<Arc<Selected>>,
+    attachments: HashMap<SessionId, Attachment>,
+    /// The one attachment of local-agent.
+    seat: Option<SessionId>,
+    /// A session or history operation of local-agent is active.
+    operating: bool,
 }
 
 impl State {
     fn ready(&self) -> Result<Arc<Admitted>, NotReady> {
         match (&self.admitted, self.phase) {
             (_, Phase::Failed(error)) => Err(NotReady::Failed(error)),
-            (Some(admitted), _) => Ok(Arc::clone(admitted)),
-            (None, _) => Err(NotReady::Pending),
+            (Some(admitted), Phase::Ready) => Ok(Arc::clone(admitted)),
+            _ => Err(NotReady::Pending),
         }
     }
 
-    fn control(&self) -> Option<&Arc<Control>> {
-        match &self.work {
-            Some(Work::Run { control, .. }) => Some(control),
-            _ => None,
-        }
+    fn seated(&self) -> Option<&Attachment> {
+        self.attachments.get(self.seat.as_ref()?)
     }
 
-    /// Clears a run that is over on both sides.
-    fn settle_run(&mut self) {
-        if let Some(Work::Run {
-            ended: true,
-            drained: true,
-            ..
-        }) = self.work
-        {
-            self.work = None;
-        }
+    /// The attachment of the seat with its conversation.
+    fn conversation(&mut self) -> Option<(&SessionId, &mut Conversation)> {
+        let id = self.seat.as_ref()?;
+        let conversation = self.attachments.get_mut(id)?.conversation.as_mut()?;
+        Some((id, conversation))
+    }
+
+    /// The attachment that a run works on.
+    fn of_run(&mut self, run_id: &str) -> Option<(&SessionId, &mut Attachment)> {
+        self.attachments
+            .iter_mut()
+            .find(|(_, attachment)| attachment.control().is_some_and(|c| c.run_id == run_id))
+    }
+
+    fn is_working(&self) -> bool {
+        let busy = |attachment: &Attachment| attachment.run.as_ref().is_some_and(|run| !run.ended);
+        self.operating || self.attachments.values().any(busy)
     }
 }
 
@@ -137,6 +140,7 @@ impl Backend {
             cancel: CancellationToken::new(),
             idle: Notify::new(),
             closing: tokio::sync::Mutex::default(),
+            desk: tokio::sync::Mutex::default(),
         })
     }
 
@@ -159,7 +163,8 @@ impl Backend {
         let environment = self.environment.clone();
         let mut worker = spawn_blocking(move || {
             let mut reached = Reached::default();
-            let admitted = startup::admit(&environment, &mut reached);
+            let admitted = startup::admit(&environment, &mut reached)
+                .and_then(|admitted| admitted.select().map(|selected| (admitted, selected)));
             (admitted, reached)
         });
         let (admitted, reached) = tokio::select! {
@@ -173,8 +178,9 @@ impl Backend {
             let mut state = self.lock();
             state.reached = reached;
             match admitted {
-                Ok(admitted) => {
+                Ok((admitted, selected)) => {
                     state.admitted = Some(Arc::new(admitted));
+                    state.selected = Some(Arc::new(selected));
                     state.phase = Phase::Ready;
                 }
                 Err(error) => {
@@ -190,8 +196,8 @@ impl Backend {
     #[cfg(test)]
     pub(crate) fn replace_provider(&self, provider: Arc<dyn provider::Provider>) {
         let mut state = self.lock();
-        if let Some(admitted) = state.admitted.as_mut().and_then(Arc::get_mut) {
-            admitted.provider = provider;
+        if let Some(selected) = state.selected.as_mut().map(Arc::make_mut) {
+            selected.provider = provider;
         }
     }
 
@@ -199,14 +205,13 @@ impl Backend {
     #[must_use]
     pub fn status(&self) -> Status {
         let state = self.lock();
-        let (provider, model) = match (&state.attachment, &state.admitted) {
-            (Some(attachment), Some(admitted)) => {
-                let selection = &attachment.selection;
-                (
-                    admitted.public_name(&selection.provider),
-                    admitted.public_name(&selection.model),
-                )
-            }
+        let conversation = state.seated().and_then(|seat| seat.conversation.as_ref());
+        let selected = conversation.and_then(|conversation| conversation.selected.as_ref());
+        let (provider, model) = match (selected, &state.admitted) {
+            (Some(selected), Some(admitted)) => (
+                admitted.public_name(&selected.choice.provider),
+                admitted.public_name(&selected.choice.model),
+            ),
             _ => (state.reached.provider.clone(), state.reached.model.clone()),
         };
         Status {
@@ -214,15 +219,12 @@ impl Backend {
             provider,
             model,
             context_id: state.reached.context_id.clone(),
-            session_id: state.attachment.as_ref().map(|a| a.id.to_string()),
-            run_id: state.control().map(|control| control.run_id.clone()),
+            session_id: state.seat.as_ref().map(ToString::to_string),
+            run_id: state
+                .seated()
+                .and_then(Attachment::control)
+                .map(|control| control.run_id.clone()),
         }
-    }
-
-    /// Creates the runtime directories and the settings schema, for a dialect whose launch may do so
-    /// before any request. Blocks.
-    pub fn prepare(&self) -> Result<(), StartupError> {
-        startup::prepare(&self.environment)
     }
 
     /// Whether the provider that is selected now could authenticate, from settings and environment as
@@ -231,165 +233,95 @@ impl Backend {
         startup::provider_ready(&self.environment)
     }
 
-    /// Starts a run of the attached session. Must be called within a runtime. Returning means
-    /// admission only; what happens comes as events.
-    pub fn start_turn(self: &Arc<Self>, session_id: &str, prompt: &str) -> Result<Run, TurnError> {
-        if prompt.len() > MAX_PROMPT_BYTES || prompt.trim().is_empty() {
-            return Err(TurnError::InvalidPrompt);
-        }
-        let mut state = self.lock();
-        let admitted = state.ready()?;
-        if state.work.is_some() {
-            return Err(TurnError::Busy);
-        }
-        if self.cancel.is_cancelled() {
-            return Err(TurnError::OperationCancelled);
-        }
-        if session_id.parse::<SessionId>().is_err() {
-            return Err(TurnError::SessionInvalid);
-        }
-        let attachment = state.attachment.as_mut().ok_or(TurnError::SessionMissing)?;
-        if attachment.id.as_str() != session_id {
-            return Err(TurnError::StaleSession);
-        }
-        let control = Arc::new(Control::new(
-            session_id.to_owned(),
-            crate::new_id(),
-            self.cancel.child_token(),
-        ));
-        let task = run::Task {
-            admitted,
-            control: Arc::clone(&control),
-            writer: attachment.writer.clone(),
-            selection: attachment.selection.clone(),
-            messages: std::mem::take(&mut attachment.messages),
-            prompt: prompt.to_owned(),
-        };
-        state.work = Some(Work::Run {
-            control,
-            ended: false,
-            drained: false,
-        });
-        drop(state);
-        Ok(run::start(self, task))
-    }
-
-    /// Asks the active run to stop. Idempotent; its end comes as an event.
-    pub fn cancel_turn(&self, session_id: &str, run_id: &str) -> Result<(), TurnError> {
-        let state = self.lock();
-        state.ready()?;
-        let control = state
-            .control()
-            .filter(|control| control.is(session_id, run_id))
-            .ok_or(TurnError::StaleRun)?;
-        control.cancel.cancel();
-        Ok(())
-    }
-
-    /// Answers one approval of the active run. Succeeds for exactly one answer, and for none
-    /// after expiry or cancellation.
-    pub fn answer_approval(
-        &self,
-        session_id: &str,
-        run_id: &str,
-        approval_id: &str,
-        allow: bool,
-    ) -> Result<(), TurnError> {
-        let state = self.lock();
-        state.ready()?;
-        let recorded = state
-            .control()
-            .filter(|control| control.is(session_id, run_id) && !control.cancel.is_cancelled())
-            .is_some_and(|control| control.answer(approval_id, allow));
-        if recorded {
-            Ok(())
-        } else {
-            Err(TurnError::StaleApproval)
-        }
-    }
-
     /// Cancels what runs and waits for its teardown; then the session is free. Callers bound
     /// the wait. Nothing is admitted afterwards.
     pub async fn close(&self) {
         self.cancel.cancel();
         let _closing = self.closing.lock().await;
-        let attachment = loop {
+        let attachments = loop {
             // Registered before the look, so that no end falls between the two.
             let idle = self.idle.notified();
             tokio::pin!(idle);
             idle.as_mut().enable();
             {
                 let mut state = self.lock();
-                if matches!(state.work, None | Some(Work::Run { ended: true, .. })) {
-                    break state.attachment.take();
+                if !state.is_working() {
+                    state.seat = None;
+                    break std::mem::take(&mut state.attachments);
                 }
             }
             idle.await;
         };
-        let _ = spawn_blocking(move || drop(attachment)).await;
+        let _ = spawn_blocking(move || drop(attachments)).await;
     }
 
     /// The run's input is on the disk: the revision that shows it.
     pub(crate) fn input_stored(&self, run_id: &str) -> String {
         let mut state = self.lock();
-        debug_assert!(
-            state
-                .control()
-                .is_some_and(|control| control.run_id == run_id)
-        );
-        state
-            .attachment
-            .as_mut()
-            .map_or_else(crate::new_id, Attachment::renew)
+        let attachment = state.of_run(run_id).map(|(_, attachment)| attachment);
+        debug_assert!(attachment.is_some());
+        attachment
+            .and_then(|attachment| attachment.conversation.as_mut())
+            .map_or_else(crate::new_id, Conversation::renew)
     }
 
     /// The worker of a run is done. Returns the revision that shows the run, if the history is
     /// what the run says it is. `None` for a run that broke off.
     pub(crate) fn run_ended(&self, run_id: &str, ended: Option<Ended>) -> Option<String> {
         let mut state = self.lock();
-        let Some(Work::Run {
-            control,
-            ended: already,
-            ..
-        }) = &mut state.work
-        else {
-            return None;
-        };
-        if control.run_id != run_id || *already {
-            return None;
-        }
-        *already = true;
+        let (id, attachment) = state.of_run(run_id)?;
+        let id = id.clone();
+        let run = attachment.run.as_mut().filter(|run| !run.ended)?;
+        run.ended = true;
         let mut revision = None;
-        if let Some(attachment) = &mut state.attachment {
-            let renewed = attachment.renew();
+        if let Some(conversation) = &mut attachment.conversation {
+            let renewed = conversation.renew();
             match ended {
                 Some(ended) => {
-                    attachment.messages = ended.messages;
-                    attachment.stale |= !ended.durable;
-                    revision = (!attachment.stale).then_some(renewed);
+                    conversation.messages = ended.messages;
+                    conversation.recorded = ended.recorded;
+                    conversation.stale |= !ended.durable;
+                    revision = (!conversation.stale).then_some(renewed);
                 }
-                None => attachment.stale = true,
+                None => conversation.stale = true,
             }
         }
-        state.settle_run();
+        let freed = self.settle(&mut state, &id);
         drop(state);
         self.idle.notify_waiters();
+        free(freed);
         revision
     }
 
     /// The caller of a run takes no more events.
     pub(crate) fn events_drained(&self, run_id: &str, gave_up: bool) {
         let mut state = self.lock();
-        if let Some(Work::Run {
-            control, drained, ..
-        }) = &mut state.work
-            && control.run_id == run_id
-        {
-            *drained = true;
+        let Some((id, attachment)) = state.of_run(run_id) else {
+            return;
+        };
+        let id = id.clone();
+        if let Some(run) = &mut attachment.run {
+            run.drained = true;
             if gave_up {
-                control.cancel.cancel();
+                run.control.cancel.cancel();
             }
-            state.settle_run();
         }
+        let freed = self.settle(&mut state, &id);
+        drop(state);
+        free(freed);
+    }
+
+    /// Clears a run that is over on both sides, and takes out an attachment that ends with it.
+    fn settle(&self, state: &mut State, id: &SessionId) -> Option<Attachment> {
+        let attachment = state.attachments.get_mut(id)?;
+        let over = attachment.settle() && (attachment.closing || !attachment.explicit);
+        over.then(|| state.attachments.remove(id)).flatten()
+    }
+}
+
+/// Frees an attachment's files without waiting for the disk here.
+fn free(attachment: Option<Attachment>) {
+    if let Some(attachment) = attachment {
+        spawn_blocking(move || drop(attachment));
     }
 }

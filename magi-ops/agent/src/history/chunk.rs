@@ -4,7 +4,7 @@
 use store::Redacted;
 
 /// Bytes of `c` inside a JSON string.
-fn json_len(c: char) -> usize {
+pub(crate) fn json_len(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
         '\0'..='\u{1f}' => 6,

@@ -13,7 +13,7 @@ use crate::startup::Admitted;
 mod chunk;
 mod project;
 
-pub(crate) use chunk::split;
+pub(crate) use chunk::{json_len, split};
 
 /// Most bytes of one page, however its members are serialized as JSON (spec: local-agent,
 /// "Bounds and failure policy").

@@ -139,7 +139,10 @@ impl<'a> Projector<'a> {
                 self.places.clear();
             }
             // Raw reasoning and what only a provider needs.
-            Body::Reasoning { .. } | Body::Thought { .. } | Body::Session { .. } => {}
+            Body::Reasoning { .. }
+            | Body::Thought { .. }
+            | Body::Session { .. }
+            | Body::Selection { .. } => {}
         }
     }
 

@@ -9,7 +9,8 @@ use store::Redacted;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::events::{RunEvent, Sink};
+use super::event::RunEvent;
+use super::queue::Sink;
 
 /// How long an approval waits before it is denied (spec: local-agent, "Turns, approvals and
 /// events").

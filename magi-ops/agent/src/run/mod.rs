@@ -5,38 +5,33 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use provider::{Chunk, Message, Request, Response, Thought, ToolCall};
+use provider::Message;
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
 
-use crate::attach::SharedWriter;
+use crate::attach::{Conversation, SharedWriter};
 use crate::backend::Backend;
-use crate::conversation::MAX_CALL_ID_BYTES;
-use crate::startup::{Admitted, Selection};
+use crate::startup::{Admitted, Choice, Selected, StartupError};
 
 mod control;
-mod events;
+mod event;
 mod persist;
+mod queue;
+mod report;
+mod respond;
 mod segment;
 mod tools;
 
 pub(crate) use control::Control;
-pub use events::{ActivityState, Persistence, RunEvent, RunEvents};
-use events::{Lost, Sink};
+pub use event::{Activity, ActivityState, Category, ContextSource, Persistence, RunEvent};
 use persist::Persist;
-use segment::Segment;
+pub use queue::RunEvents;
+use queue::{Lost, MayDrop, Sink};
 
 /// Longest prompt, in UTF-8 bytes (spec: local-agent, "Bounds and failure policy").
 pub const MAX_PROMPT_BYTES: usize = 16_384;
-/// Most assistant text of one run, in bytes.
-const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
-/// Most bytes of what a run takes besides: summaries of reasoning and inputs of tools, as the model
-/// wrote them.
-const MAX_UNSHOWN_BYTES: usize = MAX_CONTENT_BYTES;
 /// Most bytes of tool results in one run: they stay in memory for the next requests.
 const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
-/// Most assistant messages of one run.
-const MAX_SEGMENTS: usize = 512;
 /// Most activities of one run (spec: local-agent, "Bounds and failure policy").
 const MAX_ACTIVITIES: usize = 4096;
 /// Most provider responses of one run.
@@ -47,6 +42,7 @@ const MAX_SUMMARY_BYTES: usize = 1024;
 /// An admitted run.
 #[derive(Debug)]
 pub struct Run {
+    pub session_id: String,
     pub run_id: String,
     pub events: RunEvents,
 }
@@ -58,6 +54,8 @@ pub enum RunErrorCode {
     PersistenceFailed,
     OutputUnavailable,
     ContentLimit,
+    /// An attempt to reach the provider failed and is repeated.
+    ProviderUnavailable,
 }
 
 impl RunErrorCode {
@@ -68,23 +66,57 @@ impl RunErrorCode {
             Self::PersistenceFailed => "persistence_failed",
             Self::OutputUnavailable => "output_unavailable",
             Self::ContentLimit => "content_limit",
+            Self::ProviderUnavailable => "provider_unavailable",
         }
     }
 }
 
-/// What a run takes from the attachment, and gives back at its end.
-pub(crate) struct Task {
-    pub(crate) admitted: Arc<Admitted>,
-    pub(crate) control: Arc<Control>,
-    pub(crate) writer: SharedWriter,
-    pub(crate) selection: Selection,
-    pub(crate) messages: Vec<Message>,
-    pub(crate) prompt: String,
+/// Whose rules a run follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A run of local-agent.
+    Run,
+    /// A turn of application-service.
+    Turn,
 }
 
-/// How a run left the attachment.
+/// What a run takes from the conversation, and gives back at its end.
+pub(crate) struct Task {
+    admitted: Arc<Admitted>,
+    control: Arc<Control>,
+    writer: SharedWriter,
+    selected: Option<Arc<Selected>>,
+    recorded: Option<Choice>,
+    messages: Vec<Message>,
+    prompt: String,
+    kind: Kind,
+}
+
+impl Task {
+    pub(crate) fn new(
+        admitted: Arc<Admitted>,
+        control: &Arc<Control>,
+        conversation: &mut Conversation,
+        prompt: &str,
+        kind: Kind,
+    ) -> Self {
+        Self {
+            admitted,
+            control: Arc::clone(control),
+            writer: conversation.writer.clone(),
+            selected: conversation.selected.clone(),
+            recorded: conversation.recorded.clone(),
+            messages: std::mem::take(&mut conversation.messages),
+            prompt: prompt.to_owned(),
+            kind,
+        }
+    }
+}
+
+/// How a run left the conversation.
 pub(crate) struct Ended {
     pub(crate) messages: Vec<Message>,
+    pub(crate) recorded: Option<Choice>,
     /// The history on the disk is what the run says it is.
     pub(crate) durable: bool,
 }
@@ -117,17 +149,26 @@ impl From<Lost> for Stop {
 
 pub(crate) fn start(backend: &Arc<Backend>, task: Task) -> Run {
     let run_id = task.control.run_id.clone();
-    let (sink, events) = events::channel(backend, &run_id);
+    let session_id = task.control.session_id.clone();
+    let may_drop = match task.kind {
+        Kind::Run => MayDrop::Deltas,
+        Kind::Turn => MayDrop::Activities,
+    };
+    let (sink, events) = queue::channel(backend, &run_id, may_drop, task.control.cancel.clone());
     let worker = Worker {
         persist: Persist::new(task.writer.clone(), &run_id),
         backend: Arc::clone(backend),
         admitted: task.admitted,
         control: task.control,
         writer: task.writer,
-        selection: task.selection,
+        selected: task.selected,
+        recorded: task.recorded,
         messages: Arc::new(task.messages),
         sink,
+        kind: task.kind,
+        shown: Redacted::default(),
         content: 0,
+        content_json: 0,
         unshown: 0,
         results: 0,
         segments: 0,
@@ -135,7 +176,11 @@ pub(crate) fn start(backend: &Arc<Backend>, task: Task) -> Run {
         warned: false,
     };
     tokio::spawn(worker.run(task.prompt));
-    Run { run_id, events }
+    Run {
+        session_id,
+        run_id,
+        events,
+    }
 }
 
 struct Worker {
@@ -143,12 +188,19 @@ struct Worker {
     admitted: Arc<Admitted>,
     control: Arc<Control>,
     writer: SharedWriter,
-    selection: Selection,
+    /// `None` until the turn has chosen.
+    selected: Option<Arc<Selected>>,
+    recorded: Option<Choice>,
     messages: Arc<Vec<Message>>,
     sink: Sink,
     persist: Persist,
+    kind: Kind,
+    /// The text of all messages that ended, for the terminal event of a turn.
+    shown: Redacted,
     /// Bytes of assistant text so far.
     content: usize,
+    /// The same as JSON.
+    content_json: usize,
     /// Bytes of reasoning summaries and tool inputs so far.
     unshown: usize,
     /// Bytes of tool results so far.
@@ -193,7 +245,7 @@ impl Worker {
                 code: code.word().to_owned(),
                 summary: summary.as_str().to_owned(),
             });
-            if let Err(stop) = self.send(RunEvent::Diagnostic { code, summary }).await {
+            if let Err(stop) = self.diagnose(code, summary).await {
                 result = Err(stop);
             }
         }
@@ -220,6 +272,7 @@ impl Worker {
         self.warn_if_degraded().await;
         let durable = persistence == Persistence::Durable;
         release.ended = Some(Ended {
+            recorded: self.recorded.take(),
             messages: Arc::unwrap_or_clone(std::mem::take(&mut self.messages)),
             durable,
         });
@@ -227,19 +280,25 @@ impl Worker {
         let room = self.sink.reserve_terminal().await;
         let revision = backend.run_ended(&control.run_id, release.ended.take());
         if let Ok(room) = room {
-            room.send(RunEvent::Finished {
-                outcome,
-                persistence,
-                revision,
-                error_code,
-            });
+            let text = std::mem::take(&mut self.shown);
+            self.sink
+                .finish(room, |sequence, activity_dropped| RunEvent::Finished {
+                    sequence,
+                    outcome,
+                    persistence,
+                    revision,
+                    error_code,
+                    text,
+                    activity_dropped,
+                });
         }
     }
 
     async fn drive(&mut self, prompt: String) -> Result<(), Stop> {
         self.accept(prompt).await?;
+        let selected = self.choose().await?;
         for response in 0..MAX_RESPONSES {
-            let calls = self.respond(response).await?;
+            let calls = self.respond(response, &selected).await?;
             self.warn_if_degraded().await;
             if calls.is_empty() {
                 return Ok(());
@@ -259,9 +318,12 @@ impl Worker {
             self.persist.push(Body::Session {
                 created_at: now_ms(),
                 cwd: recorded_cwd(&self.admitted.cwd),
-                provider: Some(self.selection.provider.clone()),
-                model: Some(self.selection.model.clone()),
+                provider: None,
+                model: None,
             });
+        }
+        if let Some(selected) = self.selected.clone() {
+            self.record(&selected.choice);
         }
         self.persist.push(Body::UserInput {
             message_id: message_id.clone(),
@@ -279,172 +341,42 @@ impl Worker {
         .await
     }
 
-    /// One provider response: streams its text, returns the tools it asks for.
-    async fn respond(&mut self, response: u32) -> Result<Vec<ToolCall>, Stop> {
-        let cancel = self.control.cancel.child_token();
-        let mut stream = self.admitted.provider.respond(
-            Request {
-                session: self.control.session_id.clone(),
-                model: self.selection.model.clone(),
-                system: "".into(),
-                thinking: Default::default(),
-                fast: false,
-                messages: Arc::clone(&self.messages),
-                tools: self.admitted.tools.clone(),
-                workspace: self.admitted.cwd.clone(),
-            },
-            cancel.clone(),
-        );
-        let _stop_with_us = cancel.drop_guard();
-        let mut turn = Turn::new(response);
-        let mut end = self.read(&mut stream, &mut turn).await;
-        drop(stream);
-        turn.end_reasoning(&mut self.persist);
-        if let Err(lost) = self.end_segment(&mut turn, end.is_err()).await {
-            // Authoritative text did not arrive: that outweighs why the response ended.
-            end = Err(lost);
+    /// What answers this run. A turn chooses by the settings as they stand when it begins (spec:
+    /// application-service, "`turn.start`").
+    async fn choose(&mut self) -> Result<Arc<Selected>, Stop> {
+        if let Some(selected) = &self.selected {
+            return Ok(Arc::clone(selected));
         }
-        let calls = match &end {
-            Ok(()) => std::mem::take(&mut turn.calls),
-            // A response that broke off asks for nothing.
-            Err(_) => Vec::new(),
-        };
-        if !turn.text.is_empty() || !calls.is_empty() {
-            self.remember(Message::Assistant {
-                thoughts: turn.thoughts,
-                text: turn.text,
-                tool_calls: calls.clone(),
-            });
-        }
-        end.map(|()| calls)
+        let admitted = Arc::clone(&self.admitted);
+        let selected = tokio::task::spawn_blocking(move || admitted.select_now())
+            .await
+            .map_err(|_| Stop::execution("the settings cannot be read"))?
+            .map_err(|error| match error {
+                StartupError::ProviderUnavailable => {
+                    Stop::execution("the selected provider is not available")
+                }
+                _ => Stop::execution("the settings cannot be read"),
+            })?;
+        self.record(&selected.choice);
+        Ok(Arc::new(selected))
     }
 
-    async fn read(&mut self, stream: &mut Response, turn: &mut Turn) -> Result<(), Stop> {
-        loop {
-            let chunk = match self.next(stream).await? {
-                None => return Ok(()),
-                Some(Ok(chunk)) => chunk,
-                Some(Err(provider::ProviderError::Cancelled)) => return Err(Stop::Cancelled),
-                Some(Err(error)) => {
-                    let summary = self.admitted.redactor.redact(&error.to_string());
-                    let summary = summary.summary(MAX_SUMMARY_BYTES);
-                    return Err(Stop::Failed(RunErrorCode::ExecutionFailed, summary));
-                }
-            };
-            match chunk {
-                Chunk::Text(text) => self.accept_text(&text, turn).await?,
-                Chunk::Reasoning {
-                    text,
-                    provider_summary: true,
-                } => {
-                    self.count_unshown(text.len())?;
-                    turn.reasoning.push_str(&text);
-                }
-                Chunk::ToolCall(call) => {
-                    turn.end_reasoning(&mut self.persist);
-                    self.end_segment(turn, false).await?;
-                    if call.id.len() > MAX_CALL_ID_BYTES {
-                        return Err(Stop::execution("the provider's response is malformed"));
-                    }
-                    if self.activities + turn.calls.len() > MAX_ACTIVITIES {
-                        return Err(Stop::limit("the run has too many activities"));
-                    }
-                    self.count_unshown(call.name.len() + call.input.to_string().len())?;
-                    turn.calls.push(call);
-                }
-                Chunk::Thought(thought) => {
-                    self.count_unshown(thought.text.len() + thought.signature.len())?;
-                    self.persist.push(Body::Thought {
-                        response: turn.response,
-                        text: thought.text.clone(),
-                        signature: thought.signature.clone(),
-                    });
-                    turn.thoughts.push(thought);
-                }
-                // Raw thinking is neither shown nor kept; token counts have no reader yet.
-                Chunk::Reasoning { .. } | Chunk::Usage(_) | Chunk::Retry(_) => {}
-            }
+    /// Tells the session what answers from here on, if that is new to it.
+    fn record(&mut self, choice: &Choice) {
+        if self.recorded.as_ref() == Some(choice) {
+            return;
         }
-    }
-
-    /// The next chunk. While the provider pauses, accepted text goes to the disk.
-    async fn next(
-        &mut self,
-        stream: &mut Response,
-    ) -> Result<Option<Result<Chunk, provider::ProviderError>>, Stop> {
-        if self.control.cancel.is_cancelled() {
-            return Err(Stop::Cancelled);
-        }
-        if self.persist.is_due() {
-            self.persist.start();
-        }
-        tokio::select! {
-            biased;
-            chunk = stream.next() => return Ok(chunk),
-            () = std::future::ready(()) => {}
-        }
-        loop {
-            self.persist.start();
-            let writing = self.persist.is_writing();
-            tokio::select! {
-                biased;
-                () = self.control.cancel.cancelled() => return Err(Stop::Cancelled),
-                chunk = stream.next() => return Ok(chunk),
-                () = self.persist.written(), if writing => {}
-            }
-        }
-    }
-
-    async fn accept_text(&mut self, text: &str, turn: &mut Turn) -> Result<(), Stop> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        turn.end_reasoning(&mut self.persist);
-        if turn.segment.is_none() {
-            if self.segments == MAX_SEGMENTS {
-                return Err(Stop::limit("the run has too many messages"));
-            }
-            self.segments += 1;
-        }
-        let room = MAX_CONTENT_BYTES - self.content;
-        let accepted = &text[..text.floor_char_boundary(room)];
-        if !accepted.is_empty() {
-            self.content += accepted.len();
-            turn.segment
-                .get_or_insert_with(|| Segment::new(turn.response, &self.admitted.redactor))
-                .push(accepted, &self.sink, &mut self.persist)
-                .await;
-        }
-        if accepted.len() < text.len() {
-            return Err(Stop::limit("the run's text is too long"));
-        }
-        Ok(())
-    }
-
-    fn count_unshown(&mut self, bytes: usize) -> Result<(), Stop> {
-        self.unshown = self.unshown.saturating_add(bytes);
-        if self.unshown > MAX_UNSHOWN_BYTES {
-            return Err(Stop::limit("the model's requests are too long"));
-        }
-        Ok(())
+        self.persist.push(Body::Selection {
+            provider: choice.provider.clone(),
+            model: choice.model.clone(),
+            thinking: choice.thinking,
+        });
+        self.recorded = Some(choice.clone());
     }
 
     /// Appends to the conversation. No request shares it any more, so nothing is copied.
     fn remember(&mut self, message: Message) {
         Arc::make_mut(&mut self.messages).push(message);
-    }
-
-    async fn end_segment(&mut self, turn: &mut Turn, partial: bool) -> Result<(), Stop> {
-        let Some(segment) = turn.segment.take() else {
-            return Ok(());
-        };
-        let redactor = &self.admitted.redactor;
-        let (raw, sent) = segment
-            .finish(partial, redactor, &self.sink, &mut self.persist)
-            .await;
-        self.persist.start();
-        turn.text.push_str(&raw);
-        Ok(sent?)
     }
 
     async fn send(&self, event: RunEvent) -> Result<(), Stop> {
@@ -458,49 +390,8 @@ impl Worker {
             let summary = Redacted::fixed("the session file cannot be written");
             let code = RunErrorCode::PersistenceFailed;
             // A loss shows at the next event that the run can't do without.
-            let _ = self.send(RunEvent::Diagnostic { code, summary }).await;
+            let _ = self.diagnose(code, summary).await;
         }
-    }
-}
-
-/// One provider response as it is put together.
-struct Turn {
-    response: u32,
-    segment: Option<Segment>,
-    thoughts: Vec<Thought>,
-    /// The raw text of the messages that ended.
-    text: String,
-    calls: Vec<ToolCall>,
-    /// The summary that is arriving.
-    reasoning: String,
-    summaries: u32,
-}
-
-impl Turn {
-    fn new(response: u32) -> Self {
-        Self {
-            response,
-            segment: None,
-            thoughts: Vec::new(),
-            text: String::new(),
-            calls: Vec::new(),
-            reasoning: String::new(),
-            summaries: 0,
-        }
-    }
-
-    /// Anything else than reasoning ends a summary. Only summaries that the provider made for
-    /// display come here.
-    fn end_reasoning(&mut self, persist: &mut Persist) {
-        if self.reasoning.is_empty() {
-            return;
-        }
-        persist.push(Body::Reasoning {
-            item_id: Some(format!("{}.{}", self.response, self.summaries)),
-            text: std::mem::take(&mut self.reasoning),
-            provider_summary: true,
-        });
-        self.summaries += 1;
     }
 }
 

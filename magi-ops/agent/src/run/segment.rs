@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use store::{Redactor, StreamRedactor};
+use store::{Redacted, Redactor, StreamRedactor};
 
-use super::events::{Deltas, Lost, MAX_TEXT_BYTES, RunEvent, Sink};
+use super::event::RunEvent;
 use super::persist::Persist;
+use super::queue::{Deltas, Lost, MAX_TEXT_BYTES, Sink};
 
 /// Most bytes of one event's text as JSON: even all escapes leave room in a frame of 65,536.
 const MAX_TEXT_JSON_BYTES: usize = 6 * MAX_TEXT_BYTES;
@@ -41,25 +42,29 @@ impl Segment {
     }
 
     /// Ends the message: the rest of its deltas, its record, its authoritative text. Returns
-    /// the raw text.
+    /// the raw text and what is shown of it.
     pub(super) async fn finish(
         mut self,
         partial: bool,
         redactor: &Redactor,
         sink: &Sink,
         persist: &mut Persist,
-    ) -> (String, Result<(), Lost>) {
+    ) -> (String, Redacted, Result<(), Lost>) {
         let rest = self.stream.finish();
         self.deltas.push(sink, &rest).await;
         self.deltas.flush(sink);
         persist.message(&self.id, self.response, &self.raw, partial);
-        let sent = self.reconcile(partial, redactor, sink).await;
-        (self.raw, sent)
+        let whole = redactor.redact(&self.raw);
+        let sent = if sink.drops_deltas() {
+            self.reconcile(partial, &whole, sink).await
+        } else {
+            Ok(())
+        };
+        (self.raw, whole, sent)
     }
 
-    async fn reconcile(&self, partial: bool, redactor: &Redactor, sink: &Sink) -> Result<(), Lost> {
-        let whole = redactor.redact(&self.raw);
-        let parts = crate::history::split(&whole, MAX_TEXT_BYTES, MAX_TEXT_JSON_BYTES);
+    async fn reconcile(&self, partial: bool, whole: &Redacted, sink: &Sink) -> Result<(), Lost> {
+        let parts = crate::history::split(whole, MAX_TEXT_BYTES, MAX_TEXT_JSON_BYTES);
         let last = parts.len() - 1;
         for (part, (text, _)) in parts.into_iter().enumerate() {
             sink.critical(RunEvent::Reconcile {

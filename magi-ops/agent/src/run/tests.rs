@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use provider::{Provider, ProviderError};
+use provider::{Chunk, Provider, ProviderError, Request, Response, ToolCall};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -186,7 +186,10 @@ async fn calls_of_one_response_run_together_and_answer_in_order() {
         .events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Activity { state, .. } => Some(*state),
+            RunEvent::Activity {
+                activity: Activity::Tool { state, .. },
+                ..
+            } => Some(*state),
             _ => None,
         })
         .collect();
@@ -239,7 +242,10 @@ async fn activities_beyond_4096_are_a_content_limit() {
         matches!(
             e,
             RunEvent::Activity {
-                state: ActivityState::Started,
+                activity: Activity::Tool {
+                    state: ActivityState::Started,
+                    ..
+                },
                 ..
             }
         )
@@ -249,7 +255,10 @@ async fn activities_beyond_4096_are_a_content_limit() {
         matches!(
             e,
             RunEvent::Activity {
-                state: ActivityState::Failed,
+                activity: Activity::Tool {
+                    state: ActivityState::Failed,
+                    ..
+                },
                 ..
             }
         )

@@ -11,7 +11,8 @@ use tokio::task::JoinSet;
 use tools::ToolOutcome;
 
 use super::control::Control;
-use super::events::{ActivityState, RunEvent, Sink};
+use super::event::{Activity, ActivityState};
+use super::queue::Sink;
 use super::{MAX_ACTIVITIES, MAX_RESULT_BYTES, MAX_SUMMARY_BYTES, Stop, Worker};
 use crate::startup::Admitted;
 
@@ -109,11 +110,13 @@ impl Worker {
         });
         self.persist.start();
         let name = self.shown_name(call);
-        self.send(RunEvent::Activity {
-            activity_id: activity_id.clone(),
-            state: ActivityState::Started,
+        self.activity(Activity::Tool {
+            id: activity_id.clone(),
+            tool: call.name.clone(),
             name,
+            state: ActivityState::Started,
             summary: Redacted::fixed("started"),
+            timed_out: None,
         })
         .await?;
         let (admitted, control) = (Arc::clone(&self.admitted), Arc::clone(&self.control));
@@ -152,15 +155,17 @@ impl Worker {
         });
         self.persist.start();
         let name = self.shown_name(call);
-        self.send(RunEvent::Activity {
-            activity_id,
+        self.activity(Activity::Tool {
+            id: activity_id,
+            tool: call.name.clone(),
+            name,
             state: if outcome.is_error {
                 ActivityState::Failed
             } else {
                 ActivityState::Completed
             },
-            name,
             summary,
+            timed_out: Some(false),
         })
         .await
     }

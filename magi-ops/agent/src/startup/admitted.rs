@@ -3,15 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use provider::Provider;
 use store::sessions::Sessions;
 use store::settings::{Permission, Settings};
 use store::{Home, Redactor, context_id};
 use tools::Toolbox;
 
-use super::select::{Selected, Selection, select};
+use super::select::{Choice, Selected, select, select_choice};
 use super::{Environment, Reached, StartupError};
 
 /// Everything that a process works with, as it was at startup.
@@ -20,22 +18,34 @@ pub(crate) struct Admitted {
     pub(crate) cwd: PathBuf,
     pub(crate) sessions: Sessions,
     pub(crate) redactor: Redactor,
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) selection: Selection,
     pub(crate) toolbox: Toolbox,
     /// The tools that a model is offered: all that are not denied.
     pub(crate) tools: Vec<provider::ToolSpec>,
-    /// Models of the provider.
-    models: Vec<String>,
     permissions: BTreeMap<String, Permission>,
+    /// As they were at startup.
+    settings: Settings,
+    environment: Environment,
+    home: PathBuf,
     /// See [`Environment::can_ask`].
     pub(crate) can_ask: bool,
 }
 
 impl Admitted {
-    /// Whether a selection is one of this process's provider.
-    pub(crate) fn offers(&self, selection: &Selection) -> bool {
-        selection.provider == self.provider.id() && self.models.contains(&selection.model)
+    /// What the settings selected at startup.
+    pub(crate) fn select(&self) -> Result<Selected, StartupError> {
+        select(&self.settings, &self.environment)
+    }
+
+    /// A choice that a session was saved with, if the settings of startup still have it.
+    pub(crate) fn select_saved(&self, choice: &Choice) -> Option<Selected> {
+        select_choice(&self.settings, &self.environment, choice.clone()).ok()
+    }
+
+    /// What the settings select as they stand now. Blocks on small reads.
+    pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
+        let settings = Settings::load(&self.home, &self.cwd, self.environment.overrides())
+            .map_err(|_| StartupError::ConfigurationInvalid)?;
+        select(&settings, &self.environment)
     }
 
     /// What the tool `name` may do; a tool that changes something asks by default. A name that
@@ -56,7 +66,7 @@ impl Admitted {
 impl std::fmt::Debug for Admitted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Admitted")
-            .field("selection", &self.selection)
+            .field("cwd", &self.cwd)
             .finish_non_exhaustive()
     }
 }
@@ -72,7 +82,7 @@ pub(crate) fn admit(
     let home = Home::prepare(&environment.home()?).map_err(|_| StartupError::Failed)?;
     // Captured once, after the runtime directories exist.
     reached.context_id = Some(context_id(&cwd, &home.roots()));
-    let mut settings = Settings::load(home.root(), &cwd, environment.overrides())
+    let settings = Settings::load(home.root(), &cwd, environment.overrides())
         .map_err(|_| StartupError::ConfigurationInvalid)?;
     let redactor = environment
         .redactor()
@@ -82,22 +92,16 @@ pub(crate) fn admit(
         .model
         .as_deref()
         .and_then(|model| public_name(&redactor, model));
-    let Selected {
-        provider,
-        selection,
-        models,
-    } = select(&settings)?;
+    let mut permissions = settings.permissions.clone();
     let mut tools = Vec::new();
     for spec in Toolbox::specs() {
-        let permission =
-            *settings
-                .permissions
-                .entry(spec.name.to_owned())
-                .or_insert(if spec.read_only {
-                    Permission::Allow
-                } else {
-                    Permission::Ask
-                });
+        let permission = *permissions
+            .entry(spec.name.to_owned())
+            .or_insert(if spec.read_only {
+                Permission::Allow
+            } else {
+                Permission::Ask
+            });
         if permission != Permission::Deny {
             tools.push(provider::ToolSpec {
                 name: spec.name.to_owned(),
@@ -112,10 +116,10 @@ pub(crate) fn admit(
         tools,
         cwd,
         redactor,
-        provider,
-        selection,
-        models,
-        permissions: settings.permissions,
+        permissions,
+        settings,
+        environment: environment.clone(),
+        home: home.root().to_owned(),
         can_ask: environment.can_ask,
     })
 }

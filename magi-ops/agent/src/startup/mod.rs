@@ -9,7 +9,7 @@ mod select;
 
 pub(crate) use admitted::{Admitted, admit};
 pub use environment::Environment;
-pub(crate) use select::{Selection, provider_ready};
+pub(crate) use select::{Choice, Selected, provider_ready};
 
 /// Why initialization failed (spec: local-agent, "Startup errors").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,35 +3,79 @@
 
 use std::sync::Arc;
 
-use provider::{FIXTURE_ID, FIXTURE_MODEL, Fixture, Provider};
+use provider::{FIXTURE_ID, FIXTURE_MODEL, Fixture, Provider, ThinkingLevel};
 use store::settings::Settings;
 
 use super::{Environment, StartupError};
 
-/// A provider and one of its models.
+/// A provider, one of its models, and how much that is to think.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Selection {
+pub(crate) struct Choice {
     pub(crate) provider: String,
     pub(crate) model: String,
+    pub(crate) thinking: ThinkingLevel,
 }
 
-pub(super) struct Selected {
-    pub(super) provider: Arc<dyn Provider>,
-    pub(super) selection: Selection,
-    pub(super) models: Vec<String>,
+impl Choice {
+    pub(crate) fn of(provider: &str, model: &str, thinking: ThinkingLevel) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            thinking,
+        }
+    }
 }
 
-/// The selected provider and model, as far as this build has them.
-pub(super) fn select(settings: &Settings) -> Result<Selected, StartupError> {
+/// A choice that this build has, and what serves it.
+#[derive(Clone)]
+pub(crate) struct Selected {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) choice: Choice,
+    pub(crate) fast: bool,
+}
+
+impl Selected {
+    /// The same with another thinking level.
+    pub(crate) fn thinking(&self, thinking: ThinkingLevel) -> Self {
+        let mut other = self.clone();
+        other.choice.thinking = thinking;
+        other
+    }
+}
+
+impl std::fmt::Debug for Selected {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Selected")
+            .field("choice", &self.choice)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the settings select, as far as this build has it.
+pub(crate) fn select(
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Selected, StartupError> {
     let model = settings
         .model
-        .clone()
-        .filter(|_| settings.provider == FIXTURE_ID)
+        .as_deref()
         .ok_or(StartupError::ProviderUnavailable)?;
+    let choice = Choice::of(&settings.provider, model, settings.thinking_level);
+    select_choice(settings, environment, choice)
+}
+
+/// A choice under these settings, whatever they select themselves.
+pub(crate) fn select_choice(
+    settings: &Settings,
+    _environment: &Environment,
+    choice: Choice,
+) -> Result<Selected, StartupError> {
+    if choice.provider != FIXTURE_ID {
+        return Err(StartupError::ProviderUnavailable);
+    }
     let fixture = settings.providers.get(FIXTURE_ID);
-    let mut models = vec![FIXTURE_MODEL.to_owned()];
-    models.extend(fixture.iter().flat_map(|fixture| fixture.models.clone()));
-    if !models.contains(&model) {
+    let configured = fixture.is_some_and(|fixture| fixture.models.contains(&choice.model));
+    if choice.model != FIXTURE_MODEL && !configured {
         return Err(StartupError::ProviderUnavailable);
     }
     let script = fixture.and_then(|fixture| fixture.script.as_deref());
@@ -41,11 +85,8 @@ pub(super) fn select(settings: &Settings) -> Result<Selected, StartupError> {
     };
     Ok(Selected {
         provider: Arc::new(provider),
-        selection: Selection {
-            provider: settings.provider.clone(),
-            model,
-        },
-        models,
+        choice,
+        fast: false,
     })
 }
 

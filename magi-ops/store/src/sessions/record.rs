@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::SessionId;
+use crate::settings::ThinkingLevel;
 
 /// The version of the record schema that is written, and the only one that is read.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -52,6 +53,13 @@ pub enum Body {
         provider: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+    },
+    /// What the turns from here on are answered by.
+    Selection {
+        provider: String,
+        model: String,
+        #[serde(default)]
+        thinking: ThinkingLevel,
     },
     /// What the person asked; opens a turn.
     UserInput { message_id: String, text: String },

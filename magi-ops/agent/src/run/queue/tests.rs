@@ -7,7 +7,11 @@ use tokio::time::Instant;
 use super::*;
 
 fn ends() -> (Sink, RunEvents) {
-    channel(&Backend::new(Default::default()), "run")
+    ends_for(MayDrop::Deltas, CancellationToken::new())
+}
+
+fn ends_for(may_drop: MayDrop, cancel: CancellationToken) -> (Sink, RunEvents) {
+    channel(&Backend::new(Default::default()), "run", may_drop, cancel)
 }
 
 fn text(text: &str) -> Redacted {

@@ -1,18 +1,19 @@
-//! Events of a run on their way to the caller: what must arrive, what may be late, and never the one for the other.
-//! One bounded queue keeps their order; a share of it is closed to deltas.
+//! Events of a run on their way to the caller: what must arrive, what may drop, and never the one for the other.
+//! One bounded queue keeps their order; what the events say is no matter of this file.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use store::Redacted;
 use store::sessions::Outcome;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
-
-use crate::backend::Backend;
+use tokio_util::sync::CancellationToken;
 
 use super::RunErrorCode;
+use super::event::{Activity, Persistence, RunEvent};
+use crate::backend::Backend;
 
 /// Events between worker and caller (spec: local-agent, "Bounds and failure policy").
 const QUEUE: usize = 32;
@@ -26,82 +27,15 @@ const DELTA_WAIT: Duration = Duration::from_millis(100);
 /// Longest text of one event, in UTF-8 bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 4000;
 
-/// What happens in a run, in order. [`RunEvent::Finished`] is the last one, once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunEvent {
-    /// The input is on the disk. Precedes every provider activity.
-    InputPersisted {
-        message_id: String,
-        revision: String,
-    },
-    /// More of a message, to be shown until its reconciliation. Parts count from 0 for each
-    /// message; a missing number is text that was dropped.
-    Delta {
-        message_id: Arc<str>,
-        part: u64,
-        /// At most 4,000 bytes.
-        text: Redacted,
-    },
-    /// A part of the authoritative text of a message, which replaces its deltas.
-    Reconcile {
-        message_id: Arc<str>,
-        /// From 0, without gaps.
-        part: u32,
-        /// At most 4,000 bytes.
-        text: Redacted,
-        last_part: bool,
-        /// The provider did not finish the message.
-        partial: bool,
-    },
-    /// A tool call began or ended.
-    Activity {
-        activity_id: String,
-        state: ActivityState,
-        /// At most 64 bytes.
-        name: Redacted,
-        /// At most 1,024 bytes.
-        summary: Redacted,
-    },
-    /// A tool call waits for an answer.
-    ApprovalRequested {
-        approval_id: String,
-        /// At most 1,024 bytes.
-        summary: Redacted,
-        expires_in_ms: u64,
-    },
-    /// Something a person should know.
-    Diagnostic {
-        code: RunErrorCode,
-        /// At most 1,024 bytes.
-        summary: Redacted,
-    },
-    /// The run is over and cleaned up.
-    Finished {
-        outcome: Outcome,
-        persistence: Persistence,
-        /// Names the history after the run; `None` if the session must be opened again for it.
-        revision: Option<String>,
-        error_code: Option<RunErrorCode>,
-    },
-}
-
-/// How far a tool call is.
+/// What a caller can do without while it lags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ActivityState {
-    Started,
-    Completed,
-    Failed,
-}
-
-/// What of a run is on the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Persistence {
-    /// All of it, flushed.
-    Durable,
-    /// The input; of the rest, at least something is missing.
-    Degraded,
-    /// Nothing.
-    NotStarted,
+pub(crate) enum MayDrop {
+    /// Deltas: the reconciliation brings the text again. Everything else fails the run when it does
+    /// not arrive in time (spec: local-agent, "Bounds and failure policy").
+    Deltas,
+    /// Activities: they are counted. Deltas wait for room, and there is no reconciliation but the
+    /// text of the terminal event (spec: application-service, "Bounds and privacy").
+    Activities,
 }
 
 /// An event, and the delta's place in the queue that it holds until it is taken.
@@ -121,13 +55,29 @@ pub(super) struct Sink {
     queue: mpsc::Sender<Queued>,
     deltas: Arc<Semaphore>,
     lost: Arc<AtomicBool>,
+    may_drop: MayDrop,
+    cancel: CancellationToken,
+    counts: Arc<Mutex<Counts>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    sequence: u64,
+    dropped: u64,
+}
+
+impl Counts {
+    fn next(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
 }
 
 /// A place in the queue that nothing else can take.
 pub(super) struct Reserved<'a>(mpsc::Permit<'a, Queued>);
 
 impl Reserved<'_> {
-    pub(super) fn send(self, event: RunEvent) {
+    fn send(self, event: RunEvent) {
         self.0.send(Queued {
             event,
             _place: None,
@@ -142,8 +92,13 @@ impl Sink {
         if self.is_lost() {
             return Err(Lost);
         }
-        match timeout(CRITICAL_WAIT, self.queue.reserve()).await {
-            Ok(Ok(permit)) => Ok(Reserved(permit)),
+        let room = match self.may_drop {
+            MayDrop::Deltas => timeout(CRITICAL_WAIT, self.queue.reserve()).await.ok(),
+            // A caller whose output has no deadline sets none for us either.
+            MayDrop::Activities => Some(self.queue.reserve().await),
+        };
+        match room {
+            Some(Ok(permit)) => Ok(Reserved(permit)),
             _ => {
                 self.lost.store(true, Ordering::Relaxed);
                 Err(Lost)
@@ -159,9 +114,42 @@ impl Sink {
         self.reserve().await
     }
 
+    /// Sends the terminal event that `event` makes of its sequence number and the number of
+    /// activities that found no room.
+    pub(super) fn finish(&self, room: Reserved<'_>, event: impl FnOnce(u64, u64) -> RunEvent) {
+        let mut counts = self.counts();
+        let sequence = counts.next();
+        room.send(event(sequence, counts.dropped));
+    }
+
     pub(super) async fn critical(&self, event: RunEvent) -> Result<(), Lost> {
         self.reserve().await?.send(event);
         Ok(())
+    }
+
+    /// Sends an activity, or counts it as dropped if it may be.
+    pub(super) async fn activity(&self, activity: Activity) -> Result<(), Lost> {
+        let reserved = match self.may_drop {
+            MayDrop::Deltas => Some(self.reserve().await?),
+            MayDrop::Activities if self.is_lost() => return Err(Lost),
+            MayDrop::Activities => None,
+        };
+        // Under the lock: numbers are in the order of the queue.
+        let mut counts = self.counts();
+        let sequence = counts.next();
+        match reserved.or_else(|| self.queue.try_reserve().map(Reserved).ok()) {
+            Some(room) => room.send(RunEvent::Activity { sequence, activity }),
+            None => counts.dropped += 1,
+        }
+        Ok(())
+    }
+
+    pub(super) fn drops_deltas(&self) -> bool {
+        self.may_drop == MayDrop::Deltas
+    }
+
+    fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn is_lost(&self) -> bool {
@@ -169,18 +157,32 @@ impl Sink {
     }
 
     /// Whether a delta has room now; if so, `event` is sent.
-    fn try_delta(&self, event: impl FnOnce() -> RunEvent) -> bool {
+    fn try_delta(&self, event: impl FnOnce(u64) -> RunEvent) -> bool {
         let Ok(place) = Arc::clone(&self.deltas).try_acquire_owned() else {
             return false;
         };
         let Ok(permit) = self.queue.try_reserve() else {
             return false;
         };
+        let mut counts = self.counts();
         permit.send(Queued {
-            event: event(),
+            event: event(counts.next()),
             _place: Some(place),
         });
         true
+    }
+
+    /// Sends a delta that must not drop. Waits as long as the caller needs, but not for one that is
+    /// gone, and no longer once the run is cancelled: the terminal event has the text.
+    async fn delta(&self, event: impl FnOnce(u64) -> RunEvent) -> Result<(), Lost> {
+        let permit = tokio::select! {
+            biased;
+            permit = self.queue.reserve() => permit.map_err(|_| Lost)?,
+            () = self.cancel.cancelled() => return Ok(()),
+        };
+        let mut counts = self.counts();
+        Reserved(permit).send(event(counts.next()));
+        Ok(())
     }
 
     /// Waits until a delta may have room.
@@ -220,8 +222,23 @@ impl Deltas {
         let mut start = 0;
         while start < text.len() {
             let end = text.as_str().floor_char_boundary(start + MAX_TEXT_BYTES);
-            self.push_piece(sink, &text.part(start..end)).await;
+            let piece = text.part(start..end);
             start = end;
+            if sink.drops_deltas() {
+                self.push_piece(sink, &piece).await;
+                continue;
+            }
+            let sent = sink.delta(|sequence| RunEvent::Delta {
+                sequence,
+                message_id: Arc::clone(&self.message_id),
+                part: self.part,
+                text: piece,
+            });
+            if sent.await.is_err() {
+                sink.lost.store(true, Ordering::Relaxed);
+                return;
+            }
+            self.part += 1;
         }
     }
 
@@ -252,7 +269,8 @@ impl Deltas {
         if self.held.is_empty() {
             return true;
         }
-        let sent = sink.try_delta(|| RunEvent::Delta {
+        let sent = sink.try_delta(|sequence| RunEvent::Delta {
+            sequence,
             message_id: Arc::clone(&self.message_id),
             part: self.part,
             text: std::mem::take(&mut self.held),
@@ -274,6 +292,8 @@ pub struct RunEvents {
     lost: Arc<AtomicBool>,
     backend: Arc<Backend>,
     run_id: String,
+    /// The last number seen.
+    sequence: u64,
     finished: bool,
 }
 
@@ -291,12 +311,19 @@ impl RunEvents {
         let event = queued.or_else(|| {
             let told = self.lost.load(Ordering::Relaxed);
             (!told).then_some(RunEvent::Finished {
+                sequence: self.sequence + 1,
                 outcome: Outcome::Failed,
                 persistence: Persistence::Degraded,
                 revision: None,
                 error_code: Some(RunErrorCode::ExecutionFailed),
+                text: Redacted::default(),
+                activity_dropped: 0,
             })
         });
+        if let Some(RunEvent::Delta { sequence, .. } | RunEvent::Activity { sequence, .. }) = &event
+        {
+            self.sequence = *sequence;
+        }
         if matches!(event, None | Some(RunEvent::Finished { .. })) {
             self.finished = true;
             self.backend.events_drained(&self.run_id, false);
@@ -315,18 +342,27 @@ impl Drop for RunEvents {
 }
 
 /// Both ends of a new run's events.
-pub(super) fn channel(backend: &Arc<Backend>, run_id: &str) -> (Sink, RunEvents) {
+pub(super) fn channel(
+    backend: &Arc<Backend>,
+    run_id: &str,
+    may_drop: MayDrop,
+    cancel: CancellationToken,
+) -> (Sink, RunEvents) {
     let (sender, queue) = mpsc::channel(QUEUE);
     let sink = Sink {
         queue: sender,
         deltas: Arc::new(Semaphore::new(DELTA_QUEUE)),
         lost: Arc::default(),
+        may_drop,
+        cancel,
+        counts: Arc::default(),
     };
     let events = RunEvents {
         queue,
         lost: Arc::clone(&sink.lost),
         backend: Arc::clone(backend),
         run_id: run_id.to_owned(),
+        sequence: 0,
         finished: false,
     };
     (sink, events)

@@ -1,0 +1,160 @@
+//! What happens in a run, as values: the engine's events, whatever a dialect makes of them.
+//! No queue and no delivery; see `queue`.
+
+use std::sync::Arc;
+
+use store::Redacted;
+use store::sessions::Outcome;
+
+use super::RunErrorCode;
+
+/// What happens in a run, in order. [`RunEvent::Finished`] is the last one, once.
+///
+/// A `sequence` counts deltas and activities of the run from 1, those included that were dropped on
+/// the way; the terminal event has the next number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunEvent {
+    /// The input is on the disk. Precedes every provider activity.
+    InputPersisted {
+        message_id: String,
+        revision: String,
+    },
+    /// More of a message, to be shown until its reconciliation. Parts count from 0 for each
+    /// message; a missing number is text that was dropped.
+    Delta {
+        sequence: u64,
+        message_id: Arc<str>,
+        part: u64,
+        /// At most 4,000 bytes.
+        text: Redacted,
+    },
+    /// A part of the authoritative text of a message, which replaces its deltas. Only for callers
+    /// whose deltas may drop.
+    Reconcile {
+        message_id: Arc<str>,
+        /// From 0, without gaps.
+        part: u32,
+        /// At most 4,000 bytes.
+        text: Redacted,
+        last_part: bool,
+        /// The provider did not finish the message.
+        partial: bool,
+    },
+    /// Something the run does beside writing.
+    Activity { sequence: u64, activity: Activity },
+    /// A tool call waits for an answer.
+    ApprovalRequested {
+        approval_id: String,
+        /// At most 1,024 bytes.
+        summary: Redacted,
+        expires_in_ms: u64,
+    },
+    /// Something a person should know.
+    Diagnostic {
+        code: RunErrorCode,
+        /// At most 1,024 bytes.
+        summary: Redacted,
+    },
+    /// The run is over and cleaned up.
+    Finished {
+        sequence: u64,
+        outcome: Outcome,
+        persistence: Persistence,
+        /// Names the history after the run; `None` if the session must be opened again for it.
+        revision: Option<String>,
+        error_code: Option<RunErrorCode>,
+        /// All assistant text, for callers that get no reconciliation; else empty.
+        text: Redacted,
+        /// Activities that found no room.
+        activity_dropped: u64,
+    },
+}
+
+/// One thing that a run does beside writing. Ids are the engine's own and raw: they are unique within
+/// the run, and a dialect that must not show them hashes them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// A tool call began or ended.
+    Tool {
+        id: String,
+        /// As the model wrote it: not for showing.
+        tool: String,
+        /// The same, at most 64 bytes.
+        name: Redacted,
+        state: ActivityState,
+        /// At most 1,024 bytes.
+        summary: Redacted,
+        /// Whether the time limit ended it; `None` before the end.
+        timed_out: Option<bool>,
+    },
+    /// Something without details began.
+    Began { id: String, what: Category },
+    /// It ended.
+    Ended { id: String, state: ActivityState },
+    /// A summary of its reasoning that the provider itself made for display, complete.
+    ReasoningSummary {
+        id: String,
+        /// At most 2,048 bytes; empty when the input was longer than 16,384 bytes.
+        text: Redacted,
+        /// Redaction changed it.
+        redacted: bool,
+        /// Not all of it is here.
+        truncated: bool,
+    },
+    /// How full the model's context is after a response.
+    Context {
+        current_tokens: u64,
+        max_tokens: u64,
+        reasoning_tokens: Option<u64>,
+        /// Number of the provider request in the run, from 1.
+        request: u32,
+        source: ContextSource,
+    },
+    /// What a response cost.
+    Usage {
+        /// Without what came from the cache.
+        effective_input: u64,
+        output: u64,
+        /// `None` if the provider does not say.
+        cache_read: Option<u64>,
+        /// Number of the provider request in the run, from 1.
+        request: u32,
+    },
+}
+
+/// What [`Activity::Began`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    Hook,
+    ContextInjection,
+    Diagnostic,
+}
+
+/// Where [`Activity::Context`] has its numbers from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextSource {
+    /// The provider counted and the model's window is known.
+    LastProviderUsage,
+    /// The provider counted; the window is assumed.
+    ProviderPartial,
+}
+
+/// How far something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivityState {
+    Started,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+/// What of a run is on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persistence {
+    /// All of it, flushed.
+    Durable,
+    /// The input; of the rest, at least something is missing.
+    Degraded,
+    /// Nothing.
+    NotStarted,
+}

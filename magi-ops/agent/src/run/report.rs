@@ -1,0 +1,127 @@
+//! What a run tells of itself beside text and tools: reasoning summaries, token counts, retries.
+//! Only bounded, redacted text leaves here.
+
+use provider::{Retry, Usage};
+use store::Redacted;
+use store::sessions::Body;
+
+use super::event::{Activity, ActivityState, Category, ContextSource, RunEvent};
+use super::respond::Turn;
+use super::{MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
+use crate::startup::Selected;
+
+/// Longest summary of reasoning that is shown while the run goes on, in bytes (spec:
+/// application-service, "Bounds and privacy").
+const MAX_REASONING_BYTES: usize = 2048;
+/// Longest summary that is looked at for it.
+const MAX_REASONING_INPUT_BYTES: usize = 16_384;
+/// Tokens that a model's context is taken to have when its provider does not know.
+const ASSUMED_WINDOW: u64 = 128_000;
+
+impl Worker {
+    pub(super) async fn activity(&self, activity: Activity) -> Result<(), Stop> {
+        Ok(self.sink.activity(activity).await?)
+    }
+
+    /// Anything else than reasoning ends a summary. Only summaries that the provider made for
+    /// display come here.
+    pub(super) async fn end_reasoning(&mut self, turn: &mut Turn) -> Result<(), Stop> {
+        if turn.reasoning.is_empty() {
+            return Ok(());
+        }
+        let text = std::mem::take(&mut turn.reasoning);
+        let id = format!("{}.{}", turn.response, turn.summaries);
+        turn.summaries += 1;
+        let activity = self.reasoning_summary(id.clone(), &text);
+        self.persist.push(Body::Reasoning {
+            item_id: Some(id),
+            text,
+            provider_summary: true,
+        });
+        self.activity(activity).await
+    }
+
+    fn reasoning_summary(&self, id: String, text: &str) -> Activity {
+        if text.len() > MAX_REASONING_INPUT_BYTES {
+            return Activity::ReasoningSummary {
+                id,
+                text: Redacted::default(),
+                redacted: false,
+                truncated: true,
+            };
+        }
+        let whole = self.admitted.redactor.redact(text);
+        let end = whole.as_str().floor_char_boundary(MAX_REASONING_BYTES);
+        Activity::ReasoningSummary {
+            id,
+            redacted: whole.as_str() != text,
+            truncated: end < whole.len(),
+            text: whole.part(0..end),
+        }
+    }
+
+    /// What the response cost and how full the context is, if the provider said.
+    pub(super) async fn report_usage(&self, turn: &Turn, selected: &Selected) -> Result<(), Stop> {
+        let Some(usage) = turn.usage else {
+            return Ok(());
+        };
+        let Usage {
+            input,
+            output,
+            cache_read,
+            reasoning,
+        } = usage;
+        let request = turn.response + 1;
+        self.activity(Activity::Usage {
+            effective_input: input.saturating_sub(cache_read.unwrap_or(0)),
+            output,
+            cache_read,
+            request,
+        })
+        .await?;
+        let window = selected.provider.context_window(&selected.choice.model);
+        self.activity(Activity::Context {
+            current_tokens: input.saturating_add(output),
+            max_tokens: window.unwrap_or(ASSUMED_WINDOW),
+            reasoning_tokens: reasoning,
+            request,
+            source: if window.is_some() {
+                ContextSource::LastProviderUsage
+            } else {
+                ContextSource::ProviderPartial
+            },
+        })
+        .await
+    }
+
+    /// One diagnostic for each attempt that failed.
+    pub(super) async fn report_retry(&mut self, retry: &Retry) -> Result<(), Stop> {
+        let summary = format!(
+            "{}; attempt {} failed, the next one follows in {} ms",
+            retry.why,
+            retry.attempt,
+            retry.wait.as_millis()
+        );
+        let summary = self
+            .admitted
+            .redactor
+            .redact(&summary)
+            .summary(MAX_SUMMARY_BYTES);
+        self.diagnose(RunErrorCode::ProviderUnavailable, summary)
+            .await
+    }
+
+    /// Tells a person something, on either dialect: as words, and as an activity without details.
+    pub(super) async fn diagnose(&self, code: RunErrorCode, summary: Redacted) -> Result<(), Stop> {
+        let id = crate::new_id();
+        let what = Category::Diagnostic;
+        self.activity(Activity::Began {
+            id: id.clone(),
+            what,
+        })
+        .await?;
+        self.send(RunEvent::Diagnostic { code, summary }).await?;
+        let state = ActivityState::Completed;
+        self.activity(Activity::Ended { id, state }).await
+    }
+}

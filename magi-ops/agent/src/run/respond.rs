@@ -1,0 +1,269 @@
+//! One provider response: its text as messages, the tools it asks for, within the bounds of the run.
+//! Running the tools and ending the run are not done here.
+
+use std::sync::Arc;
+
+use provider::{Chunk, Message, Request, Response, Thought, ToolCall, Usage};
+use store::sessions::Body;
+
+use super::segment::Segment;
+use super::{Kind, MAX_ACTIVITIES, MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
+use crate::conversation::MAX_CALL_ID_BYTES;
+use crate::startup::Selected;
+
+/// Most assistant text of one run of local-agent, in bytes.
+const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
+/// Most assistant text of one turn of application-service, in bytes: its terminal event holds all of it
+/// as one string (spec: application-service, "Advertised limits").
+const MAX_TURN_BYTES: usize = 16_384;
+/// Most bytes of the same as JSON, so that the event's payload stays within 32,768.
+const MAX_TURN_JSON_BYTES: usize = 31_744;
+/// Most bytes of what a run takes besides: summaries of reasoning and inputs of tools, as the model
+/// wrote them.
+const MAX_UNSHOWN_BYTES: usize = MAX_CONTENT_BYTES;
+/// Most assistant messages of one run.
+const MAX_SEGMENTS: usize = 512;
+
+impl Worker {
+    /// One provider response: streams its text, returns the tools it asks for.
+    pub(super) async fn respond(
+        &mut self,
+        response: u32,
+        selected: &Selected,
+    ) -> Result<Vec<ToolCall>, Stop> {
+        let cancel = self.control.cancel.child_token();
+        let mut stream = selected.provider.respond(
+            Request {
+                session: self.control.session_id.clone(),
+                model: selected.choice.model.clone(),
+                system: "".into(),
+                thinking: selected.choice.thinking,
+                fast: selected.fast,
+                messages: Arc::clone(&self.messages),
+                tools: self.admitted.tools.clone(),
+                workspace: self.admitted.cwd.clone(),
+            },
+            cancel.clone(),
+        );
+        let _stop_with_us = cancel.drop_guard();
+        let mut turn = Turn::new(response);
+        let mut end = self.read(&mut stream, &mut turn).await;
+        drop(stream);
+        if let Err(lost) = self.end_reasoning(&mut turn).await {
+            end = Err(lost);
+        }
+        if let Err(lost) = self.end_segment(&mut turn, end.is_err()).await {
+            // Authoritative text did not arrive: that outweighs why the response ended.
+            end = Err(lost);
+        }
+        if let Err(lost) = self.report_usage(&turn, selected).await {
+            end = Err(lost);
+        }
+        let calls = match &end {
+            Ok(()) => std::mem::take(&mut turn.calls),
+            // A response that broke off asks for nothing.
+            Err(_) => Vec::new(),
+        };
+        if !turn.text.is_empty() || !calls.is_empty() {
+            self.remember(Message::Assistant {
+                thoughts: turn.thoughts,
+                text: turn.text,
+                tool_calls: calls.clone(),
+            });
+        }
+        end.map(|()| calls)
+    }
+
+    async fn read(&mut self, stream: &mut Response, turn: &mut Turn) -> Result<(), Stop> {
+        loop {
+            let chunk = match self.next(stream).await? {
+                None => return Ok(()),
+                Some(Ok(chunk)) => chunk,
+                Some(Err(provider::ProviderError::Cancelled)) => return Err(Stop::Cancelled),
+                Some(Err(error)) => {
+                    let summary = self.admitted.redactor.redact(&error.to_string());
+                    let summary = summary.summary(MAX_SUMMARY_BYTES);
+                    return Err(Stop::Failed(RunErrorCode::ExecutionFailed, summary));
+                }
+            };
+            match chunk {
+                Chunk::Text(text) => self.accept_text(&text, turn).await?,
+                Chunk::Reasoning {
+                    text,
+                    provider_summary: true,
+                } => {
+                    self.count_unshown(text.len())?;
+                    turn.reasoning.push_str(&text);
+                }
+                Chunk::ToolCall(call) => {
+                    self.end_reasoning(turn).await?;
+                    self.end_segment(turn, false).await?;
+                    if call.id.len() > MAX_CALL_ID_BYTES {
+                        return Err(Stop::execution("the provider's response is malformed"));
+                    }
+                    if self.activities + turn.calls.len() > MAX_ACTIVITIES {
+                        return Err(Stop::limit("the run has too many activities"));
+                    }
+                    self.count_unshown(call.name.len() + call.input.to_string().len())?;
+                    turn.calls.push(call);
+                }
+                Chunk::Thought(thought) => {
+                    self.count_unshown(thought.text.len() + thought.signature.len())?;
+                    self.persist.push(Body::Thought {
+                        response: turn.response,
+                        text: thought.text.clone(),
+                        signature: thought.signature.clone(),
+                    });
+                    turn.thoughts.push(thought);
+                }
+                Chunk::Usage(usage) => turn.usage = Some(usage),
+                Chunk::Retry(retry) => self.report_retry(&retry).await?,
+                // Raw thinking is neither shown nor kept.
+                Chunk::Reasoning { .. } => {}
+            }
+        }
+    }
+
+    /// The next chunk. While the provider pauses, accepted text goes to the disk.
+    async fn next(
+        &mut self,
+        stream: &mut Response,
+    ) -> Result<Option<Result<Chunk, provider::ProviderError>>, Stop> {
+        if self.control.cancel.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        if self.persist.is_due() {
+            self.persist.start();
+        }
+        tokio::select! {
+            biased;
+            chunk = stream.next() => return Ok(chunk),
+            () = std::future::ready(()) => {}
+        }
+        loop {
+            self.persist.start();
+            let writing = self.persist.is_writing();
+            tokio::select! {
+                biased;
+                () = self.control.cancel.cancelled() => return Err(Stop::Cancelled),
+                chunk = stream.next() => return Ok(chunk),
+                () = self.persist.written(), if writing => {}
+            }
+        }
+    }
+
+    async fn accept_text(&mut self, text: &str, turn: &mut Turn) -> Result<(), Stop> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.end_reasoning(turn).await?;
+        if turn.segment.is_none() {
+            if self.segments == MAX_SEGMENTS {
+                return Err(Stop::limit("the run has too many messages"));
+            }
+            self.segments += 1;
+        }
+        let accepted = self.fitting(text);
+        if !accepted.is_empty() {
+            self.content += accepted.len();
+            turn.segment
+                .get_or_insert_with(|| Segment::new(turn.response, &self.admitted.redactor))
+                .push(accepted, &self.sink, &mut self.persist)
+                .await;
+        }
+        if accepted.len() < text.len() {
+            return Err(Stop::limit("the run's text is too long"));
+        }
+        Ok(())
+    }
+
+    /// As much of `text` as the run's bounds take.
+    fn fitting<'t>(&mut self, text: &'t str) -> &'t str {
+        if self.kind == Kind::Run {
+            return &text[..text.floor_char_boundary(MAX_CONTENT_BYTES - self.content)];
+        }
+        let mut end = 0;
+        for (at, c) in text.char_indices() {
+            let (whole, json) = (at + c.len_utf8(), crate::history::json_len(c));
+            if self.content + whole > MAX_TURN_BYTES
+                || self.content_json + json > MAX_TURN_JSON_BYTES
+            {
+                break;
+            }
+            self.content_json += json;
+            end = whole;
+        }
+        &text[..end]
+    }
+
+    fn count_unshown(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.unshown = self.unshown.saturating_add(bytes);
+        if self.unshown > MAX_UNSHOWN_BYTES {
+            return Err(Stop::limit("the model's requests are too long"));
+        }
+        Ok(())
+    }
+
+    async fn end_segment(&mut self, turn: &mut Turn, partial: bool) -> Result<(), Stop> {
+        let Some(segment) = turn.segment.take() else {
+            return Ok(());
+        };
+        let redactor = &self.admitted.redactor;
+        let (raw, shown, sent) = segment
+            .finish(partial, redactor, &self.sink, &mut self.persist)
+            .await;
+        self.persist.start();
+        turn.text.push_str(&raw);
+        if self.kind == Kind::Turn {
+            self.shown.push(&shown);
+            self.bound_shown()?;
+        }
+        Ok(sent?)
+    }
+
+    /// What is shown may be longer than what was accepted: redaction puts words for secrets.
+    fn bound_shown(&mut self) -> Result<(), Stop> {
+        let (mut json, mut end) = (0, self.shown.len());
+        for (at, c) in self.shown.as_str().char_indices() {
+            json += crate::history::json_len(c);
+            if at + c.len_utf8() > MAX_TURN_BYTES || json > MAX_TURN_JSON_BYTES {
+                end = at;
+                break;
+            }
+        }
+        if end == self.shown.len() {
+            return Ok(());
+        }
+        self.shown = self.shown.part(0..end);
+        Err(Stop::limit("the turn's text is too long"))
+    }
+}
+
+/// One provider response as it is put together.
+pub(super) struct Turn {
+    pub(super) response: u32,
+    pub(super) segment: Option<Segment>,
+    pub(super) thoughts: Vec<Thought>,
+    /// The raw text of the messages that ended.
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolCall>,
+    /// The summary that is arriving.
+    pub(super) reasoning: String,
+    pub(super) summaries: u32,
+    pub(super) usage: Option<Usage>,
+}
+
+impl Turn {
+    fn new(response: u32) -> Self {
+        Self {
+            response,
+            segment: None,
+            thoughts: Vec::new(),
+            text: String::new(),
+            calls: Vec::new(),
+            reasoning: String::new(),
+            summaries: 0,
+            usage: None,
+        }
+    }
+}
