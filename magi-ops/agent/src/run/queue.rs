@@ -144,6 +144,11 @@ impl Sink {
         Ok(())
     }
 
+    /// Whether a delta that must not drop would have to wait.
+    pub(super) fn must_wait(&self) -> bool {
+        !self.drops_deltas() && self.queue.capacity() == 0
+    }
+
     pub(super) fn drops_deltas(&self) -> bool {
         self.may_drop == MayDrop::Deltas
     }

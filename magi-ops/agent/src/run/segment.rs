@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use store::sessions::Flush;
 use store::{Redacted, Redactor, StreamRedactor};
 
 use super::event::RunEvent;
@@ -36,6 +37,10 @@ impl Segment {
     pub(super) async fn push(&mut self, text: &str, sink: &Sink, persist: &mut Persist) {
         self.raw.push_str(text);
         persist.text(&self.id, self.response, text);
+        if sink.must_wait() {
+            // However long the caller takes, what was accepted is kept meanwhile.
+            persist.settle(Flush::Written).await;
+        }
         if let Some(shown) = self.stream.push(text) {
             self.deltas.push(sink, &shown).await;
         }

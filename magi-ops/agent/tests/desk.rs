@@ -1,0 +1,392 @@
+//! Many sessions at a time: attachments, their turns and what a turn's events promise.
+//! The wire of application-service is tested with the binary.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::sync::Arc;
+
+use agent::{Activity, Backend, DeskError, Detached, Outcome, Persistence, Run, RunEvent};
+use serde_json::json;
+use support::Place;
+
+fn desk(place: &Place) -> Arc<Backend> {
+    let mut environment = place.environment();
+    environment.can_ask = false;
+    let backend = Backend::new(environment);
+    backend.prepare().unwrap();
+    backend
+}
+
+struct Terminal {
+    sequence: u64,
+    outcome: Outcome,
+    persistence: Persistence,
+    text: String,
+    dropped: u64,
+}
+
+fn terminal(events: &[RunEvent]) -> Terminal {
+    match events.last() {
+        Some(RunEvent::Finished {
+            sequence,
+            outcome,
+            persistence,
+            text,
+            activity_dropped,
+            ..
+        }) => Terminal {
+            sequence: *sequence,
+            outcome: *outcome,
+            persistence: *persistence,
+            text: text.to_string(),
+            dropped: *activity_dropped,
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+fn deltas(events: &[RunEvent]) -> String {
+    let text = |event: &RunEvent| match event {
+        RunEvent::Delta { text, .. } => Some(text.to_string()),
+        _ => None,
+    };
+    events.iter().filter_map(text).collect()
+}
+
+/// Waits until the session is free in the eyes of `backend`.
+async fn closed(backend: &Arc<Backend>, session: &str) {
+    while backend.detach(session).await.unwrap() != Detached::Closed {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn whole_turn(backend: &Arc<Backend>, session: Option<&str>) -> (Run, Vec<RunEvent>) {
+    let mut run = backend.begin_turn(session, "go").await.unwrap();
+    let events = support::finish(&mut run).await;
+    (run, events)
+}
+
+#[tokio::test]
+async fn a_turn_brings_its_text_in_numbered_deltas_and_whole_at_the_end() {
+    let place = Place::scripted(&[
+        json!([{"text": "Hello, ", "chunks": 2}, {"tool": "list", "input": {}}, {"text": "world."}]),
+    ]);
+    let backend = desk(&place);
+    let (run, events) = whole_turn(&backend, None).await;
+    let end = terminal(&events);
+    assert_eq!(
+        (end.text.as_str(), end.outcome, end.persistence, end.dropped),
+        ("Hello, world.", Outcome::Completed, Persistence::Durable, 0)
+    );
+    assert_eq!(deltas(&events), "Hello, world.");
+    let numbers: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::Delta { sequence, .. }
+            | RunEvent::Activity { sequence, .. }
+            | RunEvent::Finished { sequence, .. } => Some(*sequence),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(numbers, (1..=end.sequence).collect::<Vec<_>>());
+    assert!(
+        !events
+            .iter()
+            .any(|e| matches!(e, RunEvent::Reconcile { .. }))
+    );
+    // Its attachment was for the turn only: another process may have it.
+    let other = desk(&place);
+    while other.attach(&run.session_id).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_goes_on_over_turns_and_processes() {
+    let place = Place::scripted(&[json!([{"text": "first"}]), json!([{"text": "second"}])]);
+    let backend = desk(&place);
+    let session = backend.create_attached().await.unwrap();
+    assert!(
+        place.file(&session).exists(),
+        "durable before its first turn"
+    );
+    let (_, events) = whole_turn(&backend, Some(&session)).await;
+    assert_eq!(terminal(&events).text, "first");
+    assert_eq!(
+        desk(&place).attach(&session).await,
+        Err(DeskError::SessionBusy)
+    );
+    closed(&backend, &session).await;
+    let other = desk(&place);
+    other.attach(&session).await.unwrap();
+    let (_, events) = whole_turn(&other, Some(&session)).await;
+    assert_eq!(terminal(&events).text, "second");
+    assert_eq!(
+        backend.begin_turn(Some(&session), "go").await.unwrap_err(),
+        DeskError::SessionBusy
+    );
+}
+
+#[tokio::test]
+async fn closing_cancels_the_turn_and_ends_with_it() {
+    let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
+    let backend = desk(&place);
+    let session = backend.create_attached().await.unwrap();
+    let mut run = backend.begin_turn(Some(&session), "go").await.unwrap();
+    support::until(&mut run, |e| matches!(e, RunEvent::Delta { .. })).await;
+    assert_eq!(
+        backend.begin_turn(Some(&session), "go").await.unwrap_err(),
+        DeskError::SessionBusy
+    );
+    assert_eq!(backend.detach(&session).await, Ok(Detached::Closing));
+    assert_eq!(backend.detach(&session).await, Ok(Detached::Closing));
+    assert_eq!(backend.attach(&session).await, Err(DeskError::SessionBusy));
+    let end = terminal(&support::finish(&mut run).await);
+    assert_eq!(
+        (end.text.as_str(), end.outcome),
+        ("part", Outcome::Cancelled)
+    );
+    assert_eq!(backend.detach(&session).await, Ok(Detached::Closed));
+    assert_eq!(
+        backend.cancel_turn_by_id(&run.run_id),
+        Err(DeskError::UnknownTurn)
+    );
+    backend.attach(&session).await.unwrap();
+}
+
+#[tokio::test]
+async fn opening_the_session_of_a_turn_keeps_it() {
+    let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
+    let backend = desk(&place);
+    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    let session = run.session_id.clone();
+    backend.attach(&session).await.unwrap();
+    backend.cancel_turn_by_id(&run.run_id).unwrap();
+    support::finish(&mut run).await;
+    assert_eq!(
+        desk(&place).attach(&session).await,
+        Err(DeskError::SessionBusy)
+    );
+    assert_eq!(backend.detach(&session).await, Ok(Detached::Closed));
+    desk(&place).attach(&session).await.unwrap();
+}
+
+#[tokio::test]
+async fn sixteen_sessions_are_attached_at_most() {
+    let place = Place::scripted(&[json!([{"wait_ms": 600_000}])]);
+    let backend = desk(&place);
+    let mut sessions = Vec::new();
+    for _ in 0..16 {
+        sessions.push(backend.create_attached().await.unwrap());
+    }
+    assert_eq!(
+        backend.create_attached().await,
+        Err(DeskError::LimitExceeded)
+    );
+    assert_eq!(
+        backend.begin_turn(None, "go").await.unwrap_err(),
+        DeskError::LimitExceeded
+    );
+    backend.attach(&sessions[3]).await.unwrap();
+    let mut runs = Vec::new();
+    for session in &sessions {
+        runs.push(backend.begin_turn(Some(session), "go").await.unwrap());
+    }
+    assert_eq!(
+        backend.begin_turn(None, "go").await.unwrap_err(),
+        DeskError::TooManyActiveTurns
+    );
+    closed_with(&backend, runs).await;
+    assert_eq!(backend.detach(&sessions[0]).await, Ok(Detached::Closed));
+    backend.create_attached().await.unwrap();
+}
+
+async fn closed_with(backend: &Arc<Backend>, runs: Vec<Run>) {
+    for mut run in runs {
+        backend.cancel_turn_by_id(&run.run_id).unwrap();
+        support::finish(&mut run).await;
+    }
+}
+
+#[tokio::test]
+async fn unknown_unsafe_and_broken_sessions_are_refused_and_stay_free() {
+    let place = Place::scripted(&[json!([{"text": "x"}])]);
+    let backend = desk(&place);
+    for id in ["", "a/b", "..", "a b", &"x".repeat(65)] {
+        assert_eq!(backend.attach(id).await, Err(DeskError::InvalidSessionId));
+    }
+    assert_eq!(
+        backend.attach("none").await,
+        Err(DeskError::SessionUnavailable)
+    );
+    assert_eq!(backend.detach("none").await, Ok(Detached::Closed));
+    let session = backend.create_attached().await.unwrap();
+    closed(&backend, &session).await;
+    std::fs::write(place.file(&session), "broken\n").unwrap();
+    // Attaching reads no history; a turn does.
+    backend.attach(&session).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(
+            backend.begin_turn(Some(&session), "go").await.unwrap_err(),
+            DeskError::SessionUnavailable
+        );
+    }
+    closed(&backend, &session).await;
+    assert_eq!(
+        backend.begin_turn(Some(&session), "go").await.unwrap_err(),
+        DeskError::SessionUnavailable
+    );
+    desk(&place).attach(&session).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_text_beyond_the_bounds_fails_the_turn_and_keeps_what_fits() {
+    for (piece, want) in [("abcdefgh", 16_384), ("\"\n\"\n\"\n\"\n", 15_872)] {
+        let place = Place::scripted(&[json!([{"repeat": 4000, "text": piece}])]);
+        let backend = desk(&place);
+        let (run, events) = whole_turn(&backend, None).await;
+        let end = terminal(&events);
+        assert_eq!(
+            (end.outcome, end.persistence),
+            (Outcome::Failed, Persistence::Durable)
+        );
+        assert_eq!(end.text.len(), want);
+        assert_eq!(deltas(&events), end.text);
+        let stored = std::fs::read_to_string(place.file(&run.session_id)).unwrap();
+        assert!(stored.contains("content_limit"));
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_does_not_read_loses_activities_but_no_text() {
+    let mut steps = vec![json!({"text": "a"})];
+    for _ in 0..60 {
+        steps.push(json!({"tool": "list", "input": {}}));
+    }
+    steps.push(json!({"text": "b", "chunks": 1}));
+    let place = Place::scripted(&[json!(steps)]);
+    let backend = desk(&place);
+    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    // The worker gets as far as it can: it waits with the last delta.
+    let file = place.file(&run.session_id);
+    while std::fs::read_to_string(&file)
+        .unwrap()
+        .matches("tool_finished")
+        .count()
+        < 60
+    {
+        tokio::task::yield_now().await;
+    }
+    let events = support::finish(&mut run).await;
+    let end = terminal(&events);
+    assert_eq!((end.text.as_str(), end.outcome), ("ab", Outcome::Completed));
+    assert_eq!(deltas(&events), "ab");
+    let seen = events
+        .iter()
+        .filter(|e| {
+            matches!(
+                e,
+                RunEvent::Activity {
+                    activity: Activity::Tool { .. },
+                    ..
+                }
+            )
+        })
+        .count() as u64;
+    assert!(end.dropped > 0);
+    assert_eq!(seen + end.dropped, 120);
+    // Dropped ones have numbers too: two deltas, 120 activities, the end.
+    assert_eq!(end.sequence, 123);
+}
+
+#[tokio::test]
+async fn a_turn_follows_the_settings_of_its_moment_and_says_so_in_the_session() {
+    let place = Place::scripted(&[json!([{"text": "x"}])]);
+    let backend = desk(&place);
+    let session = backend.create_attached().await.unwrap();
+    whole_turn(&backend, Some(&session)).await;
+    let script = place.home().join("../script.json");
+    let settings = |model: &str| {
+        json!({
+            "model": model, "thinking_level": "high",
+            "providers": {"fixture": {"script": script, "models": ["other"]}},
+        })
+        .to_string()
+    };
+    place.settings(&settings("other"));
+    let (_, events) = whole_turn(&backend, Some(&session)).await;
+    assert_eq!(terminal(&events).outcome, Outcome::Completed);
+    let stored = std::fs::read_to_string(place.file(&session)).unwrap();
+    let selections: Vec<serde_json::Value> = stored
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["body"].take())
+        .filter(|body| body["type"] == "selection")
+        .collect();
+    assert_eq!(selections.len(), 2);
+    assert_eq!(selections[1]["model"], "other");
+    assert_eq!(selections[1]["thinking"], "high");
+    // What can't be used fails the turn, with its input kept.
+    for broken in [settings("unknown"), "{".to_owned()] {
+        place.settings(&broken);
+        let (_, events) = whole_turn(&backend, Some(&session)).await;
+        let end = terminal(&events);
+        assert_eq!(
+            (end.outcome, end.persistence),
+            (Outcome::Failed, Persistence::Durable)
+        );
+    }
+    let stored = std::fs::read_to_string(place.file(&session)).unwrap();
+    assert_eq!(stored.matches("user_input").count(), 4);
+}
+
+#[tokio::test]
+async fn cancellation_ends_a_turn_whose_caller_does_not_read() {
+    let place =
+        Place::scripted(&[json!([{"text": "words ", "chunks": 1}, {"repeat": 2000, "text": "x"}])]);
+    let backend = desk(&place);
+    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    let file = place.file(&run.session_id);
+    while !std::fs::read_to_string(&file)
+        .unwrap()
+        .contains("assistant_text")
+    {
+        tokio::task::yield_now().await;
+    }
+    backend.cancel_turn_by_id(&run.run_id).unwrap();
+    let end = terminal(&support::finish(&mut run).await);
+    assert_eq!(end.outcome, Outcome::Cancelled);
+    assert!(end.text.starts_with("words "));
+}
+
+#[tokio::test]
+async fn a_lost_session_file_is_told() {
+    let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
+    let backend = desk(&place);
+    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    support::until(&mut run, |e| matches!(e, RunEvent::Delta { .. })).await;
+    std::fs::remove_file(place.file(&run.session_id)).unwrap();
+    backend.cancel_turn_by_id(&run.run_id).unwrap();
+    let end = terminal(&support::finish(&mut run).await);
+    assert_eq!(
+        (end.outcome, end.persistence),
+        (Outcome::Cancelled, Persistence::Degraded)
+    );
+}
+
+#[tokio::test]
+async fn the_end_of_the_process_cancels_and_frees_everything() {
+    let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
+    let backend = desk(&place);
+    let idle = backend.create_attached().await.unwrap();
+    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    backend.close().await;
+    assert_eq!(
+        terminal(&support::finish(&mut run).await).outcome,
+        Outcome::Cancelled
+    );
+    assert_eq!(backend.create_attached().await, Err(DeskError::Internal));
+    let other = desk(&place);
+    other.attach(&idle).await.unwrap();
+    other.attach(&run.session_id).await.unwrap();
+}
