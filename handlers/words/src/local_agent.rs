@@ -8,6 +8,7 @@ use host::dialect::local_agent::Word;
 pub fn startup_word(error: StartupError) -> Word {
     match error {
         StartupError::ConfigurationInvalid => Word::ConfigurationInvalid,
+        StartupError::ProfileInvalid => Word::ProfileInvalid,
         StartupError::ProviderUnavailable => Word::ProviderUnavailable,
         StartupError::Cancelled => Word::StartupCancelled,
         StartupError::Failed => Word::StartupFailed,

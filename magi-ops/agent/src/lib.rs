@@ -6,6 +6,7 @@ mod backend;
 mod conversation;
 mod error;
 mod history;
+mod prompt;
 mod run;
 mod startup;
 

@@ -48,7 +48,9 @@ impl Backend {
     /// read are no reason to fail: they are tried again when something needs them. Blocks.
     pub fn prepare(&self) -> Result<(), StartupError> {
         startup::prepare(&self.environment)?;
-        if let Ok(admitted) = startup::admit(&self.environment, &mut Reached::default()) {
+        if let Ok(admitted) =
+            startup::admit(&self.environment, &mut Reached::default(), &self.cancel)
+        {
             self.lock().admitted = Some(Arc::new(admitted));
         }
         Ok(())
@@ -59,7 +61,8 @@ impl Backend {
             return Ok(Arc::clone(admitted));
         }
         let environment = self.environment.clone();
-        let admit = move || startup::admit(&environment, &mut Reached::default());
+        let stop = self.cancel.clone();
+        let admit = move || startup::admit(&environment, &mut Reached::default(), &stop);
         let admitted = blocking(admit).await?.map_err(|_| DeskError::Internal)?;
         let mut state = self.lock();
         Ok(Arc::clone(state.admitted.get_or_insert(Arc::new(admitted))))

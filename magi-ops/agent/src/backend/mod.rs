@@ -161,9 +161,12 @@ impl Backend {
             state.phase = Phase::Starting;
         }
         let environment = self.environment.clone();
+        // However this ends, the worker does not read on for nobody.
+        let stop = CancellationToken::new();
+        let _stops = stop.clone().drop_guard();
         let mut worker = spawn_blocking(move || {
             let mut reached = Reached::default();
-            let admitted = startup::admit(&environment, &mut reached)
+            let admitted = startup::admit(&environment, &mut reached, &stop)
                 .and_then(|admitted| admitted.select().map(|selected| (admitted, selected)));
             (admitted, reached)
         });

@@ -36,7 +36,7 @@ impl Worker {
             Request {
                 session: self.control.session_id.clone(),
                 model: selected.choice.model.clone(),
-                system: "".into(),
+                system: Arc::clone(&self.admitted.system),
                 thinking: selected.choice.thinking,
                 fast: selected.fast,
                 messages: Arc::clone(&self.messages),

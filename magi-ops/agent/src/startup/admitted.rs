@@ -3,12 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use store::sessions::Sessions;
 use store::settings::{Permission, Settings};
 use store::{Home, Redactor, context_id};
+use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
+use super::guidance::Guidance;
 use super::select::{Choice, Selected, select, select_choice};
 use super::{Environment, Reached, StartupError};
 
@@ -21,6 +24,9 @@ pub(crate) struct Admitted {
     pub(crate) toolbox: Toolbox,
     /// The tools that a model is offered: all that are not denied.
     pub(crate) tools: Vec<provider::ToolSpec>,
+    pub(crate) guidance: Guidance,
+    /// What the primary agent is told before the conversation.
+    pub(crate) system: Arc<str>,
     permissions: BTreeMap<String, Permission>,
     /// As they were at startup.
     settings: Settings,
@@ -43,8 +49,9 @@ impl Admitted {
 
     /// What the settings select as they stand now. Blocks on small reads.
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
-        let settings = Settings::load(&self.home, &self.cwd, self.environment.overrides())
+        let mut settings = Settings::load(&self.home, &self.cwd, self.environment.overrides())
             .map_err(|_| StartupError::ConfigurationInvalid)?;
+        self.guidance.choose_model(&mut settings, &self.environment);
         select(&settings, &self.environment)
     }
 
@@ -67,13 +74,16 @@ impl std::fmt::Debug for Admitted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Admitted")
             .field("cwd", &self.cwd)
+            .field("left_out", &self.guidance.notices)
             .finish_non_exhaustive()
     }
 }
 
+/// Reads everything once. `stop` ends it between two files with [`StartupError::Cancelled`].
 pub(crate) fn admit(
     environment: &Environment,
     reached: &mut Reached,
+    stop: &CancellationToken,
 ) -> Result<Admitted, StartupError> {
     let cwd = environment
         .cwd
@@ -82,27 +92,35 @@ pub(crate) fn admit(
     let home = Home::prepare(&environment.home()?).map_err(|_| StartupError::Failed)?;
     // Captured once, after the runtime directories exist.
     reached.context_id = Some(context_id(&cwd, &home.roots()));
-    let settings = Settings::load(home.root(), &cwd, environment.overrides())
+    let mut settings = Settings::load(home.root(), &cwd, environment.overrides())
         .map_err(|_| StartupError::ConfigurationInvalid)?;
     let redactor = environment
         .redactor()
         .knowing(named_keys(&settings, environment));
+    let shown = |settings: &Settings| {
+        let model = settings.model.as_deref();
+        model.and_then(|model| public_name(&redactor, model))
+    };
     reached.provider = public_name(&redactor, &settings.provider);
-    reached.model = settings
-        .model
-        .as_deref()
-        .and_then(|model| public_name(&redactor, model));
+    reached.model = shown(&settings);
+    let guidance = Guidance::load(&home, &cwd, &settings, stop)?;
+    guidance.choose_model(&mut settings, environment);
+    reached.model = shown(&settings);
     let mut permissions = settings.permissions.clone();
     let mut tools = Vec::new();
     for spec in Toolbox::specs() {
-        let permission = *permissions
+        let permission = permissions
             .entry(spec.name.to_owned())
             .or_insert(if spec.read_only {
                 Permission::Allow
             } else {
                 Permission::Ask
             });
-        if permission != Permission::Deny {
+        if !guidance.permits(spec.name) {
+            // Not offered, and refused to a model that asks for it all the same.
+            *permission = Permission::Deny;
+        }
+        if *permission != Permission::Deny {
             tools.push(provider::ToolSpec {
                 name: spec.name.to_owned(),
                 description: spec.description.to_owned(),
@@ -113,7 +131,9 @@ pub(crate) fn admit(
     Ok(Admitted {
         sessions: Sessions::new(&home),
         toolbox: Toolbox::new(cwd.clone(), home.hidden()),
+        system: guidance.system(&cwd, &tools),
         tools,
+        guidance,
         cwd,
         redactor,
         permissions,

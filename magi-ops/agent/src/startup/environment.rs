@@ -53,6 +53,15 @@ impl Environment {
         }
     }
 
+    /// Whether the environment names a provider or a model.
+    pub(super) fn selects(&self) -> bool {
+        let Overrides { provider, model } = self.overrides();
+        [provider, model]
+            .into_iter()
+            .flatten()
+            .any(|name| !name.is_empty())
+    }
+
     pub(super) fn home(&self) -> Result<PathBuf, StartupError> {
         Home::locate(
             self.mc_home.as_deref(),

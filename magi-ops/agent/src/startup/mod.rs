@@ -1,10 +1,11 @@
-//! Startup: what a process admits once, as one snapshot: storage roots, settings, provider, context.
-//! Blocking; runs on one worker. Nothing here is read again for a running process.
+//! Startup: what a process admits once, as one snapshot: storage roots, settings, provider, context,
+//! guidance. Blocking; runs on one worker. Nothing here is read again for a running process.
 
 use store::Home;
 
 mod admitted;
 mod environment;
+mod guidance;
 mod select;
 
 pub(crate) use admitted::{Admitted, admit};
@@ -16,6 +17,9 @@ pub(crate) use select::{Choice, Selected, provider_ready};
 pub enum StartupError {
     #[error("the settings are not valid")]
     ConfigurationInvalid,
+    /// An agent profile that is enabled cannot be used.
+    #[error("an agent profile is not valid")]
+    ProfileInvalid,
     #[error("the selected provider is not available")]
     ProviderUnavailable,
     #[error("startup was cancelled")]
@@ -47,3 +51,6 @@ pub(crate) fn prepare(environment: &Environment) -> Result<(), StartupError> {
         .map(drop)
         .map_err(|_| StartupError::Failed)
 }
+
+#[cfg(test)]
+mod tests;

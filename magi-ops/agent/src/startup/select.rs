@@ -86,7 +86,7 @@ pub(crate) fn select_choice(
     Ok(Selected {
         provider: Arc::new(provider),
         choice,
-        fast: false,
+        fast: settings.fast,
     })
 }
 

@@ -1,0 +1,108 @@
+//! Guidance: the instructions, skills and profiles of one process, and who the primary agent is.
+//! What they mean for tools, model and prompt; reading them is the store's part.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use provider::ToolSpec;
+use store::Home;
+use store::resources::{Instruction, Profile, ResourceError, Resources, Skill};
+use store::settings::Settings;
+use tokio_util::sync::CancellationToken;
+
+use super::{Environment, StartupError};
+use crate::prompt::{self, Parts};
+
+/// The profile that is the primary agent's, if there is one of this name.
+const PRIMARY: &str = "primary";
+
+/// Names of the product's tools: a profile may name one that this build does not have.
+const TOOL_NAMES: [&str; 10] = [
+    "read", "write", "edit", "list", "glob", "grep", "bash", "task", "skill", "code",
+];
+
+#[derive(Debug, Default)]
+pub(crate) struct Guidance {
+    instructions: Vec<Instruction>,
+    /// Enabled ones, sorted by name.
+    pub(crate) skills: Vec<Skill>,
+    /// Enabled ones of subagents, sorted by name.
+    pub(crate) profiles: Vec<Profile>,
+    /// `None` is the built-in one: every tool, the selected model, nothing more to say.
+    pub(crate) primary: Option<Profile>,
+    /// What was left out and why, in words that hold no path.
+    pub(crate) notices: Vec<String>,
+}
+
+impl Guidance {
+    /// Reads everything once; stops between two files when `stop` fires. Blocks.
+    pub(super) fn load(
+        home: &Home,
+        cwd: &Path,
+        settings: &Settings,
+        stop: &CancellationToken,
+    ) -> Result<Self, StartupError> {
+        let Resources {
+            instructions,
+            skills,
+            mut profiles,
+            notices,
+        } = Resources::load(home, cwd, &settings.instructions, &|| stop.is_cancelled()).map_err(
+            |error| match error {
+                ResourceError::Cancelled => StartupError::Cancelled,
+                ResourceError::Instructions { .. } => StartupError::ConfigurationInvalid,
+                ResourceError::Profile { .. } => StartupError::ProfileInvalid,
+            },
+        )?;
+        let mut named = profiles.iter().flat_map(|profile| &profile.tools).flatten();
+        if !named.all(|tool| TOOL_NAMES.contains(&tool.as_str())) {
+            return Err(StartupError::ProfileInvalid);
+        }
+        let primary = profiles
+            .iter()
+            .position(|profile| profile.name == PRIMARY)
+            .map(|at| profiles.remove(at));
+        Ok(Self {
+            instructions,
+            skills,
+            profiles,
+            primary,
+            notices,
+        })
+    }
+
+    /// Lets the primary agent's profile choose the model. It beats the settings files and yields to the
+    /// environment, whose provider may not even have that model.
+    pub(super) fn choose_model(&self, settings: &mut Settings, environment: &Environment) {
+        let model = self
+            .primary
+            .as_ref()
+            .and_then(|primary| primary.model.as_ref());
+        if let Some(model) = model
+            && !environment.selects()
+        {
+            settings.model = Some(model.clone());
+        }
+    }
+
+    /// Whether the primary agent may use a tool at all.
+    pub(super) fn permits(&self, tool: &str) -> bool {
+        self.primary
+            .as_ref()
+            .and_then(|primary| primary.tools.as_ref())
+            .is_none_or(|tools| tools.iter().any(|name| name == tool))
+    }
+
+    /// The primary agent's system prompt.
+    pub(super) fn system(&self, workspace: &Path, tools: &[ToolSpec]) -> Arc<str> {
+        prompt::system(&Parts {
+            workspace,
+            tools,
+            profile: self.primary.as_ref(),
+            instructions: &self.instructions,
+            skills: &self.skills,
+            profiles: &self.profiles,
+        })
+        .into()
+    }
+}

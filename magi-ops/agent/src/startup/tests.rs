@@ -1,0 +1,189 @@
+//! Tests of admission: what the snapshot holds for a home and a workspace on the disk.
+//! What the wire says of a failed one is tested in the black-box tests.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use super::*;
+use store::settings::Permission;
+use tokio_util::sync::CancellationToken;
+
+struct Place {
+    dir: tempfile::TempDir,
+    environment: Environment,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("work/.git")).unwrap();
+        let environment = Environment {
+            cwd: dir.path().join("work"),
+            mc_home: Some(dir.path().join("home")),
+            ..Environment::default()
+        };
+        Self { dir, environment }
+    }
+
+    fn with(self, path: &str, content: &str) -> Self {
+        let at = self.dir.path().join(path);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::write(at, content).unwrap();
+        self
+    }
+
+    fn var(mut self, name: &str, value: &str) -> Self {
+        let var = (name.to_owned(), value.to_owned());
+        self.environment.vars.push(var);
+        self
+    }
+
+    fn admit(&self) -> Result<Admitted, StartupError> {
+        let stop = CancellationToken::new();
+        admit(&self.environment, &mut Reached::default(), &stop)
+    }
+
+    fn error(&self) -> StartupError {
+        self.admit().unwrap_err()
+    }
+}
+
+fn offered(admitted: &Admitted) -> Vec<&str> {
+    admitted
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect()
+}
+
+const MODELS: &str = r#"{"model":"m1","providers":{"fixture":{"models":["m1","m2","m3"]}},
+    "instructions":["extra.md"]}"#;
+
+#[test]
+fn the_prompt_holds_what_was_there_at_startup_in_order() {
+    let place = Place::new()
+        .with("home/settings.json", MODELS)
+        .with("home/extra.md", "the extra file")
+        .with("home/AGENTS.md", "the global file")
+        .with("work/AGENTS.md", "the project's file")
+        .with("home/agents/primary.md", "---\na:\n---\nthe role");
+    let admitted = place.admit().unwrap();
+    let parts = [
+        "the role",
+        "<instructions source=\"global AGENTS.md\">\nthe global file\n",
+        "<instructions source=\"AGENTS.md\">\nthe project's file\n",
+        "<instructions source=\"global extra.md\">\nthe extra file\n",
+    ];
+    let places = parts.map(|part| admitted.system.find(part).unwrap());
+    assert!(places.is_sorted(), "{}", admitted.system);
+    let workspace = place.environment.cwd.canonicalize().unwrap();
+    let line = format!("Directory: {}\n", workspace.display());
+    assert!(admitted.system.contains(&line));
+}
+
+#[test]
+fn a_missing_or_hidden_additional_file_is_a_configuration_that_is_not_valid() {
+    let place = Place::new().with("home/settings.json", MODELS);
+    assert_eq!(place.error(), StartupError::ConfigurationInvalid);
+    let settings = r#"{"instructions":["../home/auth.json"]}"#;
+    let place = Place::new()
+        .with("home/auth.json", "{}")
+        .with("work/.magi-code/settings.json", settings);
+    assert_eq!(place.error(), StartupError::ConfigurationInvalid);
+}
+
+#[test]
+fn the_primary_profile_restricts_the_tools() {
+    let profile = "---\ntools: [grep, read, code]\n---\n";
+    let place = Place::new().with("home/agents/primary.md", profile);
+    let admitted = place.admit().unwrap();
+    assert_eq!(offered(&admitted), ["read", "grep"]);
+    assert_eq!(admitted.permission("read"), Permission::Allow);
+    assert_eq!(admitted.permission("list"), Permission::Deny);
+    // It restricts and grants nothing.
+    let place = place.with("home/settings.json", r#"{"permissions":{"read":"deny"}}"#);
+    let admitted = place.admit().unwrap();
+    assert_eq!(offered(&admitted), ["grep"]);
+    assert_eq!(admitted.permission("read"), Permission::Deny);
+    let none = Place::new().with("home/agents/primary.md", "---\ntools: []\n---\n");
+    assert!(none.admit().unwrap().tools.is_empty());
+}
+
+#[test]
+fn the_primary_profile_chooses_the_model_unless_the_environment_does() {
+    let settings = r#"{"provider":"fixture","model":"m1","providers":{"fixture":{"models":["m1","m2","m3"]}}}"#;
+    let place = || {
+        Place::new()
+            .with("home/settings.json", settings)
+            .with("home/agents/primary.md", "---\nmodel: m2\n---\n")
+    };
+    let model = |place: &Place| {
+        let mut reached = Reached::default();
+        let stop = CancellationToken::new();
+        let admitted = admit(&place.environment, &mut reached, &stop).unwrap();
+        let model = admitted.select().unwrap().choice.model;
+        assert_eq!(reached.model.as_ref(), Some(&model));
+        // A turn that reads the settings again comes to the same.
+        assert_eq!(admitted.select_now().unwrap().choice.model, model);
+        model
+    };
+    assert_eq!(model(&place()), "m2");
+    assert_eq!(model(&place().var("MC_MODEL", "")), "m2");
+    assert_eq!(model(&place().var("MC_MODEL", "m3")), "m3");
+    assert_eq!(model(&place().var("MC_PROVIDER", "fixture")), "m1");
+    // The project's profile beats the global one, and a disabled one leaves the built-in.
+    let project = "work/.magi-code/agents/primary.md";
+    let off = place().with(project, "---\ndisabled: true\n---\n");
+    assert_eq!(model(&off), "m1");
+    assert!(off.admit().unwrap().guidance.primary.is_none());
+    assert_eq!(model(&place().with(project, "---\nmodel: m3\n---\n")), "m3");
+    let unknown = place().with(project, "---\nmodel: m4\n---\n");
+    let selected = unknown.admit().unwrap().select();
+    assert_eq!(selected.unwrap_err(), StartupError::ProviderUnavailable);
+}
+
+#[test]
+fn an_enabled_profile_must_be_right_whoever_uses_it() {
+    for (name, content) in [
+        ("primary", "no front matter"),
+        ("primary", "---\ntools: [read, teleport]\n---\n"),
+        ("helper", "---\ntools: [teleport]\n---\n"),
+        ("helper", "---\nname: [\n---\n"),
+    ] {
+        let place = Place::new().with(&format!("home/agents/{name}.md"), content);
+        assert_eq!(place.error(), StartupError::ProfileInvalid, "{content}");
+    }
+    let off = "---\ndisabled: true\ntools: [teleport]\n---\n";
+    let place = Place::new()
+        .with("home/agents/helper.md", off)
+        .with("home/agents/other.md", "---\ntools: [bash, task]\n---\n");
+    let admitted = place.admit().unwrap();
+    let names: Vec<_> = admitted.guidance.profiles.iter().map(|p| &p.name).collect();
+    assert_eq!(names, ["other"]);
+}
+
+#[test]
+fn skills_are_admitted_and_malformed_ones_are_noticed() {
+    let place = Place::new()
+        .with(
+            "home/skills/a/SKILL.md",
+            "---\nname: a\ndescription: d\n---\nbody",
+        )
+        .with("work/.magi-code/skills/b/SKILL.md", "words");
+    let admitted = place.admit().unwrap();
+    assert_eq!(&*admitted.guidance.skills[0].body, "body");
+    assert_eq!(admitted.guidance.skills.len(), 1);
+    let notice = "the skill `b` has no front matter between lines of `---`";
+    assert_eq!(admitted.guidance.notices, [notice]);
+}
+
+#[test]
+fn a_stopped_admission_reads_no_guidance() {
+    // Would be refused if anybody read it.
+    let place = Place::new().with("home/agents/primary.md", "no front matter");
+    let stop = CancellationToken::new();
+    stop.cancel();
+    let error = admit(&place.environment, &mut Reached::default(), &stop).unwrap_err();
+    assert_eq!(error, StartupError::Cancelled);
+    assert_eq!(place.error(), StartupError::ProfileInvalid);
+}
