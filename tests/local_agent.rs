@@ -43,6 +43,8 @@ mod ledger;
 mod lifecycle;
 #[path = "local_agent/output.rs"]
 mod output;
+#[path = "local_agent/startup.rs"]
+mod startup;
 
 #[cfg(all(feature = "session", feature = "turn"))]
 #[path = "local_agent/approvals.rs"]
