@@ -24,7 +24,7 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
         .filter(|spec| offered.contains(&spec.name))
         .map(|spec| ToolSpec {
             name: spec.name.into(),
-            description: spec.description.into(),
+            description: spec.description,
             input_schema: spec.input_schema,
         })
         .collect();

@@ -33,6 +33,18 @@ pub(crate) const GITIGNORE_BYTES: u64 = 256 * 1024;
 pub(crate) const PATH_BYTES: usize = 4_096;
 /// Bytes of a pattern in an input.
 pub(crate) const PATTERN_BYTES: usize = 4_096;
+/// Bytes of the content of one `write`.
+pub(crate) const WRITE_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of the longest file that `edit` reads or makes.
+pub(crate) const EDIT_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of what `edit` shows of a file, in a result or a hint.
+pub(crate) const EXCERPT_BYTES: usize = 8 * 1024;
+/// Bytes of what an approval says.
+pub(crate) const ACCESS_BYTES: usize = 4 * 1024;
+/// Bytes of the skills' names and descriptions in the description of `skill`.
+pub(crate) const SKILL_LIST_BYTES: usize = 8 * 1024;
+/// Characters of one skill's description there.
+pub(crate) const SKILL_DESCRIPTION_CHARS: usize = 400;
 /// Bytes of a summary.
 pub(crate) const SUMMARY_BYTES: usize = 200;
 
@@ -145,16 +157,18 @@ pub(crate) fn summary(text: &str) -> String {
     clipped
 }
 
+/// Whether a character could forge a line of output or rearrange one.
+pub(crate) fn is_layout(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// The text with every control and direction-changing character escaped: a file's name must
 /// not be able to forge a line of output or to rearrange one.
 pub(crate) fn printable(text: &str) -> String {
-    let unsafe_char = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if unsafe_char(c) {
+        if is_layout(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);

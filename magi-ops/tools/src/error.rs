@@ -27,6 +27,22 @@ pub(crate) enum ToolError {
     Binary { path: String, bytes: u64 },
     #[error("offset {offset} is past the end: the file has {lines} lines")]
     PastEnd { offset: u64, lines: u64 },
+    #[error(
+        "{0} leads to another place than it did when it was looked at; nothing was done, call again"
+    )]
+    Moved(String),
+    #[error("{0} was changed by something else meanwhile; nothing was done, read it again")]
+    Changed(String),
+    #[error("{0}")]
+    NoMatch(String),
+    #[error("{0}")]
+    SeveralMatches(String),
+    #[error("{what} would be or is longer than {limit} bytes")]
+    TooLong { what: String, limit: usize },
+    #[error("{0}")]
+    UnknownSkill(String),
+    #[error("cannot write {0}")]
+    Unwritten(String),
     #[error("{0}")]
     Failed(String),
     #[error("the call was cancelled")]
@@ -47,6 +63,14 @@ impl ToolError {
         }
     }
 
+    /// A failure to write a path that is fit for display.
+    pub(crate) fn unwritten(error: &io::Error, path: &str) -> Self {
+        match Self::io(error, path) {
+            Self::Failed(_) => Self::Unwritten(format!("{}: {error}", clip_bytes(path, 512))),
+            other => other,
+        }
+    }
+
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Input(_) => "invalid input",
@@ -59,6 +83,13 @@ impl ToolError {
             Self::NotDirectory(_) => "not a directory",
             Self::Binary { .. } => "binary file",
             Self::PastEnd { .. } => "past the end",
+            Self::Moved(_) => "path changed",
+            Self::Changed(_) => "file changed",
+            Self::NoMatch(_) => "no match",
+            Self::SeveralMatches(_) => "several matches",
+            Self::TooLong { .. } => "too long",
+            Self::UnknownSkill(_) => "unknown skill",
+            Self::Unwritten(_) => "cannot be written",
             Self::Failed(_) => "cannot be read",
             Self::Cancelled => "cancelled",
             Self::TimedOut => "timed out",

@@ -1,22 +1,30 @@
 //! The built-in tools on the real workspace: the toolbox that checks, bounds, runs and cancels them.
-//! No policy, no approval, no session and no wire: who may call what is decided above.
+//! No settings, no approval, no session and no wire: who may call what is decided above.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+mod access;
 mod bounds;
+mod edit;
 mod error;
 mod glob;
 mod grep;
 mod input;
 mod list;
 mod read;
+mod replace;
+mod skill;
 mod walk;
 mod workspace;
+mod write;
+
+pub use access::{Access, DefaultPolicy};
+pub use skill::Skill;
 
 use bounds::Watch;
 use error::ToolError;
@@ -35,7 +43,8 @@ const CANCEL_GRACE: Duration = Duration::from_millis(40);
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     pub name: &'static str,
-    pub description: &'static str,
+    /// At most 16 KiB.
+    pub description: String,
     /// JSON Schema of the input object.
     pub input_schema: Value,
     /// Whether the tool changes nothing.
@@ -49,6 +58,8 @@ pub struct ToolOutcome {
     /// For the model: a result, or what went wrong and how to do better. At most 300 KiB.
     pub content: String,
     pub is_error: bool,
+    /// Whether the time limit stopped the call.
+    pub timed_out: bool,
     /// For a person: one line of at most 200 bytes, without file content and without the
     /// input's own words.
     pub summary: String,
@@ -57,10 +68,20 @@ pub struct ToolOutcome {
 /// The tools of one workspace.
 #[derive(Debug, Clone)]
 pub struct Toolbox {
-    /// The workspace and the hidden paths, not yet resolved: either may appear, move or become
-    /// a symbolic link while the process runs.
-    paths: Arc<(PathBuf, Vec<PathBuf>)>,
+    given: Arc<Given>,
+    /// See [`Scope::writing`].
+    replacing: Arc<Mutex<()>>,
     wall_limit: Duration,
+}
+
+/// What a toolbox was given. No path is resolved yet: each may appear, move or become a symbolic
+/// link while the process runs.
+#[derive(Debug, Clone)]
+struct Given {
+    workspace: PathBuf,
+    hidden: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+    skills: Vec<Skill>,
 }
 
 /// One built-in tool. The table below is the only place that lists them.
@@ -79,7 +100,14 @@ struct Done {
     summary: String,
 }
 
-const TOOLS: &[&Tool] = &[&read::TOOL, &list::TOOL, &glob::TOOL, &grep::TOOL];
+const TOOLS: &[&Tool] = &[
+    &read::TOOL,
+    &write::TOOL,
+    &edit::TOOL,
+    &list::TOOL,
+    &glob::TOOL,
+    &grep::TOOL,
+];
 
 impl Toolbox {
     /// The tools of `workspace`, blind to every path that is or lies under one of `hidden`
@@ -87,18 +115,47 @@ impl Toolbox {
     /// `/dev`) are always hidden: they hold the process's environment and its descriptors.
     pub fn new(workspace: PathBuf, hidden: Vec<PathBuf>) -> Self {
         Self {
-            paths: Arc::new((workspace, hidden)),
+            given: Arc::new(Given {
+                workspace,
+                hidden,
+                protected: Vec::new(),
+                skills: Vec::new(),
+            }),
+            replacing: Arc::default(),
             wall_limit: WALL_LIMIT,
         }
     }
 
-    /// Every tool, in the order they are offered.
+    /// Adds the tool `skill` for these skills; without any it is not offered.
+    #[must_use]
+    pub fn with_skills(mut self, skills: Vec<Skill>) -> Self {
+        Arc::make_mut(&mut self.given).skills = skills;
+        self
+    }
+
+    /// Paths whose writing is asked for wherever they lie, with everything under them: the
+    /// home's own files. Reading them is not affected.
+    #[must_use]
+    pub fn with_protected(mut self, protected: Vec<PathBuf>) -> Self {
+        Arc::make_mut(&mut self.given).protected = protected;
+        self
+    }
+
+    /// Every tool that this toolbox has, in the order they are offered: [`Self::specs`], and
+    /// `skill` where there are skills.
+    pub fn offered(&self) -> Vec<ToolSpec> {
+        let mut specs = Self::specs();
+        specs.extend(skill::spec(&self.given.skills));
+        specs
+    }
+
+    /// The tools that every workspace has, in the order they are offered.
     pub fn specs() -> Vec<ToolSpec> {
         TOOLS
             .iter()
             .map(|tool| ToolSpec {
                 name: tool.name,
-                description: tool.description,
+                description: tool.description.to_owned(),
                 input_schema: (tool.schema)(),
                 read_only: tool.read_only,
             })
@@ -109,23 +166,51 @@ impl Toolbox {
     /// refused path, a cancellation and the time limit are outcomes with `is_error`.
     ///
     /// Ends within 50 ms of a cancellation, and when the returned future is dropped the work
-    /// stops at its next check.
+    /// stops at its next check. A file that is written by then is still told of.
     pub async fn run(&self, name: &str, input: &Value, cancel: CancellationToken) -> ToolOutcome {
+        self.call(name, input, None, &cancel).await
+    }
+
+    /// As [`Self::run`], for a call that was admitted by what [`Self::access`] said: a path to
+    /// be written must still lead to the very place that was looked at then, however links were
+    /// changed in between.
+    pub async fn run_admitted(
+        &self,
+        name: &str,
+        input: &Value,
+        access: &Access,
+        cancel: CancellationToken,
+    ) -> ToolOutcome {
+        self.call(name, input, Some(access), &cancel).await
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        input: &Value,
+        access: Option<&Access>,
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        if name == skill::NAME && !self.given.skills.is_empty() {
+            return outcome(skill::NAME, skill::load(&self.given.skills, input));
+        }
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
-            let names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
+            let names: Vec<_> = self.offered().iter().map(|tool| tool.name).collect();
             return ToolOutcome {
                 content: format!("no such tool; the tools are {}", names.join(", ")),
                 is_error: true,
+                timed_out: false,
                 summary: "unknown tool".to_owned(),
             };
         };
-        outcome(tool.name, self.work(tool, input, &cancel).await)
+        outcome(tool.name, self.work(tool, input, access, cancel).await)
     }
 
     async fn work(
         &self,
         tool: &'static Tool,
         input: &Value,
+        access: Option<&Access>,
         cancel: &CancellationToken,
     ) -> Result<Done, ToolError> {
         if cancel.is_cancelled() {
@@ -134,17 +219,22 @@ impl Toolbox {
         let stop = cancel.child_token();
         let _stop_when_dropped = stop.clone().drop_guard();
         let watch = Watch::new(stop, Instant::now() + self.wall_limit);
-        let paths = Arc::clone(&self.paths);
+        let given = Arc::clone(&self.given);
+        let admitted = access.map(Access::target);
+        let replacing = Arc::clone(&self.replacing);
         let input = input.clone();
         let mut worker = tokio::task::spawn_blocking(move || {
-            let scope = Scope::new(&paths.0, &paths.1)?;
+            let scope = Scope::new(&given.workspace, &given.hidden)?.writing(admitted, replacing);
             (tool.run)(&input, &scope, &watch)
         });
         tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                let _ = tokio::time::timeout(CANCEL_GRACE, &mut worker).await;
-                Err(ToolError::Cancelled)
+                match tokio::time::timeout(CANCEL_GRACE, &mut worker).await {
+                    // Too late for what it would have kept from happening: say what is true.
+                    Ok(Ok(Ok(done))) if !tool.read_only => Ok(done),
+                    _ => Err(ToolError::Cancelled),
+                }
             }
             done = tokio::time::timeout(self.wall_limit + WALL_GRACE, &mut worker) => match done {
                 Ok(Ok(result)) => result,
@@ -160,9 +250,11 @@ fn outcome(name: &str, result: Result<Done, ToolError>) -> ToolOutcome {
         Ok(done) => ToolOutcome {
             content: done.content,
             is_error: false,
+            timed_out: false,
             summary: bounds::summary(&format!("{name} {}", done.summary)),
         },
         Err(error) => ToolOutcome {
+            timed_out: matches!(error, ToolError::TimedOut),
             summary: bounds::summary(&format!("{name} failed: {}", error.label())),
             content: error.to_string(),
             is_error: true,
@@ -201,5 +293,6 @@ mod tests {
         let input = serde_json::json!({ "path": "a.txt" });
         let outcome = run_with(Duration::ZERO, "read", input).await;
         assert_eq!(outcome.summary, "read failed: timed out");
+        assert!(outcome.timed_out);
     }
 }

@@ -1,13 +1,14 @@
 //! Paths: from what a model wrote to a resolved path, what is closed to tools, and safe opening.
-//! The only place of this crate that opens a file or a directory.
+//! Every path is opened here, and only for reading; what is written is the matter of `replace`.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -24,6 +25,11 @@ pub(crate) struct Scope {
     hidden: Vec<PathBuf>,
     /// Device and inode of what is hidden, once a file with several names asks for it.
     hidden_files: OnceLock<HashSet<(u64, u64)>>,
+    /// The only path that may be written, where an admission named one.
+    admitted: Option<PathBuf>,
+    /// Held over the last look at a file and its replacement: of two calls of one process that
+    /// change the same file, none takes the other's change away.
+    pub(crate) replacing: Arc<Mutex<()>>,
 }
 
 impl Scope {
@@ -32,9 +38,7 @@ impl Scope {
             fs::canonicalize(workspace).map_err(|error| ToolError::io(&error, "the workspace"))?;
         let mut all: Vec<PathBuf> = KERNEL_TREES.iter().map(PathBuf::from).collect();
         for path in hidden {
-            // Both spellings: the written one covers a path that does not exist yet.
-            all.push(lexical(&workspace.join(path)));
-            all.push(resolve_existing(&workspace.join(path)));
+            all.extend(spellings(&workspace, path));
         }
         all.sort();
         all.dedup();
@@ -42,7 +46,17 @@ impl Scope {
             workspace,
             hidden: all,
             hidden_files: OnceLock::new(),
+            admitted: None,
+            replacing: Arc::default(),
         })
+    }
+
+    /// For a call that may write: bound to the one path that was looked at when it was
+    /// admitted, if it was, and in turn with the other calls.
+    pub(crate) fn writing(mut self, admitted: Option<PathBuf>, replacing: Arc<Mutex<()>>) -> Self {
+        self.admitted = admitted;
+        self.replacing = replacing;
+        self
     }
 
     pub(crate) fn workspace(&self) -> &Path {
@@ -52,6 +66,44 @@ impl Scope {
     /// Resolves a path of an input: relative to the workspace, every symbolic link and `..`
     /// followed, and refused when it ends up at or under a hidden path.
     pub(crate) fn resolve(&self, given: &str) -> Result<PathBuf, ToolError> {
+        let written = self.written(given)?;
+        let shown = || clip_bytes(&printable(given), 512).to_owned();
+        let resolved = fs::canonicalize(&written).map_err(|error| {
+            if follow(&written).is_ok_and(|path| self.is_hidden(&path)) {
+                ToolError::Hidden(shown())
+            } else {
+                ToolError::io(&error, &shown())
+            }
+        })?;
+        if self.is_hidden(&resolved) {
+            return Err(ToolError::Hidden(shown()));
+        }
+        Ok(resolved)
+    }
+
+    /// Resolves a path that is to be written: as [`Self::resolve`], but its last parts need not
+    /// exist. A link that leads to nothing counts as what it names.
+    pub(crate) fn resolve_for_writing(&self, given: &str) -> Result<PathBuf, ToolError> {
+        let written = self.written(given)?;
+        let shown = || clip_bytes(&printable(given), 512).to_owned();
+        if given.ends_with('/') {
+            return Err(ToolError::Input(
+                "path names a directory; name a file".to_owned(),
+            ));
+        }
+        let resolved = follow(&written).map_err(|error| ToolError::io(&error, &shown()))?;
+        if self.is_hidden(&resolved) {
+            return Err(ToolError::Hidden(shown()));
+        }
+        match &self.admitted {
+            Some(admitted) if *admitted != resolved => Err(ToolError::Moved(shown())),
+            _ => Ok(resolved),
+        }
+    }
+
+    /// The absolute path as written, if it may be looked at. Hidden ones are refused before
+    /// anything is looked up, so that an answer does not even tell whether a name exists there.
+    fn written(&self, given: &str) -> Result<PathBuf, ToolError> {
         if given.is_empty() {
             return Err(ToolError::Input("path must not be empty".to_owned()));
         }
@@ -63,24 +115,13 @@ impl Scope {
         if given.contains('\0') {
             return Err(ToolError::Input("path contains a NUL character".to_owned()));
         }
-        let shown = || clip_bytes(&printable(given), 512).to_owned();
         let written = self.workspace.join(given);
-        // Before anything is looked up, so that an answer does not even tell whether a name
-        // exists under a hidden path.
         if self.is_hidden(&lexical(&written)) {
-            return Err(ToolError::Hidden(shown()));
+            return Err(ToolError::Hidden(
+                clip_bytes(&printable(given), 512).to_owned(),
+            ));
         }
-        let resolved = fs::canonicalize(&written).map_err(|error| {
-            if self.is_hidden(&resolve_existing(&written)) {
-                ToolError::Hidden(shown())
-            } else {
-                ToolError::io(&error, &shown())
-            }
-        })?;
-        if self.is_hidden(&resolved) {
-            return Err(ToolError::Hidden(shown()));
-        }
-        Ok(resolved)
+        Ok(written)
     }
 
     pub(crate) fn is_hidden(&self, resolved: &Path) -> bool {
@@ -117,11 +158,21 @@ impl Scope {
         let metadata = file
             .metadata()
             .map_err(|error| ToolError::io(&error, &self.shown(resolved)))?;
+        self.check_regular(&metadata, resolved)?;
+        Ok((file, metadata.len()))
+    }
+
+    /// Refuses what is no regular file, and a further name of a hidden one.
+    pub(crate) fn check_regular(
+        &self,
+        metadata: &fs::Metadata,
+        path: &Path,
+    ) -> Result<(), ToolError> {
         if metadata.is_dir() {
-            return Err(ToolError::Directory(self.shown(resolved)));
+            return Err(ToolError::Directory(self.shown(path)));
         }
         if !metadata.is_file() {
-            return Err(self.special(resolved));
+            return Err(self.special(path));
         }
         // A hard link is another name of the same file, and no path tells.
         if metadata.nlink() > 1
@@ -129,9 +180,9 @@ impl Scope {
                 .hidden_files()
                 .contains(&(metadata.dev(), metadata.ino()))
         {
-            return Err(ToolError::Hidden(self.shown(resolved)));
+            return Err(ToolError::Hidden(self.shown(path)));
         }
-        Ok((file, metadata.len()))
+        Ok(())
     }
 
     /// The hidden files themselves, and those that stand directly in a hidden directory.
@@ -157,10 +208,14 @@ impl Scope {
         open(resolved, OFlags::DIRECTORY).map_err(|error| self.open_error(&error, resolved))
     }
 
-    fn open_error(&self, error: &io::Error, resolved: &Path) -> ToolError {
+    pub(crate) fn open_error(&self, error: &io::Error, resolved: &Path) -> ToolError {
         // A socket cannot be opened at all (ENXIO); say what it is rather than that.
         match fs::symlink_metadata(resolved) {
             Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => self.special(resolved),
+            // The path held no link when it was resolved.
+            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                ToolError::Moved(self.shown(resolved))
+            }
             _ => ToolError::io(error, &self.shown(resolved)),
         }
     }
@@ -180,19 +235,21 @@ impl Scope {
     }
 }
 
+/// For opening what stands at a name, whatever it is: never waits, never follows a link.
+pub(crate) const CAREFULLY: OFlags = OFlags::RDONLY
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK);
+
 /// Opens a path that holds no symbolic link, without blocking and without following one.
 fn open(resolved: &Path, extra: OFlags) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY
-        | OFlags::CLOEXEC
-        | OFlags::NOCTTY
-        | OFlags::NOFOLLOW
-        | OFlags::NONBLOCK
-        | extra;
+    let flags = CAREFULLY | extra;
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, ResolveFlags, openat2};
         use rustix::io::Errno;
-        // Also refuses links in the middle of the path. Old kernels and some sandboxes lack it.
+        // Refuses links in the middle of the path, too. Old kernels and some sandboxes lack it.
         match openat2(
             CWD,
             resolved,
@@ -204,7 +261,34 @@ fn open(resolved: &Path, extra: OFlags) -> io::Result<OwnedFd> {
             result => return Ok(result?),
         }
     }
-    Ok(rustix::fs::open(resolved, flags, Mode::empty())?)
+    open_step_by_step(resolved, flags)
+}
+
+/// The same where the kernel has no call for it: one directory after the other.
+fn open_step_by_step(resolved: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    const PASS: OFlags = OFlags::PATH;
+    #[cfg(not(target_os = "linux"))]
+    const PASS: OFlags = OFlags::RDONLY;
+    let pass = PASS | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let (Some(parent), Some(name)) = (resolved.parent(), resolved.file_name()) else {
+        return Ok(rustix::fs::open(resolved, flags, Mode::empty())?);
+    };
+    let mut at = rustix::fs::open("/", pass, Mode::empty())?;
+    for component in parent.components() {
+        if let Component::Normal(name) = component {
+            at = rustix::fs::openat(&at, name, pass, Mode::empty())?;
+        }
+    }
+    Ok(rustix::fs::openat(&at, name, flags, Mode::empty())?)
+}
+
+/// The path as written and as resolved: the written one covers what does not exist yet or can't
+/// be looked at.
+pub(crate) fn spellings(workspace: &Path, path: &Path) -> impl Iterator<Item = PathBuf> {
+    let written = workspace.join(path);
+    let resolved = follow(&written).ok();
+    [lexical(&written)].into_iter().chain(resolved)
 }
 
 /// The path without `.` and `..`, by its words alone.
@@ -222,19 +306,106 @@ fn lexical(path: &Path) -> PathBuf {
     out
 }
 
-/// Resolves as much of the path as exists and keeps the rest as written.
-fn resolve_existing(path: &Path) -> PathBuf {
-    let mut rest = Vec::new();
-    let mut at = path;
-    loop {
-        if let Ok(mut resolved) = fs::canonicalize(at) {
-            resolved.extend(rest.iter().rev());
-            return lexical(&resolved);
+/// Symbolic links in one path, as Linux bounds them.
+const MAX_LINKS: u32 = 40;
+
+/// Resolves an absolute path as far as it exists and keeps the rest as written; `..` after a
+/// name that does not exist takes that name away. Links that lead to nothing are followed, too.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let parts = |path: &Path| -> Vec<OsString> {
+        path.components()
+            .map(|component| component.as_os_str().to_owned())
+            .collect()
+    };
+    let mut pending = VecDeque::from(parts(path));
+    let mut at = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = pending.pop_front() {
+        match Path::new(&part).components().next() {
+            None | Some(Component::CurDir) => {}
+            Some(Component::RootDir | Component::Prefix(_)) => at = PathBuf::from("/"),
+            Some(Component::ParentDir) => {
+                at.pop();
+            }
+            Some(Component::Normal(name)) => {
+                let next = at.join(name);
+                match fs::symlink_metadata(&next) {
+                    Ok(metadata) if metadata.is_symlink() => {
+                        links += 1;
+                        if links > MAX_LINKS {
+                            return Err(rustix::io::Errno::LOOP.into());
+                        }
+                        for part in parts(&fs::read_link(&next)?).into_iter().rev() {
+                            pending.push_front(part);
+                        }
+                    }
+                    Ok(_) => at = next,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => at = next,
+                    Err(error) => return Err(error),
+                }
+            }
         }
-        let (Some(parent), Some(name)) = (at.parent(), at.components().next_back()) else {
-            return lexical(path);
-        };
-        rest.push(name);
-        at = parent;
+    }
+    Ok(at)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn following_agrees_with_the_kernel_and_goes_on_where_it_ends() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/file"), "").unwrap();
+        symlink("../a", root.join("a/self")).unwrap();
+        symlink(root.join("a/b"), root.join("abs")).unwrap();
+        symlink("nowhere/x", root.join("dangling")).unwrap();
+        symlink("round", root.join("round")).unwrap();
+        for path in ["a/b", "a/self/self/b", "abs/../file", "./a/./b/..", "abs"] {
+            let path = root.join(path);
+            assert_eq!(follow(&path).unwrap(), fs::canonicalize(&path).unwrap());
+        }
+        for (path, expected) in [
+            ("new/deep/file", "new/deep/file"),
+            ("new/../a/x", "a/x"),
+            ("abs/new", "a/b/new"),
+            ("dangling", "nowhere/x"),
+            ("dangling/../y", "nowhere/y"),
+        ] {
+            assert_eq!(follow(&root.join(path)).unwrap(), root.join(expected));
+        }
+        assert!(follow(&root.join("round/x")).is_err());
+        assert_eq!(
+            follow(&root.join("a/file/x")).unwrap_err().kind(),
+            io::ErrorKind::NotADirectory
+        );
+        assert_eq!(follow(Path::new("/../..")).unwrap(), Path::new("/"));
+    }
+
+    #[test]
+    fn opening_step_by_step_follows_no_link_anywhere() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().canonicalize().unwrap();
+        fs::create_dir(root.join("a")).unwrap();
+        fs::write(root.join("a/file"), "").unwrap();
+        symlink("a", root.join("link")).unwrap();
+        symlink("a/file", root.join("last")).unwrap();
+        for (path, opens) in [
+            ("a/file", true),
+            ("link/file", false),
+            ("last", false),
+            ("none", false),
+        ] {
+            let path = root.join(path);
+            assert_eq!(open_step_by_step(&path, CAREFULLY).is_ok(), opens);
+            assert_eq!(open(&path, OFlags::empty()).is_ok(), opens);
+        }
+        assert!(open_step_by_step(Path::new("/"), CAREFULLY).is_ok());
     }
 }

@@ -275,10 +275,10 @@ async fn wrong_inputs_are_explained() {
             outcome.content
         );
     }
-    let outcome = place.err("bash", json!({})).await;
+    let outcome = place.err("none", json!({})).await;
     assert_eq!(
         outcome.content,
-        "no such tool; the tools are read, list, glob, grep"
+        "no such tool; the tools are read, write, edit, list, glob, grep"
     );
 }
 
@@ -286,8 +286,11 @@ async fn wrong_inputs_are_explained() {
 fn schemas_are_plain_and_strict() {
     let specs = Toolbox::specs();
     let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
-    assert_eq!(names, ["read", "list", "glob", "grep"]);
-    assert!(specs.iter().all(|spec| spec.read_only));
+    assert_eq!(names, ["read", "write", "edit", "list", "glob", "grep"]);
+    for spec in &specs {
+        let changes = ["write", "edit"].contains(&spec.name);
+        assert_eq!(spec.read_only, !changes, "{}", spec.name);
+    }
     assert_eq!(
         specs[0].input_schema,
         json!({
@@ -320,7 +323,15 @@ fn schemas_are_plain_and_strict() {
             .collect();
         (names.join(","), schema["required"].clone())
     };
-    assert_eq!(members(1), ("path".into(), Value::Null));
-    assert_eq!(members(2), ("path,pattern".into(), json!(["pattern"])));
-    assert_eq!(members(3), ("glob,path,pattern".into(), json!(["pattern"])));
+    assert_eq!(
+        members(1),
+        ("content,path".into(), json!(["path", "content"]))
+    );
+    assert_eq!(
+        members(2),
+        ("all,new,old,path".into(), json!(["path", "old", "new"]))
+    );
+    assert_eq!(members(3), ("path".into(), Value::Null));
+    assert_eq!(members(4), ("path,pattern".into(), json!(["pattern"])));
+    assert_eq!(members(5), ("glob,path,pattern".into(), json!(["pattern"])));
 }

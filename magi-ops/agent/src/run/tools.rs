@@ -127,6 +127,7 @@ impl Worker {
             let outcome = work.await.unwrap_or_else(|_| ToolOutcome {
                 content: "the tool stopped unexpectedly".to_owned(),
                 is_error: true,
+                timed_out: false,
                 summary: "stopped unexpectedly".to_owned(),
             });
             (index, activity_id, outcome)
@@ -183,6 +184,7 @@ async fn run(admitted: &Admitted, control: &Control, sink: &Sink, call: &ToolCal
     let denied = |content: &str, summary: &str| ToolOutcome {
         content: content.to_owned(),
         is_error: true,
+        timed_out: false,
         summary: summary.to_owned(),
     };
     match admitted.permission(&call.name) {

@@ -42,8 +42,32 @@ impl Place {
         fs::write(path, content).unwrap();
     }
 
+    pub fn toolbox(&self) -> Toolbox {
+        Toolbox::new(self.workspace.clone(), vec![self.hidden.clone()])
+    }
+
+    pub fn read(&self, path: &str) -> Vec<u8> {
+        fs::read(self.workspace.join(path)).unwrap()
+    }
+
+    /// Every path under the workspace, sorted; links are not followed.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        fn walk(directory: &Path, top: &Path, out: &mut Vec<PathBuf>) {
+            for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+                out.push(entry.path().strip_prefix(top).unwrap().to_owned());
+                if entry.file_type().unwrap().is_dir() {
+                    walk(&entry.path(), top, out);
+                }
+            }
+        }
+        let mut out = Vec::new();
+        walk(&self.workspace, &self.workspace, &mut out);
+        out.sort();
+        out
+    }
+
     pub async fn run(&self, tool: &str, input: Value) -> ToolOutcome {
-        let toolbox = Toolbox::new(self.workspace.clone(), vec![self.hidden.clone()]);
+        let toolbox = self.toolbox();
         let outcome = toolbox.run(tool, &input, CancellationToken::new()).await;
         assert!(outcome.summary.len() <= 200);
         assert!(!outcome.summary.chars().any(char::is_control));

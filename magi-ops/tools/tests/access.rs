@@ -1,0 +1,336 @@
+//! What a call would touch: the defaults, what a person is asked, and that an admission holds.
+//! Only the public API; also the tool `skill`, which a toolbox is given from outside.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::{Value, json};
+use support::place;
+use tokio_util::sync::CancellationToken;
+use tools::DefaultPolicy::{self, Allow, Ask};
+use tools::{Skill, Toolbox};
+
+mod support;
+
+async fn look(toolbox: &Toolbox, tool: &str, input: Value) -> (DefaultPolicy, bool, String) {
+    let access = toolbox.access(tool, &input).await;
+    (access.default, access.parallel, access.summary)
+}
+
+fn writing(path: &str) -> Value {
+    json!({ "path": path, "content": "text" })
+}
+
+#[tokio::test]
+async fn reading_is_allowed_and_commands_ask() {
+    let place = place();
+    let toolbox = place.toolbox();
+    for (tool, input, expected) in [
+        (
+            "read",
+            json!({ "path": "/etc/passwd" }),
+            (Allow, true, "read: /etc/passwd"),
+        ),
+        ("list", json!({}), (Allow, true, "list")),
+        (
+            "glob",
+            json!({ "pattern": "*.rs", "path": "src" }),
+            (Allow, true, "glob: *.rs"),
+        ),
+        ("grep", json!({ "pattern": "x" }), (Allow, true, "grep: x")),
+        (
+            "skill",
+            json!({ "name": "pdf" }),
+            (Allow, true, "skill: pdf"),
+        ),
+        ("unknown", json!("x"), (Allow, true, "unknown")),
+    ] {
+        let (default, parallel, summary) = look(&toolbox, tool, input).await;
+        assert_eq!((default, parallel, summary.as_str()), expected);
+    }
+}
+
+#[tokio::test]
+async fn writing_asks_outside_the_workspace_wherever_links_lead() {
+    let place = place();
+    symlink(&place.outside, place.workspace.join("out")).unwrap();
+    symlink(
+        place.outside.join("later"),
+        place.workspace.join("dangling"),
+    )
+    .unwrap();
+    symlink(&place.workspace, place.outside.join("in")).unwrap();
+    fs::create_dir(place.workspace.join("sub")).unwrap();
+    let toolbox = place.toolbox();
+    let outside = |name: &str| {
+        format!(
+            "outside the workspace: {}",
+            place.outside.join(name).display()
+        )
+    };
+    let back = place.outside.join("in/sub/x");
+    for (path, default, words) in [
+        ("a.rs", Allow, ": a.rs".to_owned()),
+        ("new/deep/a.rs", Allow, ": new/deep/a.rs".to_owned()),
+        (back.to_str().unwrap(), Allow, ": sub/x".to_owned()),
+        ("sub/../.github/x", Allow, ": .github/x".to_owned()),
+        ("../outside/x", Ask, outside("x")),
+        ("sub/../../outside/x", Ask, outside("x")),
+        ("out/x", Ask, outside("x")),
+        ("dangling", Ask, outside("later")),
+        ("out/../x", Ask, "outside the workspace: ".to_owned()),
+        // The toolbox refuses these.
+        ("../home/auth.json", Allow, ": ../home/auth.json".to_owned()),
+        ("", Allow, String::new()),
+    ] {
+        for tool in ["write", "edit"] {
+            let (found, parallel, summary) = look(&toolbox, tool, writing(path)).await;
+            assert_eq!((found, parallel), (default, false), "{path}");
+            assert!(
+                summary.starts_with(tool) && summary.contains(&words),
+                "{path}: {summary}"
+            );
+        }
+    }
+    assert_eq!(look(&toolbox, "write", json!({})).await.0, Allow);
+    assert_eq!(look(&toolbox, "edit", json!({ "path": 5 })).await.0, Allow);
+}
+
+#[tokio::test]
+async fn what_widens_a_models_rights_asks_inside_too() {
+    let place = place();
+    fs::create_dir_all(place.workspace.join(".git/hooks")).unwrap();
+    fs::create_dir(place.workspace.join("home")).unwrap();
+    symlink(".git/hooks", place.workspace.join("scripts")).unwrap();
+    symlink("real-settings", place.workspace.join("alias")).unwrap();
+    let toolbox = place.toolbox().with_protected(vec![
+        place.workspace.join("home"),
+        PathBuf::from("alias"),
+        PathBuf::from("later/settings.json"),
+    ]);
+    for path in [
+        ".magi-code/settings.json",
+        ".magi-code/skills/x/SKILL.md",
+        "sub/.magi-code/settings.json",
+        ".Magi-Code/settings.json",
+        ".git/hooks/pre-commit",
+        ".git/config",
+        ".git",
+        "vendor/.git/modules/x/config",
+        "scripts/pre-commit",
+        "home/settings.json",
+        "home/new/x",
+        "real-settings",
+        "later/settings.json",
+        "x/../later/./settings.json",
+    ] {
+        let (default, _, summary) = look(&toolbox, "write", writing(path)).await;
+        assert_eq!(default, Ask, "{path}");
+        assert!(
+            summary.starts_with("write to a protected place: "),
+            "{summary}"
+        );
+    }
+    for path in [
+        ".gitignore",
+        "later/settings",
+        "git/config",
+        "magi-code/x",
+        "homes/x",
+    ] {
+        assert_eq!(
+            look(&toolbox, "write", writing(path)).await.0,
+            Allow,
+            "{path}"
+        );
+    }
+    // What lies above the workspace has its own name.
+    let inner = place.workspace.join(".magi-code/work");
+    fs::create_dir_all(&inner).unwrap();
+    let toolbox = Toolbox::new(inner, Vec::new());
+    assert_eq!(look(&toolbox, "write", writing("a")).await.0, Allow);
+}
+
+#[tokio::test]
+async fn what_is_asked_is_one_bounded_line_that_hides_nothing() {
+    let place = place();
+    let path = format!(
+        "../outside/{}\u{202e}\n{}",
+        "a/".repeat(1000),
+        "b/".repeat(900)
+    );
+    let (default, _, summary) = look(&place.toolbox(), "write", writing(&(path + "c"))).await;
+    assert_eq!(default, Ask);
+    assert!(
+        summary.len() <= 4096 && !summary.contains(['\n', '\u{202e}']),
+        "{summary}"
+    );
+}
+
+#[tokio::test]
+async fn an_admission_holds_for_the_place_that_was_looked_at() {
+    let place = place();
+    place.write("inside/file", "one");
+    let link = place.workspace.join("link");
+    symlink("inside", &link).unwrap();
+    let toolbox = place.toolbox();
+    let cancel = CancellationToken::new;
+    for (tool, input) in [
+        ("write", json!({ "path": "link/file", "content": "two" })),
+        (
+            "edit",
+            json!({ "path": "link/file", "old": "o", "new": "i" }),
+        ),
+    ] {
+        let access = toolbox.access(tool, &input).await;
+        assert_eq!(access.default, Allow);
+        fs::remove_file(&link).unwrap();
+        symlink(&place.outside, &link).unwrap();
+        fs::write(place.outside.join("file"), "outside").unwrap();
+        let outcome = toolbox.run_admitted(tool, &input, &access, cancel()).await;
+        assert_eq!(outcome.summary, format!("{tool} failed: path changed"));
+        assert_eq!(fs::read(place.outside.join("file")).unwrap(), b"outside");
+        fs::remove_file(&link).unwrap();
+        symlink("inside", &link).unwrap();
+        let outcome = toolbox.run_admitted(tool, &input, &access, cancel()).await;
+        assert!(!outcome.is_error, "{}", outcome.content);
+    }
+    assert_eq!(place.read("inside/file"), b"twi");
+    // What was refused when it was looked at does not become allowed by a change.
+    symlink(&place.hidden, place.workspace.join("other")).unwrap();
+    let input = writing("other/new");
+    let access = toolbox.access("write", &input).await;
+    fs::remove_file(place.workspace.join("other")).unwrap();
+    symlink(&place.outside, place.workspace.join("other")).unwrap();
+    let outcome = toolbox
+        .run_admitted("write", &input, &access, cancel())
+        .await;
+    assert_eq!(outcome.summary, "write failed: path changed");
+    assert!(!place.outside.join("new").exists());
+    // Tools that write nothing are not concerned.
+    let input = json!({ "path": "inside/file" });
+    let access = toolbox.access("read", &input).await;
+    let outcome = toolbox
+        .run_admitted("read", &input, &access, cancel())
+        .await;
+    assert_eq!(outcome.content, "     1\ttwi\n");
+}
+
+#[tokio::test]
+async fn a_link_that_is_swapped_all_the_time_never_leads_outside() {
+    let place = place();
+    let door = place.workspace.join("door");
+    let away = place.workspace.join("away");
+    fs::create_dir(&door).unwrap();
+    symlink(&place.outside, &away).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let swapper = std::thread::spawn({
+        let (stop, door) = (Arc::clone(&stop), door.clone());
+        move || {
+            // The directory and the link change their names at one stroke.
+            while !stop.load(Ordering::Relaxed) {
+                renameat_with(CWD, &door, CWD, &away, RenameFlags::EXCHANGE).unwrap();
+                std::thread::yield_now();
+            }
+        }
+    });
+    let toolbox = place.toolbox();
+    let input = writing("door/file");
+    let (mut written, mut refused) = (0, 0);
+    for _ in 0..400 {
+        let access = toolbox.access("write", &input).await;
+        if access.default == Allow {
+            let cancel = CancellationToken::new();
+            let outcome = toolbox.run_admitted("write", &input, &access, cancel).await;
+            if outcome.is_error {
+                refused += 1;
+            } else {
+                written += 1;
+            }
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    swapper.join().unwrap();
+    assert!(written > 0, "{refused} were refused");
+    let outside: Vec<_> = fs::read_dir(&place.outside)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(outside, ["notes.txt"]);
+}
+
+fn skill(name: &str, description: &str, body: &str) -> Skill {
+    Skill {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        dir: PathBuf::from("/skills").join(name),
+        body: body.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn skills_are_offered_and_loaded() {
+    let place = place();
+    let none = place.toolbox();
+    assert!(none.offered().iter().all(|spec| spec.name != "skill"));
+    let outcome = none
+        .run("skill", &json!({ "name": "pdf" }), CancellationToken::new())
+        .await;
+    assert!(
+        outcome.content.starts_with("no such tool;"),
+        "{}",
+        outcome.content
+    );
+
+    let long = "line\n".repeat(100_000);
+    let toolbox = place.toolbox().with_skills(vec![
+        skill(
+            "pdf",
+            "Fills forms.\nReads \u{202e}them.",
+            "# PDF\n\nRun fill.py",
+        ),
+        skill("long", &"words ".repeat(1000), &long),
+    ]);
+    let spec = toolbox.offered().pop().unwrap();
+    assert_eq!((spec.name, spec.read_only), ("skill", true));
+    assert!(
+        spec.description
+            .contains("\n- pdf: Fills forms.\\nReads \\u{202e}them.\n- long: words")
+    );
+    assert!(spec.description.len() < 1000);
+    assert_eq!(spec.input_schema["required"], json!(["name"]));
+    let run = async |input| toolbox.run("skill", &input, CancellationToken::new()).await;
+    let outcome = run(json!({ "name": "pdf" })).await;
+    assert_eq!(
+        outcome.content,
+        "[skill directory, for relative paths: /skills/pdf]\n# PDF\n\nRun fill.py\n"
+    );
+    assert_eq!(outcome.summary, "skill pdf (3 lines)");
+    let outcome = run(json!({ "name": "long" })).await;
+    assert!(outcome.content.len() < 300 * 1024);
+    assert!(outcome.content.ends_with(
+        "[truncated: the first 262144 of 500000 bytes; the rest is in /skills/long/SKILL.md]\n"
+    ));
+    let outcome = run(json!({ "name": "none" })).await;
+    assert_eq!(outcome.content, "no such skill; the skills are pdf, long");
+    assert_eq!(outcome.summary, "skill failed: unknown skill");
+    assert!(
+        run(json!({ "skill": "pdf" }))
+            .await
+            .content
+            .contains("unknown field")
+    );
+}
+
+#[test]
+fn the_description_of_many_skills_is_bounded() {
+    let skills = (0..500).map(|n| skill(&format!("skill-{n}"), &"d".repeat(500), "x"));
+    let toolbox = Toolbox::new(PathBuf::from("/"), Vec::new()).with_skills(skills.collect());
+    let description = toolbox.offered().pop().unwrap().description;
+    assert!(description.len() < 9 * 1024 && description.contains(" more are not listed"));
+}

@@ -1,0 +1,298 @@
+//! `write`: what stands on the disk afterwards, and what it refuses.
+//! Only the public API.
+#![allow(clippy::unwrap_used)]
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use serde_json::json;
+use support::{mkfifo, place};
+use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
+
+mod support;
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[tokio::test]
+async fn write_creates_replaces_and_says_so() {
+    let place = place();
+    let outcome = place
+        .ok(
+            "write",
+            json!({ "path": "src/new/a.rs", "content": "one\ntwo" }),
+        )
+        .await;
+    assert_eq!(outcome.content, "created src/new/a.rs: 2 lines, 7 bytes\n");
+    assert_eq!(outcome.summary, "write src/new/a.rs: 2 lines, 7 bytes");
+    assert_eq!(place.read("src/new/a.rs"), b"one\ntwo");
+    let outcome = place
+        .ok(
+            "write",
+            json!({ "path": "./src/../src/new/a.rs", "content": "" }),
+        )
+        .await;
+    assert_eq!(outcome.content, "replaced src/new/a.rs: 0 lines, 0 bytes\n");
+    assert_eq!(place.read("src/new/a.rs"), b"");
+    let outcome = place
+        .ok(
+            "write",
+            json!({ "path": place.outside.join("b"), "content": "x\n" }),
+        )
+        .await;
+    assert_eq!(outcome.summary, "write b: 1 line, 2 bytes");
+    assert_eq!(
+        place.paths(),
+        ["src", "src/new", "src/new/a.rs"].map(Path::new)
+    );
+}
+
+#[tokio::test]
+async fn permissions_are_kept_and_new_files_have_the_usual() {
+    let place = place();
+    place.write("script.sh", "old");
+    let script = place.workspace.join("script.sh");
+    for bits in [0o755, 0o600, 0o664] {
+        fs::set_permissions(&script, Permissions::from_mode(bits)).unwrap();
+        place
+            .ok("write", json!({ "path": "script.sh", "content": "new" }))
+            .await;
+        assert_eq!(mode(&script), bits);
+    }
+    // Whoever may change the text may not thereby run it as somebody else.
+    fs::set_permissions(&script, Permissions::from_mode(0o4755)).unwrap();
+    place
+        .ok(
+            "edit",
+            json!({ "path": "script.sh", "old": "new", "new": "x" }),
+        )
+        .await;
+    assert_eq!(mode(&script), 0o755);
+    place
+        .ok("write", json!({ "path": "ours", "content": "" }))
+        .await;
+    place.write("theirs", "");
+    assert_eq!(
+        mode(&place.workspace.join("ours")),
+        mode(&place.workspace.join("theirs"))
+    );
+}
+
+#[tokio::test]
+async fn links_are_followed_and_stay() {
+    let place = place();
+    place.write("real.txt", "old");
+    symlink("real.txt", place.workspace.join("link")).unwrap();
+    symlink("sub/later.txt", place.workspace.join("dangling")).unwrap();
+    fs::hard_link(
+        place.workspace.join("real.txt"),
+        place.workspace.join("other-name"),
+    )
+    .unwrap();
+    let outcome = place
+        .ok("write", json!({ "path": "link", "content": "new" }))
+        .await;
+    assert_eq!(outcome.content, "replaced real.txt: 1 line, 3 bytes\n");
+    assert_eq!(place.read("real.txt"), b"new");
+    assert_eq!(place.read("other-name"), b"old");
+    let outcome = place
+        .ok("write", json!({ "path": "dangling", "content": "new" }))
+        .await;
+    assert_eq!(outcome.content, "created sub/later.txt: 1 line, 3 bytes\n");
+    for link in ["link", "dangling"] {
+        assert!(place.workspace.join(link).is_symlink());
+        assert_eq!(place.read(link), b"new");
+    }
+}
+
+#[tokio::test]
+async fn hidden_paths_cannot_be_written_however_they_are_reached() {
+    let place = place();
+    let auth = place.hidden.join("auth.json");
+    symlink(&auth, place.workspace.join("link")).unwrap();
+    symlink(&place.hidden, place.workspace.join("dir")).unwrap();
+    symlink(place.hidden.join("none"), place.workspace.join("dangling")).unwrap();
+    symlink("/proc/self/root", place.workspace.join("root")).unwrap();
+    fs::hard_link(&auth, place.workspace.join("hard")).unwrap();
+    let through_root = format!("root{}", auth.display());
+    for path in [
+        auth.to_str().unwrap(),
+        "link",
+        "dir/auth.json",
+        "dir/new/deep.json",
+        "dir",
+        "dangling",
+        "missing/../../home/new.json",
+        "hard",
+        &through_root,
+        "/proc/self/comm",
+        "/dev/null",
+        "/sys/new",
+    ] {
+        for (tool, input) in [
+            ("write", json!({ "path": path, "content": "mine" })),
+            (
+                "edit",
+                json!({ "path": path, "old": "secret", "new": "mine" }),
+            ),
+        ] {
+            let outcome = place.err(tool, input).await;
+            assert_eq!(
+                outcome.summary,
+                format!("{tool} failed: path refused"),
+                "{path}"
+            );
+            assert!(!outcome.content.contains("secret"));
+        }
+    }
+    assert_eq!(fs::read(&auth).unwrap(), b"top secret\n");
+    assert_eq!(fs::read_dir(&place.hidden).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn what_a_hidden_link_names_is_hidden_before_it_exists() {
+    let place = place();
+    let real = place.outside.join("auth.json");
+    symlink(&real, place.outside.join("alias")).unwrap();
+    let toolbox = Toolbox::new(place.workspace.clone(), vec![place.outside.join("alias")]);
+    let input = json!({ "path": real, "content": "mine" });
+    let outcome = toolbox.run("write", &input, CancellationToken::new()).await;
+    assert_eq!(outcome.summary, "write failed: path refused");
+    assert!(!real.exists());
+}
+
+#[tokio::test]
+async fn only_regular_files_are_replaced() {
+    let place = place();
+    place.write("directory/file", "");
+    mkfifo(&place.workspace.join("fifo"));
+    let _socket = std::os::unix::net::UnixListener::bind(place.workspace.join("socket")).unwrap();
+    symlink("round", place.workspace.join("round")).unwrap();
+    let before = place.paths();
+    for (path, words) in [
+        ("fifo", "refused: fifo is a FIFO, not a regular file"),
+        ("socket", "refused: socket is a socket, not a regular file"),
+        ("directory", "directory is a directory"),
+        (".", ". is a directory"),
+        ("/", "path names a directory"),
+        ("new/", "path names a directory"),
+        ("directory/file/x", "is not a directory"),
+        ("round", "cannot read round"),
+    ] {
+        let outcome = place
+            .err("write", json!({ "path": path, "content": "x" }))
+            .await;
+        assert!(
+            outcome.content.contains(words),
+            "{path}: {}",
+            outcome.content
+        );
+    }
+    assert_eq!(place.paths(), before);
+}
+
+#[tokio::test]
+async fn content_and_names_are_bounded() {
+    let place = place();
+    let most = "é".repeat(4 * 1024 * 1024);
+    let outcome = place
+        .ok("write", json!({ "path": "most", "content": most }))
+        .await;
+    assert_eq!(outcome.summary, "write most: 1 line, 8388608 bytes");
+    assert_eq!(place.read("most"), most.as_bytes());
+    let more = format!("{most}x");
+    let outcome = place
+        .err("write", json!({ "path": "more/file", "content": more }))
+        .await;
+    assert_eq!(outcome.summary, "write failed: too long");
+    let outcome = place
+        .err("write", json!({ "path": "n".repeat(300), "content": "" }))
+        .await;
+    assert!(
+        outcome.content.starts_with("cannot "),
+        "{}",
+        outcome.content
+    );
+    assert_eq!(place.paths(), ["most"].map(Path::new));
+}
+
+#[tokio::test]
+async fn names_that_are_not_utf8_are_no_hindrance() {
+    let place = place();
+    let strange = place.workspace.join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&strange).unwrap();
+    symlink(&strange, place.workspace.join("link")).unwrap();
+    let outcome = place
+        .ok("write", json!({ "path": "link/a", "content": "one" }))
+        .await;
+    assert_eq!(outcome.summary, "write caf\u{fffd}/a: 1 line, 3 bytes");
+    place
+        .ok(
+            "edit",
+            json!({ "path": "link/a", "old": "one", "new": "two" }),
+        )
+        .await;
+    assert_eq!(fs::read(strange.join("a")).unwrap(), b"two");
+    // A workspace may have such a name as well.
+    let toolbox = Toolbox::new(strange.clone(), Vec::new());
+    let input = json!({ "path": "b", "content": "x" });
+    let outcome = toolbox.run("write", &input, CancellationToken::new()).await;
+    assert_eq!(outcome.summary, "write b: 1 line, 1 byte");
+    assert_eq!(fs::read(strange.join("b")).unwrap(), b"x");
+}
+
+#[tokio::test]
+async fn of_many_writers_one_wins_whole() {
+    let place = place();
+    let texts: Vec<String> = (0..16).map(|n| format!("{n:02}").repeat(50_000)).collect();
+    let toolbox = place.toolbox();
+    let mut calls = tokio::task::JoinSet::new();
+    for text in &texts {
+        let toolbox = toolbox.clone();
+        let input = json!({ "path": "sub/file", "content": text });
+        calls.spawn(async move { toolbox.run("write", &input, CancellationToken::new()).await });
+    }
+    while let Some(outcome) = calls.join_next().await {
+        let outcome = outcome.unwrap();
+        assert!(!outcome.is_error, "{}", outcome.content);
+    }
+    let found = String::from_utf8(place.read("sub/file")).unwrap();
+    assert!(texts.contains(&found));
+    assert_eq!(place.paths(), ["sub", "sub/file"].map(Path::new));
+}
+
+#[test]
+fn a_cancelled_write_leaves_the_old_file_or_the_new_one() {
+    let place = place();
+    let toolbox = place.toolbox();
+    let (old, new) = ("old ".repeat(1_000_000), "new ".repeat(1_000_000));
+    let input = json!({ "path": "file", "content": new });
+    for delay in 0..12_u32 {
+        place.write("file", &old);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let cancel = CancellationToken::new();
+        let outcome = runtime.block_on(async {
+            let canceller = async {
+                tokio::time::sleep(std::time::Duration::from_millis(delay.into())).await;
+                cancel.cancel();
+            };
+            tokio::join!(toolbox.run("write", &input, cancel.clone()), canceller).0
+        });
+        // Waits for the worker, should it have been left behind.
+        drop(runtime);
+        let found = place.read("file");
+        assert!(found == old.as_bytes() || found == new.as_bytes());
+        if !outcome.is_error {
+            assert_eq!(found, new.as_bytes());
+        }
+        assert_eq!(place.paths(), ["file"].map(Path::new));
+    }
+}
