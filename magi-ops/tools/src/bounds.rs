@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::BinaryHeap;
+use std::ffi::OsStr;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
@@ -175,6 +176,22 @@ pub(crate) fn printable(text: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a name can be given back as it is shown: UTF-8, and nothing escaped.
+pub(crate) fn is_plain(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| !name.contains(is_layout))
+}
+
+/// The note for the model on names that are not plain.
+pub(crate) fn strange_names(count: u64) -> String {
+    match count {
+        0 => String::new(),
+        _ => format!(
+            "[{} not valid UTF-8 or not printable: shown with U+FFFD or escapes, and no input can name it]",
+            counted(count, "name is", "names are")
+        ),
+    }
 }
 
 /// `1 line`, `2 lines`.

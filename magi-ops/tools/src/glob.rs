@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounds::{GLOB_PATHS, OUTPUT_BYTES, Smallest, Watch, counted};
+use crate::bounds::{GLOB_PATHS, OUTPUT_BYTES, Smallest, Watch, counted, is_plain, strange_names};
 use crate::error::ToolError;
 use crate::walk::{self, PathGlob};
 use crate::workspace::Scope;
@@ -17,7 +17,8 @@ pub(crate) const TOOL: Tool = Tool {
     name: "glob",
     description: "Finds files by a glob such as *.rs, src/**/*.ts or docs/{a,b}.md and returns their \
         paths, sorted. A pattern without a slash matches names at any depth; one with a slash matches \
-        the path from the searched directory. Leaves out .git and what .gitignore excludes. \
+        the path from the searched directory. Leaves out .git and what .gitignore excludes, and does not \
+        follow symbolic links. \
         Shows up to 1,000 paths.",
     read_only: true,
     schema: input::schema::<Input>,
@@ -45,7 +46,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
     })?;
     let total = kept.seen();
     let mut out = String::new();
-    let mut shown = 0_u64;
+    let (mut shown, mut strange) = (0_u64, 0);
     for path in kept.into_sorted() {
         let line = scope.shown(&path);
         if out.len() + line.len() + 1 > OUTPUT_BYTES {
@@ -54,6 +55,11 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
         out += &line;
         out.push('\n');
         shown += 1;
+        strange += u64::from(!is_plain(path.as_os_str()));
+    }
+    if strange > 0 {
+        out += &strange_names(strange);
+        out.push('\n');
     }
     if total == 0 {
         out += "[no file matches]";

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -27,7 +27,7 @@ pub(crate) const TOOL: Tool = Tool {
     description: "Searches text files for a regular expression (Rust syntax; (?i) ignores case) and returns \
         path:line: text for each matching line, in the order of paths. Searches one file or everything under \
         a directory, optionally only files that a glob matches. Leaves out .git, what .gitignore excludes, \
-        binary files and files above 16 MiB. Shows up to 500 matches.",
+        binary files and files above 16 MiB, and does not follow symbolic links. Shows up to 500 matches.",
     read_only: true,
     schema: input::schema::<Input>,
     run,
@@ -85,11 +85,22 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
     } else {
         // The file was named: what keeps it from being searched is the answer.
         let (file, length) = scope.open_file(&root)?;
-        if only.is_none_or(|only| only.matches(&root, &root)) {
-            search.file(root, file, length)?;
+        if only.is_none_or(|only| only.matches(&root, &root))
+            && search.file(&root, file, length)? == Looked::Binary
+        {
+            return Err(ToolError::Binary {
+                path: scope.shown(&root),
+                bytes: length,
+            });
         }
     }
     Ok(search.done())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    Binary,
+    Otherwise,
 }
 
 struct Search<'a> {
@@ -104,6 +115,10 @@ struct Search<'a> {
     full: bool,
     too_long: u64,
     unreadable: u64,
+    /// Files with a NUL after what looked like text; searched up to there.
+    cut_short: u64,
+    /// A line that is shown is not valid UTF-8.
+    lossy: bool,
     files_left_out: u64,
     gaps: Gaps,
 }
@@ -126,6 +141,8 @@ impl<'a> Search<'a> {
             full: false,
             too_long: 0,
             unreadable: 0,
+            cut_short: 0,
+            lossy: false,
             files_left_out: 0,
             gaps: Gaps::default(),
         }
@@ -135,7 +152,7 @@ impl<'a> Search<'a> {
     /// itself or lies outside.
     fn walked(&mut self, path: PathBuf) -> Result<(), ToolError> {
         match self.scope.open_file(&path) {
-            Ok((file, length)) => self.file(path, file, length),
+            Ok((file, length)) => self.file(&path, file, length).map(drop),
             Err(ToolError::Special { .. } | ToolError::Missing(_)) => Ok(()),
             Err(_) => {
                 self.unreadable += 1;
@@ -144,26 +161,28 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn file(&mut self, path: PathBuf, mut file: File, length: u64) -> Result<(), ToolError> {
+    fn file(&mut self, path: &Path, mut file: File, length: u64) -> Result<Looked, ToolError> {
         if length > GREP_FILE_BYTES {
             self.too_long += 1;
-            return Ok(());
+            return Ok(Looked::Otherwise);
         }
         match is_binary(&mut file) {
             Ok(false) => {}
-            Ok(true) => return Ok(()),
+            Ok(true) => return Ok(Looked::Binary),
             Err(_) => {
                 self.unreadable += 1;
-                return Ok(());
+                return Ok(Looked::Otherwise);
             }
         }
-        let name = self.scope.shown(&path);
+        let name = self.scope.shown(path);
         let before = self.matches;
         let mut sink = Lines {
             name: &name,
             out: &mut self.out,
             matches: &mut self.matches,
             full: &mut self.full,
+            cut_short: &mut self.cut_short,
+            lossy: &mut self.lossy,
             watch: self.watch,
         };
         let reader = Watched {
@@ -184,7 +203,7 @@ impl<'a> Search<'a> {
                 Ok(()) => self.unreadable += 1,
             }
         }
-        Ok(())
+        Ok(Looked::Otherwise)
     }
 
     fn done(self) -> Done {
@@ -196,6 +215,15 @@ impl<'a> Search<'a> {
             out += &format!(
                 "[truncated: the first {} matches; narrow the pattern, the path or the glob]\n",
                 self.matches
+            );
+        }
+        if self.lossy {
+            out += "[not valid UTF-8: wrong bytes are shown as U+FFFD]\n";
+        }
+        if self.cut_short > 0 {
+            out += &format!(
+                "[{} searched only up to a NUL byte]\n",
+                counted(self.cut_short, "file was", "files were")
             );
         }
         if self.too_long > 0 {
@@ -255,6 +283,8 @@ struct Lines<'a> {
     out: &'a mut String,
     matches: &'a mut u64,
     full: &'a mut bool,
+    cut_short: &'a mut u64,
+    lossy: &'a mut bool,
     watch: &'a Watch,
 }
 
@@ -269,7 +299,11 @@ impl Sink for Lines<'_> {
             return Ok(false);
         }
         let bytes = found.bytes();
-        let kept = String::from_utf8_lossy(&bytes[..bytes.len().min(MATCH_CHARS * 4 + 4)]);
+        let kept = &bytes[..bytes.len().min(MATCH_CHARS * 4 + 4)];
+        // Our own cut may go through a character; that is not the file's fault.
+        let wrong = std::str::from_utf8(kept)
+            .is_err_and(|error| error.error_len().is_some() || kept.len() == bytes.len());
+        let kept = String::from_utf8_lossy(kept);
         let kept = kept.trim_end_matches(['\r', '\n']);
         let text = clip_chars(kept, MATCH_CHARS);
         let cut = if text.len() < kept.len() { "…" } else { "" };
@@ -281,6 +315,12 @@ impl Sink for Lines<'_> {
         }
         self.out.push_str(&line);
         *self.matches += 1;
+        *self.lossy |= wrong;
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        *self.cut_short += 1;
         Ok(true)
     }
 }

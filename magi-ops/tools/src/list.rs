@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounds::{LIST_ENTRIES, OUTPUT_BYTES, Smallest, Watch, counted, printable};
+use crate::bounds::{
+    LIST_ENTRIES, OUTPUT_BYTES, Smallest, Watch, counted, is_plain, printable, strange_names,
+};
 use crate::error::ToolError;
 use crate::walk::{EntriesError, entries};
 use crate::workspace::Scope;
@@ -55,7 +57,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
         scope.shown(&path),
         counted(total, "entry", "entries")
     );
-    let mut shown = 0_u64;
+    let (mut shown, mut strange) = (0_u64, 0);
     for entry in kept.into_sorted() {
         watch.check()?;
         let size;
@@ -85,6 +87,11 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
         }
         out += &line;
         shown += 1;
+        strange += u64::from(!is_plain(&entry.name));
+    }
+    if strange > 0 {
+        out += &strange_names(strange);
+        out.push('\n');
     }
     if shown < total {
         out += &format!(

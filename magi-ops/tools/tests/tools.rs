@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
@@ -116,7 +117,8 @@ async fn list_sorts_marks_and_measures() {
     let outcome = place.ok("list", json!({ "path": null })).await;
     assert_eq!(
         outcome.content,
-        ".: 4 entries\n           -  a/\n           5  b.txt\n        link  c\n           0  new\\nline\n"
+        ".: 4 entries\n           -  a/\n           5  b.txt\n        link  c\n           0  new\\nline\n\
+         [1 name is not valid UTF-8 or not printable: shown with U+FFFD or escapes, and no input can name it]\n"
     );
     assert_eq!(outcome.summary, "list . (4 entries)");
 }
@@ -204,13 +206,54 @@ async fn grep_finds_lines() {
     let lossy = place
         .ok("grep", json!({ "pattern": "fn", "path": "latin1" }))
         .await;
-    assert_eq!(lossy.content, "latin1:1: fn \u{fffd}\n");
+    assert_eq!(
+        lossy.content,
+        "latin1:1: fn \u{fffd}\n[not valid UTF-8: wrong bytes are shown as U+FFFD]\n"
+    );
     let none = place.ok("grep", json!({ "pattern": "nothing" })).await;
     assert_eq!(none.content, "[no line matches]\n");
     let one = place
         .ok("grep", json!({ "pattern": "^let x;$", "path": "b.rs" }))
         .await;
     assert_eq!(one.content, "b.rs:2: let x;\n");
+}
+
+#[tokio::test]
+async fn grep_says_where_it_could_not_look() {
+    let place = place();
+    let late = ["fn late\n", &"x\n".repeat(50_000), "\0\nfn later\n"].concat();
+    place.write("late", &late);
+    place.write("early", "fn\0");
+    let outcome = place.ok("grep", json!({ "pattern": "^fn" })).await;
+    assert_eq!(
+        outcome.content,
+        "late:1: fn late\n[1 file was searched only up to a NUL byte]\n"
+    );
+    let named = place
+        .err("grep", json!({ "pattern": "^fn", "path": "early" }))
+        .await;
+    assert_eq!(
+        named.content,
+        "early is a binary file of 3 bytes; it is not shown"
+    );
+}
+
+#[tokio::test]
+async fn names_that_cannot_be_given_back_are_said_to_be_so() {
+    let place = place();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.rs");
+    fs::write(place.workspace.join(name), "fn\n").unwrap();
+    place.write("b.rs", "fn\n");
+    let note = "[1 name is not valid UTF-8 or not printable: shown with U+FFFD or escapes, and no input can name it]\n";
+    let glob = place.ok("glob", json!({ "pattern": "*.rs" })).await;
+    assert_eq!(glob.content, format!("b.rs\ncaf\u{fffd}.rs\n{note}"));
+    let list = place.ok("list", json!({})).await;
+    assert_eq!(
+        list.content,
+        format!(".: 2 entries\n           3  b.rs\n           3  caf\u{fffd}.rs\n{note}")
+    );
+    let grep = place.ok("grep", json!({ "pattern": "fn" })).await;
+    assert_eq!(grep.content, "b.rs:1: fn\ncaf\u{fffd}.rs:1: fn\n");
 }
 
 #[tokio::test]
