@@ -30,6 +30,9 @@ pub(crate) const TOOL: Tool = Tool {
     run,
 };
 
+/// Places that one call replaces: bounds the memory for them.
+const MAX_PLACES: usize = 1_000_000;
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -175,6 +178,11 @@ impl Edit {
             let mut at = Vec::new();
             for place in finder.find_iter(before) {
                 watch.check()?;
+                if at.len() == MAX_PLACES {
+                    return Err(ToolError::SeveralMatches(format!(
+                        "old stands in the file more than {MAX_PLACES} times; nothing was done"
+                    )));
+                }
                 at.push(place);
             }
             return Ok(edit(at));
@@ -206,7 +214,7 @@ impl Edit {
     }
 
     fn apply(&self, before: &[u8], shown: &str, watch: &Watch) -> Result<Vec<u8>, ToolError> {
-        // Cannot overflow: there are at most 2^24 pieces of at most 2^23 bytes, or 2^24 in CRLF.
+        // Cannot overflow: there are at most a million pieces of at most 16 MiB.
         let kept = before.len() - self.at.len() * self.length;
         let length = kept as u64 + self.at.len() as u64 * self.new.len() as u64;
         if length > EDIT_BYTES as u64 {
@@ -334,9 +342,18 @@ mod tests {
 
     #[test]
     fn a_result_above_the_limit_is_refused_before_it_is_made() {
-        let before = vec![b'a'; 1024 * 1024];
+        let before = vec![b'a'; 1000];
         let error = edited(&before, "a", &"b".repeat(1024 * 1024), true).unwrap_err();
         assert!(matches!(error, ToolError::TooLong { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_places_are_bounded() {
+        let mut before = vec![b'a'; MAX_PLACES];
+        assert_eq!(edited(&before, "a", "", true).unwrap(), b"");
+        before.push(b'a');
+        let error = edited(&before, "a", "", true).unwrap_err();
+        assert!(error.to_string().contains("more than 1000000"), "{error}");
     }
 
     #[test]
