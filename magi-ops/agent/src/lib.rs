@@ -7,6 +7,7 @@ mod conversation;
 mod error;
 mod history;
 mod prompt;
+mod replay;
 mod run;
 mod startup;
 
@@ -14,6 +15,7 @@ pub use attach::{Attached, Notice};
 pub use backend::{Backend, Detached, Phase, Status};
 pub use error::{DeskError, SessionError, TurnError};
 pub use history::{EntryKind, HistoryEntry, HistoryPage};
+pub use replay::{ReplayBody, ReplayError, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{
     Activity, ActivityState, Category, ContextSource, MAX_PROMPT_BYTES, Persistence, Run,
     RunErrorCode, RunEvent, RunEvents,

@@ -14,6 +14,7 @@ mod chunk;
 mod project;
 
 pub(crate) use chunk::{json_len, split};
+pub(crate) use project::project;
 
 /// Most bytes of one page, however its members are serialized as JSON (spec: local-agent,
 /// "Bounds and failure policy").
@@ -113,7 +114,7 @@ impl Snapshot {
         records: &[Record],
         redactor: &store::Redactor,
     ) -> Result<Self, SessionError> {
-        let projection = project::project(records);
+        let projection = project(records);
         let mut parts = Vec::new();
         let mut pages = vec![0];
         let mut total = 0;

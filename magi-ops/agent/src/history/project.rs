@@ -1,9 +1,9 @@
 //! From records to messages: what of a session is shown, in stored order, one copy of each thing.
 //! Tool bodies, raw reasoning and provider-only records stay out; redaction and cutting come after.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use store::sessions::{Body, Record};
+use store::sessions::{Body, Outcome, Record};
 
 use super::EntryKind;
 
@@ -11,27 +11,34 @@ const INTERRUPTED: &str =
     "This turn was interrupted before its end was stored; what is shown of it may be incomplete.";
 
 /// A message before redaction.
-pub(super) struct Message {
-    pub(super) id: String,
-    pub(super) kind: EntryKind,
-    pub(super) text: String,
-    pub(super) partial: bool,
+pub(crate) struct Message {
+    pub(crate) id: String,
+    pub(crate) kind: EntryKind,
+    pub(crate) text: String,
+    pub(crate) partial: bool,
 }
 
-pub(super) struct Projection {
-    pub(super) messages: Vec<Message>,
+pub(crate) struct Projection {
+    pub(crate) messages: Vec<Message>,
+    /// Where turns ended: after how many messages, and how.
+    pub(crate) ends: Vec<(usize, Outcome)>,
     /// No turn was interrupted.
-    pub(super) complete: bool,
+    pub(crate) complete: bool,
 }
 
-pub(super) fn project(records: &[Record]) -> Projection {
+/// The projection of records in order. Numbers tell where some are missing.
+pub(crate) fn project(records: &[Record]) -> Projection {
     let mut projector = Projector {
         out: Projection {
             messages: Vec::new(),
+            ends: Vec::new(),
             complete: true,
         },
         turn: None,
         places: HashMap::new(),
+        next: 1,
+        torn: HashSet::new(),
+        broken: false,
     };
     for record in records {
         projector.take(record);
@@ -46,10 +53,30 @@ struct Projector<'a> {
     turn: Option<u64>,
     /// Where the open turn's identified things stand in `out`.
     places: HashMap<(EntryKind, &'a str), usize>,
+    /// The number that the next record has unless some are missing.
+    next: u64,
+    /// Messages that lack pieces. What is behind the hole is not shown: without its beginning a
+    /// secret can't be told from words.
+    torn: HashSet<usize>,
+    /// Records are missing here; a message that goes on may have begun there.
+    broken: bool,
 }
 
 impl<'a> Projector<'a> {
     fn take(&mut self, record: &'a Record) {
+        if record.n != self.next {
+            self.broken = true;
+            self.torn.extend(self.places.values());
+        }
+        self.next = record.n.wrapping_add(1);
+        self.show(record);
+        self.broken &= matches!(
+            record.body,
+            Body::AssistantText { .. } | Body::Reasoning { .. } | Body::Diagnostic { .. }
+        );
+    }
+
+    fn show(&mut self, record: &'a Record) {
         match &record.body {
             Body::UserInput { message_id, text } => {
                 self.end_turn();
@@ -58,14 +85,20 @@ impl<'a> Projector<'a> {
             }
             Body::AssistantText {
                 message_id, text, ..
-            } => self.message(message_id).text.push_str(text),
+            } => {
+                let place = self.message(message_id);
+                if !self.torn.contains(&place) {
+                    self.out.messages[place].text.push_str(text);
+                }
+            }
             Body::AssistantMessage {
                 message_id,
                 text,
                 partial,
                 ..
             } => {
-                let message = self.message(message_id);
+                let place = self.message(message_id);
+                let message = &mut self.out.messages[place];
                 // The whole text replaces the pieces: one copy, never both.
                 if let Some(text) = text {
                     message.text.clone_from(text);
@@ -134,7 +167,8 @@ impl<'a> Projector<'a> {
                     false,
                 );
             }
-            Body::TurnFinished { .. } => {
+            Body::TurnFinished { outcome, .. } => {
+                self.out.ends.push((self.out.messages.len(), *outcome));
                 self.turn = None;
                 self.places.clear();
             }
@@ -167,17 +201,17 @@ impl<'a> Projector<'a> {
         self.out.messages.len() - 1
     }
 
-    /// The assistant message `id`; partial until it is said to be complete.
-    fn message(&mut self, id: &'a str) -> &mut Message {
+    /// Where the assistant message `id` is; partial until it is said to be complete.
+    fn message(&mut self, id: &'a str) -> usize {
         let key = (EntryKind::Assistant, id);
-        let place = match self.places.get(&key) {
-            Some(&place) => place,
-            None => {
-                let place = self.add(id.to_owned(), EntryKind::Assistant, String::new(), true);
-                self.places.insert(key, place);
-                place
-            }
-        };
-        &mut self.out.messages[place]
+        if let Some(&place) = self.places.get(&key) {
+            return place;
+        }
+        let place = self.add(id.to_owned(), EntryKind::Assistant, String::new(), true);
+        self.places.insert(key, place);
+        if self.broken {
+            self.torn.insert(place);
+        }
+        place
     }
 }

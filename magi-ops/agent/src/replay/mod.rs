@@ -1,0 +1,278 @@
+//! The durable replay of a session for clients that are not attached to it: its recent window as items, and their pages.
+//! Reconciling records is the history's, reading them the store's; positions stand in `cursor`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use store::sessions::{Outcome, SessionError, SessionId, Sessions, Version, Window};
+use store::{Redacted, Redactor};
+
+use crate::history::{EntryKind, project, split};
+
+mod cursor;
+
+use cursor::Chain;
+
+/// Most items of one page (spec: application-service, "Advertised limits").
+const MAX_PAGE_ITEMS: usize = 32;
+/// Most bytes of one page as JSON, all told.
+const MAX_PAGE_BYTES: usize = 16 * 1024;
+/// Longest text of one part, in UTF-8 bytes.
+const MAX_PART_BYTES: usize = 2048;
+/// Room for what surrounds the items of a page: two cursors, names, flags, braces.
+const PAGE_OVERHEAD: usize = 256;
+/// Room for what surrounds the text of an item: a cursor, names, flags, number.
+const ITEM_OVERHEAD: usize = 160;
+/// Projections that are kept, each of at most a window.
+const MAX_KEPT: usize = 4;
+
+/// Who wrote a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+/// What an item is. Once compaction stores its checkpoints, their summaries become a kind of
+/// their own, and its demand for one a further end of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayBody {
+    /// One part of a message. Parts of a message are contiguous and concatenate.
+    Message {
+        role: Role,
+        /// At most 2,048 UTF-8 bytes.
+        text: Redacted,
+        /// From 0.
+        part: u32,
+        last_part: bool,
+    },
+    /// The end of a turn. A turn that was interrupted has none, nor has one that still runs.
+    Terminal(Outcome),
+}
+
+/// One item, and the position after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayItem {
+    /// At most 64 bytes of the id grammar. Names what was projected up to and with this item,
+    /// in whichever process.
+    pub cursor: String,
+    pub body: ReplayBody,
+}
+
+/// One page. Serialized as compact JSON with the names of the spec it stays within 16,384
+/// bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayPage {
+    pub items: Vec<ReplayItem>,
+    /// The position after this page; the starting one if `resync_required`.
+    pub next_cursor: String,
+    /// The end as it was observed.
+    pub snapshot_cursor: String,
+    /// More items remain after `next_cursor`.
+    pub truncated: bool,
+    /// Records are missing: outside the window, or unusable within it.
+    pub gap: bool,
+    /// The given position is none of this projection. There are no items then.
+    pub resync_required: bool,
+}
+
+/// Why there is no page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    #[error("the session is being written to")]
+    Busy,
+    #[error("the session is missing, unsafe or unreadable")]
+    Unavailable,
+}
+
+impl From<SessionError> for ReplayError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Busy => Self::Busy,
+            _ => Self::Unavailable,
+        }
+    }
+}
+
+/// Replays sessions. Keeps the projections asked for last, so that pages and polls of a file
+/// that does not change cost a look at it.
+#[derive(Debug)]
+pub struct Replays {
+    sessions: Sessions,
+    redactor: Redactor,
+    /// The last used last.
+    kept: Mutex<Vec<Kept>>,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    id: SessionId,
+    version: Version,
+    projection: Arc<Projection>,
+}
+
+impl Replays {
+    pub fn new(sessions: Sessions, redactor: Redactor) -> Self {
+        Self {
+            sessions,
+            redactor,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// At most `limit` items (1 to 32; others are taken for the nearest) of the session `id`
+    /// after the position `after`, or from the start. Needs no attachment. Blocks.
+    pub fn page(
+        &self,
+        id: &SessionId,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<ReplayPage, ReplayError> {
+        Ok(self.projection(id)?.page(after, limit))
+    }
+
+    fn projection(&self, id: &SessionId) -> Result<Arc<Projection>, ReplayError> {
+        let known = self.take(id);
+        // Not under the lock: another session's reader need not wait for this one's.
+        let window = self
+            .sessions
+            .window(id, known.as_ref().map(|known| &known.version))?;
+        let kept = match (window, known) {
+            (Some(window), _) => Kept {
+                id: id.clone(),
+                version: window.version.clone(),
+                projection: Arc::new(Projection::new(id, &window, &self.redactor)),
+            },
+            (None, Some(known)) => known,
+            // Only what is known can be unchanged.
+            (None, None) => return Err(ReplayError::Unavailable),
+        };
+        let projection = Arc::clone(&kept.projection);
+        self.keep(kept);
+        Ok(projection)
+    }
+
+    fn take(&self, id: &SessionId) -> Option<Kept> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = kept.iter().position(|kept| kept.id == *id)?;
+        Some(kept.remove(at))
+    }
+
+    fn keep(&self, fresh: Kept) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|kept| kept.id != fresh.id);
+        if kept.len() == MAX_KEPT {
+            kept.remove(0);
+        }
+        kept.push(fresh);
+    }
+}
+
+/// The items of a window. A cursor of the chain stands before and after each.
+#[derive(Debug)]
+struct Projection {
+    items: Vec<Item>,
+    chain: Chain,
+    gap: bool,
+}
+
+#[derive(Debug)]
+struct Item {
+    body: ReplayBody,
+    /// Bytes as JSON, cursor included.
+    bytes: usize,
+}
+
+impl Projection {
+    fn new(id: &SessionId, window: &Window, redactor: &Redactor) -> Self {
+        let first = window.records.first().map_or(1, |record| record.n);
+        let mut this = Self {
+            items: Vec::new(),
+            chain: Chain::start(id, first),
+            gap: window.gap,
+        };
+        let projected = project(&window.records);
+        let mut ends = projected.ends.into_iter().peekable();
+        for (at, message) in projected.messages.into_iter().enumerate() {
+            while let Some((_, outcome)) = ends.next_if(|(before, _)| *before <= at) {
+                this.add(ReplayBody::Terminal(outcome), 0);
+            }
+            let role = match message.kind {
+                EntryKind::User => Role::User,
+                EntryKind::Assistant => Role::Assistant,
+                EntryKind::ReasoningSummary | EntryKind::Activity | EntryKind::Diagnostic => {
+                    continue;
+                }
+            };
+            // Redacted whole, so that no cut can hide a secret from the redactor.
+            let text = redactor.redact(&message.text);
+            // Its pieces are missing.
+            if text.is_empty() {
+                continue;
+            }
+            let parts = split(
+                &text,
+                MAX_PART_BYTES,
+                MAX_PAGE_BYTES - PAGE_OVERHEAD - ITEM_OVERHEAD,
+            );
+            let last = parts.len() - 1;
+            for (part, (text, json_bytes)) in parts.into_iter().enumerate() {
+                let body = ReplayBody::Message {
+                    role,
+                    text,
+                    part: part as u32,
+                    last_part: part == last,
+                };
+                this.add(body, json_bytes);
+            }
+        }
+        for (_, outcome) in ends {
+            this.add(ReplayBody::Terminal(outcome), 0);
+        }
+        this
+    }
+
+    fn add(&mut self, body: ReplayBody, json_bytes: usize) {
+        self.chain.push(&body);
+        self.items.push(Item {
+            body,
+            bytes: json_bytes + ITEM_OVERHEAD,
+        });
+    }
+
+    fn page(&self, after: Option<&str>, limit: usize) -> ReplayPage {
+        let end = self.items.len();
+        let start = match after {
+            None => Some(0),
+            Some(cursor) => self.chain.position(cursor),
+        };
+        let resync_required = start.is_none();
+        let start = start.unwrap_or(0);
+        let mut next = start;
+        if !resync_required {
+            let mut bytes = PAGE_OVERHEAD;
+            let limit = limit.clamp(1, MAX_PAGE_ITEMS);
+            for item in self.items[start..].iter().take(limit) {
+                bytes += item.bytes;
+                if bytes > MAX_PAGE_BYTES {
+                    break;
+                }
+                next += 1;
+            }
+        }
+        let items = (start..next).map(|at| ReplayItem {
+            cursor: self.chain.cursor(at + 1),
+            body: self.items[at].body.clone(),
+        });
+        ReplayPage {
+            items: items.collect(),
+            next_cursor: self.chain.cursor(next),
+            snapshot_cursor: self.chain.cursor(end),
+            truncated: next < end,
+            gap: self.gap,
+            resync_required,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

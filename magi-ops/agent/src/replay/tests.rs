@@ -1,0 +1,461 @@
+//! Tests of the replay: what is shown of which records, that positions hold as long as they may, and that every page fits.
+//! Pages are measured as the JSON that the spec shows.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use store::Home;
+use store::sessions::{Body, Flush, Writer};
+
+use super::*;
+
+struct Place {
+    dir: tempfile::TempDir,
+    sessions: Sessions,
+    writer: Writer,
+}
+
+impl Place {
+    fn new(bodies: Vec<Body>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = Sessions::new(&Home::prepare(dir.path()).unwrap());
+        let writer = sessions.create().unwrap();
+        let mut place = Self {
+            dir,
+            sessions,
+            writer,
+        };
+        place.add(bodies);
+        place
+    }
+
+    fn add(&mut self, bodies: Vec<Body>) {
+        self.writer
+            .append(Some("t"), bodies, Flush::Written)
+            .unwrap();
+    }
+
+    fn file(&self) -> std::path::PathBuf {
+        let name = format!("sessions/{}.jsonl", self.writer.id());
+        self.dir.path().join(name)
+    }
+
+    /// As another process sees it, which knows nothing yet.
+    fn page(&self, after: Option<&str>, limit: usize) -> ReplayPage {
+        let replays = Replays::new(self.sessions.clone(), Redactor::default());
+        replays.page(self.writer.id(), after, limit).unwrap()
+    }
+
+    fn all(&self, limit: usize) -> Vec<ReplayItem> {
+        let replays = Replays::new(self.sessions.clone(), Redactor::default());
+        let mut items = Vec::new();
+        let mut after = None;
+        loop {
+            let page = replays
+                .page(self.writer.id(), after.as_deref(), limit)
+                .unwrap();
+            assert!(!page.resync_required && page.items.len() <= limit);
+            assert!(!page.truncated || !page.items.is_empty(), "pages go on");
+            assert_eq!(page.truncated, page.next_cursor != page.snapshot_cursor);
+            assert!(encoded(&page) <= MAX_PAGE_BYTES);
+            if let Some(last) = page.items.last() {
+                assert_eq!(last.cursor, page.next_cursor);
+            }
+            items.extend(page.items);
+            after = Some(page.next_cursor);
+            if !page.truncated {
+                return items;
+            }
+        }
+    }
+
+    fn shown(&self) -> Vec<String> {
+        self.all(32).iter().map(|item| show(&item.body)).collect()
+    }
+}
+
+fn show(body: &ReplayBody) -> String {
+    match body {
+        ReplayBody::Message { role, text, .. } => format!("{role:?}: {text}"),
+        ReplayBody::Terminal(outcome) => format!("{outcome:?}"),
+    }
+}
+
+fn encoded(page: &ReplayPage) -> usize {
+    let event = |item: &ReplayItem| -> Value {
+        match &item.body {
+            ReplayBody::Message {
+                role,
+                text,
+                part,
+                last_part,
+            } => json!({
+                "cursor": item.cursor,
+                "kind": "message",
+                "role": format!("{role:?}").to_lowercase(),
+                "text": text.as_str(),
+                "part": part,
+                "last_part": last_part,
+            }),
+            ReplayBody::Terminal(outcome) => json!({
+                "cursor": item.cursor,
+                "kind": "terminal",
+                "status": outcome,
+            }),
+        }
+    };
+    let value = json!({
+        "events": page.items.iter().map(event).collect::<Vec<_>>(),
+        "next_cursor": page.next_cursor,
+        "snapshot_cursor": page.snapshot_cursor,
+        "truncated": page.truncated,
+        "gap": page.gap,
+        "resync_required": page.resync_required,
+    });
+    serde_json::to_string(&value).unwrap().len()
+}
+
+fn user(text: &str) -> Body {
+    Body::UserInput {
+        message_id: "u".into(),
+        text: text.into(),
+    }
+}
+
+fn piece(id: &str, text: &str) -> Body {
+    Body::AssistantText {
+        message_id: id.into(),
+        response: 0,
+        text: text.into(),
+    }
+}
+
+fn whole(id: &str, text: Option<&str>) -> Body {
+    Body::AssistantMessage {
+        message_id: id.into(),
+        response: 0,
+        text: text.map(Into::into),
+        partial: false,
+    }
+}
+
+fn end(outcome: Outcome) -> Body {
+    Body::TurnFinished {
+        outcome,
+        error_code: None,
+    }
+}
+
+#[test]
+fn messages_and_ends_are_shown_and_nothing_else() {
+    let place = Place::new(vec![
+        Body::Session {
+            created_at: 1,
+            cwd: "/secret/path".into(),
+            provider: None,
+            model: None,
+        },
+        user("Question"),
+        Body::Reasoning {
+            item_id: None,
+            text: "thought".into(),
+            provider_summary: true,
+        },
+        piece("a", "Let me "),
+        piece("a", "look."),
+        whole("a", None),
+        Body::ToolStarted {
+            activity_id: "x".into(),
+            call_id: "c".into(),
+            response: 0,
+            name: "read".into(),
+            input: json!({"path": "p"}),
+        },
+        Body::ToolFinished {
+            activity_id: "x".into(),
+            call_id: "c".into(),
+            name: "read".into(),
+            is_error: false,
+            summary: "s".into(),
+            content: "c".into(),
+        },
+        piece("b", "replaced"),
+        whole("b", Some("Done.")),
+        end(Outcome::Completed),
+        user("Again"),
+        piece("a", "Partial ans"),
+        end(Outcome::Cancelled),
+        user("Crash"),
+        piece("d", "Up to here"),
+        user("More"),
+        Body::Diagnostic {
+            code: "c".into(),
+            summary: "s".into(),
+        },
+        end(Outcome::Failed),
+    ]);
+    let expected = [
+        "User: Question",
+        "Assistant: Let me look.",
+        "Assistant: Done.",
+        "Completed",
+        "User: Again",
+        "Assistant: Partial ans",
+        "Cancelled",
+        "User: Crash",
+        "Assistant: Up to here",
+        "User: More",
+        "Failed",
+    ];
+    assert_eq!(place.shown(), expected);
+    let page = place.page(None, 32);
+    assert!(!page.gap && !page.truncated);
+}
+
+#[test]
+fn a_session_without_turns_has_a_position_to_poll() {
+    let mut place = Place::new(vec![Body::Session {
+        created_at: 1,
+        cwd: String::new(),
+        provider: None,
+        model: None,
+    }]);
+    let empty = place.page(None, 32);
+    assert!(empty.items.is_empty());
+    assert_eq!(empty.next_cursor, empty.snapshot_cursor);
+    assert!(!empty.truncated && !empty.gap && !empty.resync_required);
+    assert_eq!(place.page(Some(&empty.next_cursor), 1), empty);
+    place.add(vec![user("Question")]);
+    let page = place.page(Some(&empty.next_cursor), 1);
+    assert_eq!(show(&page.items[0].body), "User: Question");
+    let end = place.page(Some(&page.next_cursor), 1);
+    assert!(end.items.is_empty() && !end.resync_required);
+    assert_eq!(end.next_cursor, page.next_cursor);
+}
+
+#[test]
+fn a_position_of_another_session_or_of_what_is_no_more_asks_for_a_new_start() {
+    let turn = || vec![user("Question"), piece("a", "Par")];
+    let mut place = Place::new(turn());
+    let other = Place::new(turn());
+    let start = place.page(None, 1);
+    let seen = place.page(None, 32).next_cursor;
+    place.add(vec![piece("a", "tial"), end(Outcome::Completed)]);
+    let theirs = other.page(None, 32).next_cursor;
+    for wrong in [
+        seen.as_str(),
+        &theirs,
+        "",
+        "0",
+        "-",
+        &seen.replacen('2', "3", 1),
+        &format!("0{}", start.next_cursor),
+        &format!("+{}", start.next_cursor),
+        &start.next_cursor.to_uppercase(),
+        &"9".repeat(128),
+    ] {
+        if wrong == start.next_cursor {
+            continue;
+        }
+        let page = place.page(Some(wrong), 32);
+        assert!(page.resync_required && page.items.is_empty(), "{wrong}");
+        assert!(page.truncated, "there is something to replay");
+        let again = place.page(Some(&page.next_cursor), 32);
+        assert_eq!(again, place.page(None, 32));
+    }
+    // What the stale position had accepted before its last item still stands.
+    let page = place.page(Some(&start.next_cursor), 32);
+    assert_eq!(show(&page.items[0].body), "Assistant: Partial");
+}
+
+#[test]
+fn texts_are_redacted_whole_before_they_are_cut() {
+    let secret = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8sT".repeat(2));
+    let text = format!("{} {secret} end", "x".repeat(MAX_PART_BYTES - 12));
+    let (first, second) = text.split_at(MAX_PART_BYTES);
+    let place = Place::new(vec![user(&text), piece("a", first), piece("a", second)]);
+    for items in [place.all(1), place.all(32)] {
+        assert_eq!(items.len(), 4);
+        let all: String = items.iter().map(|item| show(&item.body)).collect();
+        assert!(!all.contains("ghp_") && !all.contains("aB3d"), "{all}");
+    }
+}
+
+#[test]
+fn what_follows_a_hole_in_a_message_is_not_shown() {
+    let secret = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8sT".repeat(2));
+    let (head, tail) = secret.split_at(20);
+    let place = Place::new(vec![
+        user("Question"),
+        piece("a", "Before "),
+        piece("a", head),
+        piece("a", tail),
+        whole("a", None),
+        piece("b", "After."),
+        whole("b", None),
+        end(Outcome::Completed),
+    ]);
+    let text = std::fs::read_to_string(place.file()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let without = |lost: &[usize]| {
+        let kept = lines.iter().enumerate();
+        let kept = kept.map(|(at, line)| if lost.contains(&at) { "{}" } else { line });
+        std::fs::write(
+            place.file(),
+            kept.map(|l| l.to_owned() + "\n").collect::<String>(),
+        )
+        .unwrap();
+        assert!(place.page(None, 1).gap);
+        place.shown()
+    };
+    assert_eq!(
+        without(&[2]),
+        [
+            "User: Question",
+            "Assistant: Before ",
+            "Assistant: After.",
+            "Completed"
+        ]
+    );
+    assert_eq!(without(&[0, 1, 2]), ["Assistant: After.", "Completed"]);
+    assert_eq!(without(&[0, 1, 2, 3, 4, 5, 6]), ["Completed"]);
+    assert_eq!(
+        without(&[0]),
+        ["Assistant: After.", "Completed"],
+        "it may have begun in what is lost"
+    );
+}
+
+#[test]
+fn the_window_moves_and_says_so() {
+    let long = "word ".repeat(3000);
+    let mut place = Place::new(vec![user("first")]);
+    for _ in 0..200 {
+        place.add(vec![user(&long), end(Outcome::Completed)]);
+    }
+    let early = place.page(None, 1);
+    assert!(early.gap && early.truncated);
+    let items = place.all(32);
+    assert_eq!(show(&items.last().unwrap().body), "Completed");
+    assert!(items.len() > 500);
+    // A little more leaves positions as they are; a lot moves the window on, and the same words
+    // are others then.
+    place.add(vec![user("little")]);
+    let page = place.page(Some(&items.last().unwrap().cursor), 32);
+    assert!(!page.resync_required);
+    assert_eq!(show(&page.items[0].body), "User: little");
+    for _ in 0..100 {
+        place.add(vec![user(&long), end(Outcome::Completed)]);
+    }
+    let page = place.page(Some(&early.next_cursor), 32);
+    assert!(page.resync_required && page.gap);
+}
+
+#[test]
+fn an_unchanged_file_is_projected_once_and_a_changed_one_again() {
+    let mut place = Place::new(vec![user("one")]);
+    let replays = Replays::new(place.sessions.clone(), Redactor::default());
+    let id = place.writer.id().clone();
+    // Until the file's times are in the past, they prove nothing.
+    let projection = loop {
+        let one = replays.projection(&id).unwrap();
+        if Arc::ptr_eq(&one, &replays.projection(&id).unwrap()) {
+            break one;
+        }
+        std::thread::yield_now();
+    };
+    assert!(Arc::ptr_eq(&projection, &replays.projection(&id).unwrap()));
+    place.add(vec![user("two")]);
+    assert_eq!(replays.page(&id, None, 32).unwrap().items.len(), 2);
+    for _ in 0..2 * MAX_KEPT {
+        let other = Place::new(vec![user("other")]);
+        let missing = replays.page(other.writer.id(), None, 1);
+        assert_eq!(missing, Err(ReplayError::Unavailable));
+        replays.page(&id, None, 1).unwrap();
+    }
+    assert!(replays.kept.lock().unwrap().len() <= MAX_KEPT);
+}
+
+#[test]
+fn hostile_escapes_fit_into_pages() {
+    let text = "\"\\\n\t\r".repeat(MAX_PART_BYTES);
+    let mut bodies = vec![user(&text)];
+    bodies.extend((0..40).map(|n| user(if n % 2 == 0 { "\"" } else { "" })));
+    bodies.push(end(Outcome::Completed));
+    let place = Place::new(bodies);
+    // `all` measures every page.
+    let items = place.all(32);
+    let joined: String = items
+        .iter()
+        .filter_map(|item| match &item.body {
+            ReplayBody::Message { text, .. } => Some(text.as_str()),
+            ReplayBody::Terminal(_) => None,
+        })
+        .collect();
+    assert_eq!(joined, text + &"\"".repeat(20));
+}
+
+fn any_body() -> impl Strategy<Value = Body> {
+    let text = || "(?s)[\\x00-\\x40a-c\u{80}日🔑]{0,60}".prop_map(|unit| unit.repeat(60));
+    let id = || "[ab]";
+    prop_oneof![
+        text().prop_map(|text| user(&text)),
+        (id(), text()).prop_map(|(id, text)| piece(&id, &text)),
+        (id(), prop::option::of(text())).prop_map(|(id, text)| whole(&id, text.as_deref())),
+        prop_oneof![
+            Just(Outcome::Completed),
+            Just(Outcome::Cancelled),
+            Just(Outcome::Failed)
+        ]
+        .prop_map(end),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The limit decides how many pages there are, not what they say.
+    #[test]
+    fn paging_gives_the_same_items_whatever_the_limit(bodies in prop::collection::vec(any_body(), 1..30), limit in 1usize..=32) {
+        let place = Place::new(bodies);
+        let items = place.all(limit);
+        prop_assert_eq!(&items, &place.all(32));
+        let mut part_of_message = None;
+        for item in &items {
+            prop_assert!(item.cursor.len() <= 64);
+            let ReplayBody::Message { text, part, last_part, .. } = &item.body else {
+                prop_assert_eq!(part_of_message, None);
+                continue;
+            };
+            prop_assert!(!text.is_empty() && text.len() <= MAX_PART_BYTES);
+            prop_assert_eq!(*part, part_of_message.unwrap_or(0));
+            part_of_message = (!last_part).then_some(part + 1);
+        }
+        prop_assert_eq!(part_of_message, None);
+    }
+
+    /// Each position of a settled history is followed by the rest, and still is after appends.
+    #[test]
+    fn positions_survive_appends(mut bodies in prop::collection::vec(any_body(), 0..15), more in prop::collection::vec(any_body(), 1..10), at in any::<prop::sample::Index>()) {
+        bodies.push(end(Outcome::Completed));
+        let mut place = Place::new(bodies);
+        let before = place.all(32);
+        place.add(more);
+        let after = place.all(32);
+        prop_assert_eq!(&after[..before.len()], &before);
+        let at = at.index(before.len());
+        let page = place.page(Some(&before[at].cursor), 1);
+        prop_assert!(!page.resync_required);
+        prop_assert_eq!(page.items.first(), after.get(at + 1));
+    }
+
+    /// Whatever stands in the file, there is a page, and it fits.
+    #[test]
+    fn any_file_has_a_page(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let place = Place::new(vec![user("x")]);
+        std::fs::write(place.file(), bytes).unwrap();
+        let page = place.page(None, 32);
+        prop_assert!(page.items.is_empty());
+        prop_assert!(encoded(&page) <= MAX_PAGE_BYTES);
+    }
+}
