@@ -1,0 +1,162 @@
+//! The guard of a command: which program it is, and the words that host and guard exchange.
+//! What the guard does as a process is in `entry`, killing a whole tree in `tree`; no tool lives here.
+//!
+//! A process that dies by SIGKILL runs no handler, so the host can't promise to end what it started. Each
+//! command therefore has a guard between itself and the host: this very program, started once more with
+//! [`SUBCOMMAND`]. Its standard input is a socket to the host. The host asks for an end by closing its
+//! sending half, and dying in any way closes it too, so the guard knows one signal only.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+#[cfg(target_os = "linux")]
+mod descendants;
+mod entry;
+mod tree;
+
+pub use entry::run;
+
+/// The first argument that makes a program call [`run`] instead of what it does otherwise. It is
+/// nobody's command: the guard speaks on its standard input with the process that started it.
+pub const SUBCOMMAND: &str = "__guard";
+
+/// Longest argument list of a command, in bytes of JSON.
+pub(crate) const MAX_ARGV_BYTES: usize = 1024 * 1024;
+/// Longest input of a command, in bytes.
+pub(crate) const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
+
+/// How a guard is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<OsString>,
+}
+
+impl Guard {
+    /// A guard that is this very program. Its `main` must call [`run`] when the first argument is
+    /// [`SUBCOMMAND`]; in a program that does not, every command fails to start.
+    #[must_use]
+    pub fn this_program() -> Self {
+        // On Linux not by its path: the file may have been replaced by an update meanwhile.
+        if cfg!(target_os = "linux") {
+            return Self::program("/proc/self/exe");
+        }
+        Self::program(std::env::current_exe().unwrap_or_default())
+    }
+
+    /// A guard that is the program at `path`.
+    #[must_use]
+    pub fn program(path: impl Into<PathBuf>) -> Self {
+        Self {
+            program: path.into(),
+            args: vec![SUBCOMMAND.into()],
+        }
+    }
+}
+
+/// What a guard has to run: the only thing that it is told.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The program and its arguments.
+    pub(crate) argv: Vec<String>,
+    /// What the command reads on its standard input.
+    pub(crate) stdin: Vec<u8>,
+}
+
+impl Request {
+    /// Two lengths, then the arguments as JSON, then the input. `None` beyond the bounds.
+    pub(crate) fn encode(&self) -> Option<Vec<u8>> {
+        let argv = serde_json::to_vec(&self.argv).ok()?;
+        if argv.len() > MAX_ARGV_BYTES || self.stdin.len() > MAX_STDIN_BYTES {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(8 + argv.len() + self.stdin.len());
+        bytes.extend(u32::try_from(argv.len()).ok()?.to_be_bytes());
+        bytes.extend(u32::try_from(self.stdin.len()).ok()?.to_be_bytes());
+        bytes.extend(argv);
+        bytes.extend(&self.stdin);
+        Some(bytes)
+    }
+
+    /// Reads one. `None` when the other side went away first or does not keep the bounds.
+    pub(crate) async fn read(from: &mut (impl AsyncRead + Unpin)) -> Option<Self> {
+        let argv = from.read_u32().await.ok()? as usize;
+        let stdin = from.read_u32().await.ok()? as usize;
+        if argv > MAX_ARGV_BYTES || stdin > MAX_STDIN_BYTES {
+            return None;
+        }
+        let (mut argv, mut stdin) = (vec![0; argv], vec![0; stdin]);
+        from.read_exact(&mut argv).await.ok()?;
+        from.read_exact(&mut stdin).await.ok()?;
+        let argv = serde_json::from_slice(&argv).ok()?;
+        Some(Self { argv, stdin })
+    }
+}
+
+/// What a guard tells, one JSON text a line. The end of the stream says that nothing of the command lives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Report {
+    /// The command runs, as this process, in a group of that number.
+    Started(i32),
+    /// It could not be started.
+    Failed(String),
+    /// It ended with this code.
+    Exited(i32),
+    /// This signal ended it.
+    Signalled(i32),
+}
+
+/// Most bytes of all reports of one guard.
+pub(crate) const MAX_REPORT_BYTES: u64 = 4096;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Option<Request> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(Request::read(&mut &bytes[..]))
+    }
+
+    proptest! {
+        #[test]
+        fn requests_arrive_as_they_were(
+            argv in proptest::collection::vec(any::<String>(), 0..4),
+            stdin in proptest::collection::vec(any::<u8>(), 0..40),
+            cut in 0.0..1.0,
+        ) {
+            let request = Request { argv, stdin };
+            let bytes = request.encode().unwrap();
+            prop_assert_eq!(read(&bytes), Some(request));
+            let cut = (bytes.len() as f64 * cut) as usize;
+            prop_assert_eq!(read(&bytes[..cut]), None);
+        }
+
+        #[test]
+        fn no_bytes_are_more_than_a_refused_request(bytes: Vec<u8>) {
+            let _ = read(&bytes);
+        }
+    }
+
+    #[test]
+    fn bounds_hold_on_both_sides() {
+        let stdin = vec![0; MAX_STDIN_BYTES + 1];
+        let argv = vec!["x".to_owned()];
+        assert_eq!(Request { argv, stdin }.encode(), None);
+        let argv = vec!["x".repeat(MAX_ARGV_BYTES)];
+        let stdin = Vec::new();
+        assert_eq!(Request { argv, stdin }.encode(), None);
+        // Lengths from outside are checked before anything of that size is reserved.
+        assert_eq!(read(&[0xff; 64]), None);
+    }
+}

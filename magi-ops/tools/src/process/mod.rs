@@ -1,0 +1,333 @@
+//! One command, run to its end under a guard: bounded in time and output, cancelled whole.
+//! What is run and what its result means is the caller's matter; killing is the guard's.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, Lines, Take};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::guard::{Guard, MAX_REPORT_BYTES, Report, Request};
+
+mod capture;
+
+pub use capture::Captured;
+
+/// Longest wait for a tree's end once it was asked for; the guard needs far less unless a process can't be
+/// killed, and goes on without us then.
+const GONE_LIMIT: Duration = Duration::from_secs(1);
+/// How long output is still read when nothing of the command lives. Only a pipe that was handed to a
+/// process outside of the tree stays open so long.
+const DRAIN_LIMIT: Duration = Duration::from_millis(250);
+
+/// A command before it runs.
+///
+/// It gets this process's whole environment, credentials included, as a person's shell would give it: a
+/// command that needs none of it can be started through `env -i`. It inherits no descriptor of this
+/// process, has no terminal, and its standard input holds `stdin` and ends.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// The program, looked up in `PATH`, and its arguments; at most 1 MiB.
+    pub argv: Vec<String>,
+    pub cwd: PathBuf,
+    /// Variables beside or instead of those of this process.
+    pub env: Vec<(String, String)>,
+    /// At most 4 MiB.
+    pub stdin: Vec<u8>,
+    /// Wall time after which the command is killed.
+    pub time_limit: Duration,
+    /// Bytes kept of the beginning of an output, and as many of its end.
+    pub keep: usize,
+    /// Both outputs in one, in the order in which they were written.
+    pub merge: bool,
+}
+
+/// What a command came to. Nothing of it lives any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// `None` when it was killed at the time limit or when it was cancelled.
+    pub status: Option<Status>,
+    /// Standard output; both outputs of a merged command.
+    pub stdout: Captured,
+    pub stderr: Captured,
+    pub timed_out: bool,
+    pub cancelled: bool,
+}
+
+/// How a command ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Its exit code, 0 to 255.
+    Exited(i32),
+    /// The number of the signal that ended it.
+    Signalled(i32),
+}
+
+/// Why a command has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    #[error("the command or its input is too long")]
+    TooLong,
+    /// The working directory is missing, or the system is out of processes or descriptors.
+    #[error("the command can't be started: {0}")]
+    Guard(#[source] io::Error),
+    /// The program can't be executed.
+    #[error("the command can't be started: {0}")]
+    Command(String),
+    /// Somebody killed the guard. Its command's process group was killed then.
+    #[error("the command was lost: its guard ended unexpectedly")]
+    Lost,
+}
+
+/// Why a command is ended before it ends itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Cancelled,
+    TimedOut,
+}
+
+impl Command {
+    /// A line for the shell: `/bin/bash` where there is one, else `/bin/sh`.
+    #[must_use]
+    pub fn shell(line: &str, cwd: PathBuf) -> Self {
+        const BASH: &str = "/bin/bash";
+        let shell = match std::path::Path::new(BASH).exists() {
+            true => BASH,
+            false => "/bin/sh",
+        };
+        Self {
+            argv: vec![shell.to_owned(), "-c".to_owned(), line.to_owned()],
+            cwd,
+            env: Vec::new(),
+            stdin: Vec::new(),
+            time_limit: Duration::from_secs(120),
+            keep: 16 * 1024,
+            merge: false,
+        }
+    }
+
+    /// Runs it. Asks the guard for an end as soon as `cancel` says so or the time is over, and returns
+    /// when nothing of the command lives, at most a second later. Dropping the future ends the command
+    /// as well.
+    pub async fn run(
+        self,
+        guard: &Guard,
+        cancel: &CancellationToken,
+    ) -> Result<Finished, ProcessError> {
+        let mut stdout = Captured::keeping(self.keep);
+        let mut stderr = Captured::keeping(self.keep);
+        let time_limit = self.time_limit;
+        let Begun {
+            request,
+            mut child,
+            control,
+            output,
+            errors,
+        } = self.begin(guard)?;
+        let (reports, asked) = {
+            let reading = async {
+                tokio::join!(stdout.fill(output), async {
+                    if let Some(errors) = errors {
+                        stderr.fill(errors).await;
+                    }
+                })
+            };
+            tokio::pin!(reading);
+            let talking = talk(control, &request, time_limit, cancel);
+            tokio::pin!(talking);
+            let mut read = false;
+            let ended = loop {
+                tokio::select! {
+                    ended = &mut talking => break ended,
+                    _ = &mut reading, if !read => read = true,
+                }
+            };
+            if !read {
+                let _ = timeout(DRAIN_LIMIT, &mut reading).await;
+            }
+            ended
+        };
+        if reports.complete && !ended_well(&mut child).await {
+            // Nobody looks after the command now. Its group is what can still be named.
+            if let Some(group) = reports.group {
+                let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            }
+            if asked.is_none() {
+                return Err(ProcessError::Lost);
+            }
+        }
+        if asked.is_none() {
+            if let Some(why) = reports.failure {
+                return Err(ProcessError::Command(why));
+            }
+            if reports.status.is_none() {
+                return Err(ProcessError::Lost);
+            }
+        }
+        Ok(Finished {
+            status: reports.status.filter(|_| asked.is_none()),
+            stdout,
+            stderr,
+            timed_out: asked == Some(Asked::TimedOut),
+            cancelled: asked == Some(Asked::Cancelled),
+        })
+    }
+
+    /// Starts the guard; the command does not run before it gets its request.
+    fn begin(self, guard: &Guard) -> Result<Begun, ProcessError> {
+        let request = Request {
+            argv: self.argv,
+            stdin: self.stdin,
+        };
+        let request = request.encode().ok_or(ProcessError::TooLong)?;
+        let start = || -> io::Result<Begun> {
+            let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+            ours.set_nonblocking(true)?;
+            let (output, out) = io::pipe()?;
+            let (errors, err) = match self.merge {
+                true => (None, out.try_clone()?),
+                false => {
+                    let (errors, err) = io::pipe()?;
+                    (Some(pipe::Receiver::from_owned_fd(errors.into())?), err)
+                }
+            };
+            let mut command = tokio::process::Command::new(&guard.program);
+            command
+                .args(&guard.args)
+                .current_dir(&self.cwd)
+                .envs(self.env.iter().map(|(name, value)| (name, value)))
+                .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
+                .stdout(out)
+                .stderr(err);
+            Ok(Begun {
+                request,
+                // The guard's ends of all pipes are closed here when `command` goes out of scope.
+                child: command.spawn()?,
+                control: UnixStream::from_std(ours)?,
+                output: pipe::Receiver::from_owned_fd(output.into())?,
+                errors,
+            })
+        };
+        start().map_err(ProcessError::Guard)
+    }
+}
+
+/// A guard that waits for its request.
+struct Begun {
+    request: Vec<u8>,
+    child: Child,
+    control: UnixStream,
+    output: pipe::Receiver,
+    errors: Option<pipe::Receiver>,
+}
+
+/// What a guard told.
+#[derive(Default)]
+struct Reports {
+    group: Option<Pid>,
+    status: Option<Status>,
+    failure: Option<String>,
+    /// The guard ended, and with it the command's tree.
+    complete: bool,
+}
+
+impl Reports {
+    /// The command is not running any more, or never was.
+    fn has_ended(&self) -> bool {
+        self.status.is_some() || self.failure.is_some()
+    }
+
+    fn take(&mut self, line: &str) {
+        match serde_json::from_str(line) {
+            Ok(Report::Started(pid)) if pid > 0 => self.group = Pid::from_raw(pid),
+            Ok(Report::Failed(why)) => self.failure = Some(why),
+            Ok(Report::Exited(code)) => self.status = Some(Status::Exited(code)),
+            Ok(Report::Signalled(signal)) => self.status = Some(Status::Signalled(signal)),
+            Ok(Report::Started(_)) | Err(_) => {}
+        }
+    }
+}
+
+/// The receiving half of the conversation with a guard.
+struct Listener<R> {
+    lines: Lines<BufReader<Take<R>>>,
+    reports: Reports,
+}
+
+impl<R: AsyncRead + Unpin> Listener<R> {
+    fn new(from: R) -> Self {
+        Self {
+            lines: BufReader::new(from.take(MAX_REPORT_BYTES)).lines(),
+            reports: Reports::default(),
+        }
+    }
+
+    /// Listens until the command ended.
+    async fn command_end(&mut self) {
+        while !self.reports.has_ended() && self.next().await {}
+    }
+
+    /// Listens until the guard ended.
+    async fn guard_end(&mut self) {
+        while self.next().await {}
+    }
+
+    async fn next(&mut self) -> bool {
+        match self.lines.next_line().await {
+            Ok(Some(line)) => self.reports.take(&line),
+            Ok(None) | Err(_) => self.reports.complete = true,
+        }
+        !self.reports.complete
+    }
+}
+
+/// The conversation with a guard, to its end.
+async fn talk(
+    mut control: UnixStream,
+    request: &[u8],
+    time_limit: Duration,
+    cancel: &CancellationToken,
+) -> (Reports, Option<Asked>) {
+    let (from, mut to) = control.split();
+    let mut listener = Listener::new(from);
+    let mut asked = None;
+    let sending = async {
+        // A guard that ended early is noticed by the listener.
+        let _ = to.write_all(request).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => asked = Some(Asked::Cancelled),
+        () = listener.command_end() => {}
+        () = sleep(time_limit) => asked = Some(Asked::TimedOut),
+        () = sending => {}
+    }
+    // Ended by itself: the guard ends what was left running, without being asked.
+    if asked.is_none() && !listener.reports.complete {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => asked = Some(Asked::Cancelled),
+            _ = timeout(GONE_LIMIT, listener.guard_end()) => {}
+        }
+    }
+    if asked.is_some() {
+        let _ = to.shutdown().await;
+        let _ = timeout(GONE_LIMIT, listener.guard_end()).await;
+    }
+    (listener.reports, asked)
+}
+
+/// Whether the guard, whose end of the conversation is closed, did what it is for, as far as it could.
+async fn ended_well(child: &mut Child) -> bool {
+    // One that closed its socket and lives on was tampered with; the runtime collects it when it ends.
+    let ended = timeout(GONE_LIMIT, child.wait()).await;
+    ended.is_ok_and(|status| status.is_ok_and(|status| matches!(status.code(), Some(0 | 1))))
+}
