@@ -45,6 +45,9 @@ pub(crate) enum ToolError {
     Unwritten(String),
     #[error("{0}")]
     Failed(String),
+    /// A command that was not started or lost.
+    #[error("{0}")]
+    Command(String),
     #[error("the call was cancelled")]
     Cancelled,
     #[error("the call took too long and was stopped; ask for less at a time")]
@@ -91,6 +94,7 @@ impl ToolError {
             Self::UnknownSkill(_) => "unknown skill",
             Self::Unwritten(_) => "cannot be written",
             Self::Failed(_) => "cannot be read",
+            Self::Command(_) => "could not run",
             Self::Cancelled => "cancelled",
             Self::TimedOut => "timed out",
         }

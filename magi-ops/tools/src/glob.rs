@@ -11,7 +11,7 @@ use crate::bounds::{GLOB_PATHS, OUTPUT_BYTES, Smallest, Watch, counted, is_plain
 use crate::error::ToolError;
 use crate::walk::{self, PathGlob};
 use crate::workspace::Scope;
-use crate::{Done, Tool, input};
+use crate::{Done, Run, Tool, input};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "glob",
@@ -22,7 +22,7 @@ pub(crate) const TOOL: Tool = Tool {
         Shows up to 1,000 paths.",
     read_only: true,
     schema: input::schema::<Input>,
-    run,
+    run: Run::Blocking(run),
 };
 
 #[derive(Deserialize, JsonSchema)]

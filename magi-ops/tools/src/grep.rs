@@ -20,7 +20,7 @@ use crate::error::ToolError;
 use crate::read::SNIFF_BYTES;
 use crate::walk::{self, Gaps, PathGlob};
 use crate::workspace::Scope;
-use crate::{Done, Tool, input};
+use crate::{Done, Run, Tool, input};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "grep",
@@ -30,7 +30,7 @@ pub(crate) const TOOL: Tool = Tool {
         binary files and files above 16 MiB, and does not follow symbolic links. Shows up to 500 matches.",
     read_only: true,
     schema: input::schema::<Input>,
-    run,
+    run: Run::Blocking(run),
 };
 
 #[derive(Deserialize, JsonSchema)]

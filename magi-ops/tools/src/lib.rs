@@ -1,7 +1,8 @@
 //! The built-in tools on the real workspace: the toolbox that checks, bounds, runs and cancels them.
 //! No settings, no approval, no session and no wire: who may call what is decided above.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 mod access;
+mod bash;
 mod bounds;
 mod edit;
 mod error;
@@ -30,6 +32,7 @@ pub use skill::Skill;
 
 use bounds::Watch;
 use error::ToolError;
+use guard::Guard;
 use workspace::Scope;
 
 /// Longest a call works, in wall time. What was found until then is still answered where
@@ -73,6 +76,8 @@ pub struct Toolbox {
     given: Arc<Given>,
     /// See [`Scope::writing`].
     replacing: Arc<Mutex<()>>,
+    /// What commands run under.
+    guard: Arc<Guard>,
     wall_limit: Duration,
 }
 
@@ -92,8 +97,19 @@ struct Tool {
     description: &'static str,
     read_only: bool,
     schema: fn() -> Value,
-    run: fn(&Value, &Scope, &Watch) -> Result<Done, ToolError>,
+    run: Run,
 }
+
+/// How a tool works.
+enum Run {
+    /// On a thread that may block, within [`WALL_LIMIT`].
+    Blocking(fn(&Value, &Scope, &Watch) -> Result<Done, ToolError>),
+    /// As a command in the workspace, within a time limit of its own.
+    Command(for<'a> fn(&'a Value, &'a Path, &'a Guard, &'a CancellationToken) -> Running<'a>),
+}
+
+/// A command that runs.
+type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolOutcome, ToolError>> + Send + 'a>>;
 
 /// A successful call, before its summary is bounded.
 struct Done {
@@ -109,6 +125,7 @@ const TOOLS: &[&Tool] = &[
     &list::TOOL,
     &glob::TOOL,
     &grep::TOOL,
+    &bash::TOOL,
 ];
 
 impl Toolbox {
@@ -124,8 +141,16 @@ impl Toolbox {
                 skills: Vec::new(),
             }),
             replacing: Arc::default(),
+            guard: Arc::new(Guard::this_program()),
             wall_limit: WALL_LIMIT,
         }
+    }
+
+    /// Runs commands under another guard than this very program.
+    #[must_use]
+    pub fn with_guard(mut self, guard: Guard) -> Self {
+        self.guard = Arc::new(guard);
+        self
     }
 
     /// Adds the tool `skill` for these skills; without any it is not offered.
@@ -164,11 +189,12 @@ impl Toolbox {
             .collect()
     }
 
-    /// Runs one call on a blocking thread. Always answers: an unknown tool, a wrong input, a
+    /// Runs one call. Always answers: an unknown tool, a wrong input, a
     /// refused path, a cancellation and the time limit are outcomes with `is_error`.
     ///
-    /// Ends within 50 ms of a cancellation, and when the returned future is dropped the work
-    /// stops at its next check. A file that is written by then is still told of.
+    /// Ends within 50 ms of a cancellation, or as soon as nothing of a command lives, at most a
+    /// second later; when the returned future is dropped the work stops at its next check and a
+    /// command is killed. A file that is written by then is still told of.
     pub async fn run(&self, name: &str, input: &Value, cancel: CancellationToken) -> ToolOutcome {
         self.call(name, input, None, &cancel).await
     }
@@ -205,19 +231,28 @@ impl Toolbox {
                 summary: "unknown tool".to_owned(),
             };
         };
-        outcome(tool.name, self.work(tool, input, access, cancel).await)
+        if cancel.is_cancelled() {
+            return outcome(tool.name, Err(ToolError::Cancelled));
+        }
+        match tool.run {
+            Run::Blocking(run) => {
+                let done = self.work(tool, run, input, access, cancel).await;
+                outcome(tool.name, done)
+            }
+            Run::Command(run) => run(input, &self.given.workspace, &self.guard, cancel)
+                .await
+                .unwrap_or_else(|error| outcome(tool.name, Err(error))),
+        }
     }
 
     async fn work(
         &self,
         tool: &'static Tool,
+        run: fn(&Value, &Scope, &Watch) -> Result<Done, ToolError>,
         input: &Value,
         access: Option<&Access>,
         cancel: &CancellationToken,
     ) -> Result<Done, ToolError> {
-        if cancel.is_cancelled() {
-            return Err(ToolError::Cancelled);
-        }
         let stop = cancel.child_token();
         let _stop_when_dropped = stop.clone().drop_guard();
         let watch = Watch::new(stop, Instant::now() + self.wall_limit);
@@ -227,7 +262,7 @@ impl Toolbox {
         let input = input.clone();
         let mut worker = tokio::task::spawn_blocking(move || {
             let scope = Scope::new(&given.workspace, &given.hidden)?.writing(admitted, replacing);
-            (tool.run)(&input, &scope, &watch)
+            run(&input, &scope, &watch)
         });
         tokio::select! {
             biased;

@@ -14,7 +14,7 @@ use crate::bounds::{
 use crate::error::ToolError;
 use crate::walk::{EntriesError, entries};
 use crate::workspace::Scope;
-use crate::{Done, Tool, input};
+use crate::{Done, Run, Tool, input};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "list",
@@ -23,7 +23,7 @@ pub(crate) const TOOL: Tool = Tool {
         Shows up to 1,000 entries.",
     read_only: true,
     schema: input::schema::<Input>,
-    run,
+    run: Run::Blocking(run),
 };
 
 #[derive(Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::bounds::{LINE_CHARS, OUTPUT_BYTES, READ_LINES, Watch, clip_chars, counted};
 use crate::error::ToolError;
 use crate::workspace::Scope;
-use crate::{Done, Tool, input};
+use crate::{Done, Run, Tool, input};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "read",
@@ -18,7 +18,7 @@ pub(crate) const TOOL: Tool = Tool {
         Shows up to 2,000 lines and 256 KiB at a time; a longer file says where to continue.",
     read_only: true,
     schema: input::schema::<Input>,
-    run,
+    run: Run::Blocking(run),
 };
 
 #[derive(Deserialize, JsonSchema)]

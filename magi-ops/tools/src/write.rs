@@ -9,7 +9,7 @@ use crate::bounds::{WRITE_BYTES, Watch, counted};
 use crate::error::ToolError;
 use crate::replace::Slot;
 use crate::workspace::Scope;
-use crate::{Done, Tool, input};
+use crate::{Done, Run, Tool, input};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "write",
@@ -17,7 +17,7 @@ pub(crate) const TOOL: Tool = Tool {
         directories. Takes up to 8 MiB. To change a part of a file, use edit.",
     read_only: false,
     schema: input::schema::<Input>,
-    run,
+    run: Run::Blocking(run),
 };
 
 #[derive(Deserialize, JsonSchema)]

@@ -321,7 +321,7 @@ async fn wrong_inputs_are_explained() {
     let outcome = place.err("none", json!({})).await;
     assert_eq!(
         outcome.content,
-        "no such tool; the tools are read, write, edit, list, glob, grep"
+        "no such tool; the tools are read, write, edit, list, glob, grep, bash"
     );
 }
 
@@ -329,9 +329,12 @@ async fn wrong_inputs_are_explained() {
 fn schemas_are_plain_and_strict() {
     let specs = Toolbox::specs();
     let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
-    assert_eq!(names, ["read", "write", "edit", "list", "glob", "grep"]);
+    assert_eq!(
+        names,
+        ["read", "write", "edit", "list", "glob", "grep", "bash"]
+    );
     for spec in &specs {
-        let changes = ["write", "edit"].contains(&spec.name);
+        let changes = ["write", "edit", "bash"].contains(&spec.name);
         assert_eq!(spec.read_only, !changes, "{}", spec.name);
     }
     assert_eq!(

@@ -14,7 +14,7 @@ use crate::error::ToolError;
 use crate::replace::Slot;
 use crate::workspace::Scope;
 use crate::write::size;
-use crate::{Done, Tool, input};
+use crate::{Done, Run, Tool, input};
 
 mod excerpt;
 mod hint;
@@ -27,7 +27,7 @@ pub(crate) const TOOL: Tool = Tool {
         up to 16 MiB.",
     read_only: false,
     schema: input::schema::<Input>,
-    run,
+    run: Run::Blocking(run),
 };
 
 /// Places that one call replaces: bounds the memory for them.
