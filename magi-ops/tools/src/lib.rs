@@ -17,6 +17,7 @@ mod error;
 mod glob;
 mod grep;
 pub mod guard;
+pub mod hooks;
 mod input;
 mod list;
 pub mod process;

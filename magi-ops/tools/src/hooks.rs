@@ -1,0 +1,218 @@
+//! Hooks: commands of the person that run at fixed moments, are told of the moment, and may refuse a call.
+//! What a hook is told and what its end means; running it is the process room's work, naming it the settings'.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use store::settings::HookEvent;
+use tokio_util::sync::CancellationToken;
+
+use crate::bounds::clip_bytes;
+use crate::guard::Guard;
+use crate::process::{Captured, Command, Finished, Status};
+
+/// How long one hook may take.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// Bytes kept of each of its outputs.
+const OUTPUT_BYTES: usize = 16 * 1024;
+/// Longest reason that a model is given, in bytes.
+const REASON_BYTES: usize = 1024;
+/// Longest excerpt of an output in a diagnostic, in bytes.
+const EXCERPT_BYTES: usize = 200;
+/// The exit code by which a hook refuses.
+const REFUSES: i32 = 2;
+/// Exit codes by which a shell says that there is no such command or that it is none.
+const NOT_RUN: std::ops::RangeInclusive<i32> = 126..=127;
+
+/// What the hooks of one moment came to. Texts hold output of the hooks and are not redacted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookVerdict {
+    /// Nothing stands against going on. One diagnostic for each hook that failed.
+    Go { diagnostics: Vec<String> },
+    /// The call must not be made. Only at [`HookEvent::PreTool`].
+    Refuse {
+        /// For the model, at most 1 KiB and a few words.
+        reason: String,
+    },
+}
+
+/// The event's name in the settings, which is also what a hook is told.
+fn name(event: HookEvent) -> &'static str {
+    match event {
+        HookEvent::SessionStart => "session_start",
+        HookEvent::TurnStart => "turn_start",
+        HookEvent::PreTool => "pre_tool",
+        HookEvent::PostTool => "post_tool",
+        HookEvent::TurnEnd => "turn_end",
+    }
+}
+
+/// The hooks of one workspace.
+#[derive(Clone, Debug)]
+pub struct Hooks {
+    workspace: PathBuf,
+    guard: Guard,
+    commands: store::settings::Hooks,
+    time_limit: Duration,
+}
+
+/// How one hook ended, seen from the call.
+enum Said {
+    Nothing,
+    /// It failed, but a call may go on.
+    Failed(String),
+    Refused(String),
+    /// It did not get to say anything.
+    Unknown(String),
+}
+
+/// What a hook may print.
+#[derive(Deserialize)]
+struct Decision {
+    decision: String,
+    #[serde(default)]
+    reason: String,
+}
+
+impl Hooks {
+    /// `commands` are shell command lines, run in their order in `workspace`, each under `guard`.
+    #[must_use]
+    pub fn new(workspace: PathBuf, guard: Guard, commands: store::settings::Hooks) -> Self {
+        Self {
+            workspace,
+            guard,
+            commands,
+            time_limit: TIME_LIMIT,
+        }
+    }
+
+    /// Whether anything runs at `event`; nothing needs to be put together for it otherwise.
+    #[must_use]
+    pub fn any(&self, event: HookEvent) -> bool {
+        self.commands.get(&event).is_some_and(|all| !all.is_empty())
+    }
+
+    /// Runs the hooks of `event`, one after the other, each for at most 10 s.
+    ///
+    /// Each reads one JSON object on its standard input: the members of `payload` and `event`.
+    ///
+    /// A `pre_tool` hook refuses by exit code 2, with its standard error (else its standard output) as the
+    /// reason, or by printing `{"decision":"deny","reason":"…"}`. It also refuses when it could not say
+    /// anything: not started, not found, over time, ended by a signal, cancelled, or with a decision other
+    /// than `allow` and `deny`. What guards a call must not open by failing. Any other exit code and every
+    /// failure of other events is a diagnostic. The first refusal is the last hook.
+    pub async fn run(
+        &self,
+        event: HookEvent,
+        payload: &Value,
+        cancel: &CancellationToken,
+    ) -> HookVerdict {
+        let mut diagnostics = Vec::new();
+        let commands = self.commands.get(&event).into_iter().flatten();
+        for (index, command) in commands.enumerate() {
+            let called = format!("{} hook {}", name(event), index + 1);
+            if cancel.is_cancelled() && event != HookEvent::PreTool {
+                break;
+            }
+            match self.run_one(event, command, payload, cancel).await {
+                Said::Nothing => {}
+                Said::Refused(reason) if event == HookEvent::PreTool => {
+                    let reason = format!("refused by the {called}: {reason}");
+                    return HookVerdict::Refuse { reason };
+                }
+                Said::Unknown(why) if event == HookEvent::PreTool => {
+                    let reason = format!("refused, since the {called} {why}");
+                    return HookVerdict::Refuse { reason };
+                }
+                Said::Failed(why) | Said::Refused(why) | Said::Unknown(why) => {
+                    diagnostics.push(format!("{called} {why}"));
+                }
+            }
+        }
+        HookVerdict::Go { diagnostics }
+    }
+
+    async fn run_one(
+        &self,
+        event: HookEvent,
+        command: &str,
+        payload: &Value,
+        cancel: &CancellationToken,
+    ) -> Said {
+        let mut told = payload.as_object().cloned().unwrap_or_default();
+        told.insert("event".to_owned(), name(event).into());
+        let mut stdin = Value::Object(told).to_string().into_bytes();
+        stdin.push(b'\n');
+        let command = Command {
+            stdin,
+            time_limit: self.time_limit,
+            // Beginning and end together.
+            keep: OUTPUT_BYTES / 2,
+            ..Command::shell(command, self.workspace.clone())
+        };
+        match command.run(&self.guard, cancel).await {
+            Ok(finished) => said(event, &finished, self.time_limit),
+            Err(error) => Said::Unknown(format!("could not run: {error}")),
+        }
+    }
+}
+
+fn said(event: HookEvent, finished: &Finished, time_limit: Duration) -> Said {
+    let code = match finished.status {
+        _ if finished.cancelled => return Said::Unknown("was cancelled".to_owned()),
+        None => return Said::Unknown(format!("timed out after {} ms", time_limit.as_millis())),
+        Some(Status::Signalled(signal)) => {
+            return Said::Unknown(format!("was ended by signal {signal}"));
+        }
+        Some(Status::Exited(code)) => code,
+    };
+    if event == HookEvent::PreTool {
+        if code == REFUSES {
+            return Said::Refused(excerpt(finished, REASON_BYTES));
+        }
+        match decision(&finished.stdout) {
+            Some(Decision { decision, reason }) if decision == "deny" => {
+                let reason = match reason.trim() {
+                    "" => "no reason was given",
+                    reason => clip_bytes(reason, REASON_BYTES),
+                };
+                return Said::Refused(reason.to_owned());
+            }
+            Some(Decision { decision, .. }) if decision != "allow" => {
+                return Said::Unknown("printed an unknown decision".to_owned());
+            }
+            _ => {}
+        }
+    }
+    match code {
+        0 => Said::Nothing,
+        code if NOT_RUN.contains(&code) => Said::Unknown(format!(
+            "could not run (exit status {code}): {}",
+            excerpt(finished, EXCERPT_BYTES)
+        )),
+        code => Said::Failed(format!(
+            "ended with exit status {code}: {}",
+            excerpt(finished, EXCERPT_BYTES)
+        )),
+    }
+}
+
+/// A decision, if that is all that was printed. Anything else a hook may print as it likes.
+fn decision(printed: &Captured) -> Option<Decision> {
+    serde_json::from_str(&printed.text()).ok()
+}
+
+/// The beginning of what a hook had to say about its failure.
+fn excerpt(finished: &Finished, bytes: usize) -> String {
+    let (errors, output) = (finished.stderr.text(), finished.stdout.text());
+    let text = match errors.trim() {
+        "" => output.trim(),
+        errors => errors,
+    };
+    match clip_bytes(text, bytes) {
+        "" => "no reason was given".to_owned(),
+        text => text.to_owned(),
+    }
+}
