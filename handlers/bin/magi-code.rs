@@ -66,6 +66,9 @@ fn main() -> ExitCode {
     let Ok(stdio) = Stdio::claim() else {
         return ExitCode::from(2);
     };
+    if handlers::magi::is_guard() {
+        return exit_code(handlers::magi::serve_guard(stdio));
+    }
     let (status, message) = match run(stdio) {
         Ok(ended) => ended,
         Err(error) => {
@@ -81,6 +84,10 @@ fn main() -> ExitCode {
     if let Some(message) = message {
         complain(&message);
     }
+    exit_code(status)
+}
+
+fn exit_code(status: i32) -> ExitCode {
     ExitCode::from(u8::try_from(status).unwrap_or(1))
 }
 

@@ -14,6 +14,21 @@ const SERVER: Server = Server {
     transports: &["stdio"],
 };
 
+/// Whether this process was started as the guard of a tool's command, by another one of this program.
+/// Asked of the bare arguments: no command line of a person leads there, and none describes it.
+#[must_use]
+pub fn is_guard() -> bool {
+    std::env::args_os()
+        .nth(1)
+        .is_some_and(|argument| argument == agent::guard::SUBCOMMAND)
+}
+
+/// Serves as a guard until nothing of its command lives. Returns the exit status.
+#[must_use]
+pub fn serve_guard(stdio: Stdio) -> i32 {
+    agent::guard::run(stdio.input, stdio.output)
+}
+
 /// Why a launch was refused before anything happened.
 #[derive(Debug)]
 pub struct Refused(pub &'static str);

@@ -23,6 +23,8 @@ pub use run::{
 pub use startup::{Environment, InitializeError, StartupError};
 /// How a run ended.
 pub use store::sessions::Outcome;
+/// What a main becomes when it was started as the guard of a command.
+pub use tools::guard;
 
 /// A new opaque id of 36 bytes from the id grammar.
 fn new_id() -> String {

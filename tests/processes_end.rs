@@ -1,0 +1,210 @@
+//! Commands that a model runs, in the built binary: they see nothing of the protocol, and nothing of them is
+//! left, however the call or the process ends. What the guard does inside is the tools' own tests' business.
+#![cfg(all(
+    feature = "local-agent",
+    feature = "lifecycle",
+    feature = "session",
+    feature = "turn",
+    target_os = "linux"
+))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+#[path = "local_agent/client.rs"]
+#[allow(dead_code)]
+mod client;
+#[path = "local_agent/run.rs"]
+#[allow(dead_code)]
+mod run;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use client::{Agent, BIN, launch};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use support::{Place, wait_for};
+
+/// What a person may find running after a call: a child that ignores SIGTERM, a grandchild in a session of
+/// its own whose parent is gone, one that is stopped. Each tells its number in `pids`.
+const TREE: &str = r#"
+sh -c 'trap "" TERM INT HUP; echo $$ >> pids; while :; do sleep 1000; done' &
+(setsid sh -c 'echo $$ >> pids; exec sleep 1000' &)
+sh -c 'echo $$ >> pids; kill -STOP $$; sleep 1000' &
+trap "" TERM; echo $$ >> pids; while :; do sleep 1000; done
+"#;
+const TREE_SIZE: usize = 4;
+
+/// A place where the offline provider calls `bash` with each of `commands`, and is allowed to.
+fn place(commands: &[&str]) -> Arc<Place> {
+    let calls = commands
+        .iter()
+        .map(|command| json!({"tool": "bash", "input": {"command": command}}));
+    let steps: Vec<Value> = calls.chain([json!({"text": "Done."})]).collect();
+    let place = Place::with_script(&json!({"turns": [{"steps": steps}]}));
+    let settings = json!({"permissions": {"bash": "allow"}}).to_string();
+    place.write_file(".magi-code/settings.json", &settings);
+    place
+}
+
+/// The numbers that the tree told, once it is complete.
+fn tree(place: &Place) -> Vec<u32> {
+    let path = place.work().join("pids");
+    let told = || std::fs::read_to_string(&path).unwrap_or_default();
+    wait_for("the tree", || told().matches('\n').count() >= TREE_SIZE);
+    told().lines().map(|line| line.parse().unwrap()).collect()
+}
+
+fn lives(pid: u32) -> bool {
+    // What only waits to be collected is no process any more.
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
+fn wait_until_dead(pids: &[u32]) {
+    wait_for("the end of the tree", || {
+        !pids.iter().any(|pid| lives(*pid))
+    });
+}
+
+/// A request and its answer, for a test that holds the output itself so that it can close it.
+fn ask(agent: &mut Agent, output: &mut impl BufRead, method: &str, params: Value) -> Value {
+    let id = agent.send(method, params);
+    let mut lines = output.lines();
+    loop {
+        let line = lines.next().expect("an answer").unwrap();
+        let frame: Value = serde_json::from_str(&line).unwrap();
+        if frame["id"] == id.as_str() {
+            return frame["result"].clone();
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Death {
+    EndOfInput,
+    ClosedOutput,
+    Signal(Signal),
+}
+
+#[test]
+fn nothing_is_left_after_any_death() {
+    for death in [
+        Death::EndOfInput,
+        Death::ClosedOutput,
+        Death::Signal(Signal::TERM),
+        Death::Signal(Signal::KILL),
+    ] {
+        let place = place(&[TREE]);
+        let mut agent = Agent::spawn(match death {
+            Death::ClosedOutput => launch().place(&place).stalled(),
+            _ => launch().place(&place),
+        });
+        let pids;
+        match death {
+            Death::ClosedOutput => {
+                let mut output = BufReader::new(agent.server.take_stdout());
+                let mut ask = |method, params| ask(&mut agent, &mut output, method, params);
+                ask("initialize", json!({"required_capabilities": []}));
+                let session = ask("session.create", json!({}))["session_id"].clone();
+                ask("turn.start", json!({"session_id": session, "prompt": "go"}));
+                pids = tree(&place);
+                drop(output);
+            }
+            Death::EndOfInput | Death::Signal(_) => {
+                agent.initialize();
+                let session = agent.create();
+                agent.begin(&session, "go");
+                pids = tree(&place);
+                match death {
+                    Death::Signal(signal) => agent.server.signal(signal),
+                    _ => agent.server.close_stdin(),
+                }
+            }
+        }
+        let exit = agent.server.wait_exit();
+        wait_until_dead(&pids);
+        match death {
+            Death::EndOfInput => assert_eq!(exit.code, Some(0), "{death:?}"),
+            Death::ClosedOutput => assert_eq!(exit.code, Some(1), "{death:?}"),
+            Death::Signal(_) => {}
+        }
+        assert_eq!(exit.stderr, "", "{death:?}");
+    }
+}
+
+#[test]
+fn nothing_is_left_after_a_cancelled_run() {
+    let place = place(&[TREE]);
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    let pids = tree(&place);
+    let run = json!({"session_id": session, "run_id": run_id});
+    agent.ok("turn.cancel", run);
+    assert_eq!(agent.finish(run_id).outcome(), "cancelled");
+    wait_until_dead(&pids);
+    agent.end();
+}
+
+#[test]
+fn commands_see_no_protocol_and_people_no_output() {
+    let place = place(&[
+        "cat > stolen; echo frame-canary | tee /proc/self/fd/1 /proc/self/fd/2",
+        "ls /proc/self/fd > descriptors; kill -9 $$",
+    ]);
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed");
+    let ended: Vec<_> = run
+        .named("activity")
+        .into_iter()
+        .filter(|data| data["state"] != "started")
+        .map(|data| (data["state"].clone(), data["summary"].clone()))
+        .collect();
+    assert_eq!(
+        ended,
+        [
+            (json!("completed"), json!("bash: exit 0, 3 lines")),
+            (json!("failed"), json!("bash: signal 9, 0 lines")),
+        ]
+    );
+    assert!(!json!(run.events).to_string().contains("frame-canary"));
+    let written = |name: &str| std::fs::read_to_string(place.work().join(name)).unwrap();
+    assert_eq!(written("stolen"), "");
+    assert_eq!(written("descriptors"), "0\n1\n2\n3\n");
+    // The model gets it all.
+    let stored = std::fs::read_to_string(place.session_file(&session)).unwrap();
+    assert!(stored.contains("frame-canary") && stored.contains("ended by signal 9"));
+    agent.end();
+}
+
+#[test]
+fn a_flood_of_output_costs_no_memory() {
+    let mut agent = Agent::ready(&place(&["head -c 100000000 /dev/zero"]));
+    let session = agent.create();
+    let before = agent.server.rss_kib().unwrap();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed");
+    let summary = &run.named("activity").last().unwrap()["summary"];
+    assert_eq!(summary, "bash: exit 0, 1 line");
+    let grown = agent.server.peak_rss_kib().unwrap() - before;
+    assert!(grown < 16 * 1024, "{grown} KiB");
+    agent.end();
+}
+
+#[test]
+fn the_guard_is_nobodys_command() {
+    let help = Command::new(BIN).arg("--help").output().unwrap();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("guard"));
+    let alone = Command::new(BIN)
+        .arg("__guard")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(alone.stdout.is_empty() && alone.stderr.is_empty());
+}
