@@ -46,10 +46,13 @@ pub fn registry() -> anyhow::Result<Arc<Registry>> {
     Ok(Arc::new(Registry::collect()?))
 }
 
-/// A runtime on the calling thread: the wire needs no second one, and a start costs less.
+/// A runtime on the calling thread: the wire needs no second one, and a start costs less. A file that may
+/// not grow is an error for whoever writes it from here on, no end of the process.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
-        .build()
+        .build()?;
+    runtime.block_on(async { host::serve::outlive_file_limit() })?;
+    Ok(runtime)
 }

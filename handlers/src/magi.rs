@@ -7,6 +7,7 @@ use host::dialect::{Dialect, Rules};
 use host::serve::duplex::{Ended, serve};
 use host::transport::{Endpoint, Input, Output, Stdio};
 use host::{Connection, Engines, Server};
+use tokio::runtime::Runtime;
 
 const SERVER: Server = Server {
     name: "magi-code",
@@ -47,6 +48,7 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
         ..Environment::of_process()?
     });
     let ended = run(
+        crate::runtime()?,
         stdio,
         &backend,
         host::dialect::local_agent::LocalAgent::new(),
@@ -58,10 +60,12 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
 /// Serves application-service.
 #[cfg(feature = "application-service")]
 pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<i32> {
+    let runtime = crate::runtime()?;
     let backend = Backend::new(Environment::of_process()?);
     backend.prepare()?;
     let codec = host::dialect::application_service::ApplicationService::default();
     match run(
+        runtime,
         stdio,
         &backend,
         codec,
@@ -76,6 +80,7 @@ pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<i32> {
 }
 
 fn run<D: Dialect>(
+    runtime: Runtime,
     stdio: Stdio,
     backend: &Arc<Backend>,
     dialect: D,
@@ -83,7 +88,6 @@ fn run<D: Dialect>(
 ) -> anyhow::Result<Ended> {
     let engines = Engines::default().with(Arc::clone(backend));
     let connection = Connection::new(crate::registry()?, SERVER, rules, engines);
-    let runtime = crate::runtime()?;
     let ended = runtime.block_on(async {
         let input = Input::new(stdio.input)?;
         let output = Output::new(stdio.output)?;

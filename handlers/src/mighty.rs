@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host::dialect::mty_agent::{EXIT_PROTOCOL, RULES};
 use host::record::Recorder;
-use host::serve::sequential::{outlive_file_limit, serve_lines, serve_once};
+use host::serve::sequential::{serve_lines, serve_once};
 use host::transport::{Input, Output, Stdio};
 use host::{Connection, Engines, Registry, Server};
 use toolchain::Session;
@@ -35,7 +35,6 @@ pub fn serve_stdio(stdio: Stdio, single_shot: bool, launch: &Launch) -> anyhow::
     let runtime = crate::runtime()?;
     let recorder = launch.recorder.as_deref();
     let served = runtime.block_on(async {
-        outlive_file_limit()?;
         let mut input = Input::new(stdio.input)?;
         let mut output = Output::new(stdio.output)?;
         let served = if single_shot {
@@ -66,7 +65,6 @@ pub fn serve_http(
     let registry = crate::registry()?;
     let runtime = crate::runtime()?;
     let served = runtime.block_on(async {
-        outlive_file_limit()?;
         // Before anybody can see that the server is there, and end it.
         let terminated = terminated()?;
         let listener = match tokio::net::TcpListener::bind(address).await {
@@ -98,7 +96,6 @@ pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyh
     let registry = crate::registry()?;
     let runtime = crate::runtime()?;
     let served = runtime.block_on(async {
-        outlive_file_limit()?;
         let terminated = terminated()?;
         let socket = match unix::Socket::bind(path) {
             Ok(socket) => socket,

@@ -22,3 +22,12 @@ pub fn terminated() -> std::io::Result<impl Future<Output = ()> + use<>> {
         }
     })
 }
+
+/// From now on a write past the file size limit of this process fails instead of ending it: what cannot
+/// be stored is told, and recording must not end what it records. To be called inside a runtime; holds for
+/// the life of the process and, being a handler, not for its children.
+pub fn outlive_file_limit() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    signal(kind).map(drop)
+}

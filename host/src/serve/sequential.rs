@@ -339,12 +339,3 @@ async fn refuse_oversize<S: LineSink>(sink: &mut S) -> Result<(), Broken> {
     push_oversize(&mut out);
     sink.finish(&out).await.map_err(Broken::Output)
 }
-
-/// From now on a write past the file size limit of this process fails instead of ending it: recording
-/// must not end what it records, and an answer that cannot be written has an exit code of its own. To be
-/// called inside a runtime; holds for the life of the process.
-pub fn outlive_file_limit() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
-    signal(kind).map(drop)
-}
