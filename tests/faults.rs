@@ -1,0 +1,42 @@
+//! Faults against the built `magi-code`: death at any moment, full and read-only disks, meddling with
+//! files, races, stalled frontends, failing providers. What a healthy child does is in local_agent.rs.
+#![cfg(all(
+    feature = "local-agent",
+    feature = "lifecycle",
+    feature = "session",
+    feature = "history",
+    feature = "turn",
+    feature = "approval",
+    unix
+))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+#[path = "local_agent/client.rs"]
+#[allow(dead_code)] // the strict client of local_agent.rs, of which this crate uses its own share
+mod client;
+#[path = "local_agent/run.rs"]
+#[allow(dead_code)]
+mod run;
+
+#[path = "faults/driver.rs"]
+mod driver;
+#[path = "faults/local_agent.rs"]
+mod local_agent;
+#[path = "faults/seeded.rs"]
+mod seeded;
+
+#[path = "faults/approvals.rs"]
+mod approvals;
+#[cfg(target_os = "linux")]
+#[path = "faults/disk.rs"]
+mod disk;
+#[path = "faults/files.rs"]
+mod files;
+#[path = "faults/frontend.rs"]
+mod frontend;
+#[path = "faults/kills.rs"]
+mod kills;
+#[path = "faults/providers.rs"]
+mod providers;
