@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod logins;
+mod placeholder;
 mod random;
 mod shapes;
 mod stream;
@@ -252,6 +254,7 @@ impl Redactor {
     fn find(&self, text: &str) -> Found {
         let mut found = Found::default();
         shapes::find(text, &mut found);
+        logins::find(text, &mut found);
         words::find(text, &mut found);
         for (index, value) in self.values.iter().enumerate() {
             let before = found.ranges.len();
@@ -283,6 +286,12 @@ fn names_credential(name: &str) -> bool {
     ]
     .iter()
     .any(|word| name.contains(word))
+}
+
+fn starts_with_ignoring_case(bytes: &[u8], word: &str) -> bool {
+    bytes
+        .get(..word.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// How `text` stands between the quotes of JSON.

@@ -12,6 +12,8 @@ pub(super) enum Rest {
     Plain,
     /// The same and `.`.
     Dotted,
+    /// Letters, digits, `_`, `-` and `/`.
+    Path,
     /// Upper-case letters and digits.
     Upper,
     /// Three or five parts with dots between.
@@ -90,6 +92,10 @@ const SHAPES: &[Shape] = &[
     shape("sq0atp-", 20, Rest::Plain), // Square
     shape("sq0csp-", 20, Rest::Plain),
     shape("AGE-SECRET-KEY-1", 40, Rest::Upper),
+    // Whoever knows such an address may post there.
+    shape("hooks.slack.com/services/", 20, Rest::Path),
+    shape("discord.com/api/webhooks/", 40, Rest::Path),
+    shape("discordapp.com/api/webhooks/", 40, Rest::Path),
     shape("eyJ", 20, Rest::Jwt),
 ];
 
@@ -125,6 +131,7 @@ impl Rest {
             Self::Dotted | Self::Jwt => {
                 byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
             }
+            Self::Path => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/'),
             Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
         }
     }
@@ -157,7 +164,7 @@ impl Shape {
             Rest::Jwt => is_web_token(run, longer),
             Rest::Upper => true,
             // Names of things (`sk-folding-cube-wrapper`) have no digits; keys have.
-            Rest::Plain | Rest::Dotted => run.iter().any(u8::is_ascii_digit),
+            Rest::Plain | Rest::Dotted | Rest::Path => run.iter().any(u8::is_ascii_digit),
         };
         real && run.len() >= self.least
     }
@@ -342,9 +349,14 @@ pub(super) fn may_begin(text: &str, from: usize, word: usize) -> Option<usize> {
             .rposition(|&byte| !rest.allows(byte))
             .map_or(from, |at| from + at + 1)
     };
-    let (plain, dotted, upper) = (since(Rest::Plain), since(Rest::Dotted), since(Rest::Upper));
-    steps(3 * (bytes.len() - from));
-    // A beginning may hold a dot and a digit; no other letter stands before what lasts.
+    let (plain, dotted, path, upper) = (
+        since(Rest::Plain),
+        since(Rest::Dotted),
+        since(Rest::Path),
+        since(Rest::Upper),
+    );
+    steps(4 * (bytes.len() - from));
+    // A beginning may hold what its rest does not; no other letter stands before what lasts.
     let shape = (from..bytes.len()).find(|&at| {
         steps(1);
         starts_word(bytes, at)
@@ -352,6 +364,7 @@ pub(super) fn may_begin(text: &str, from: usize, word: usize) -> Option<usize> {
                 let since = match shape.rest {
                     Rest::Plain => plain,
                     Rest::Dotted | Rest::Jwt => dotted,
+                    Rest::Path => path,
                     Rest::Upper => upper,
                 };
                 if bytes.len() - at < shape.prefix.len() {

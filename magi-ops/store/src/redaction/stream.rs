@@ -3,7 +3,7 @@
 
 use super::tail::Tail;
 use super::values::PREFIX_BYTES;
-use super::{MASK, Redacted, Redactor, shapes, steps, words};
+use super::{MASK, Redacted, Redactor, logins, shapes, steps, words};
 
 /// Most text that is held back, in bytes.
 pub const MAX_HELD_BYTES: usize = 512;
@@ -183,7 +183,9 @@ impl StreamRedactor {
                 begin = begin.min((near + at).max(self.held));
             }
         }
-        if let Some(at) = shapes::may_begin(text, self.held, word) {
+        let by_form = shapes::may_begin(text, self.held, word);
+        let logins = logins::may_begin(text, self.held, word);
+        for at in by_form.into_iter().chain(logins) {
             begin = begin.min(at);
         }
         for (value, &state) in self.redactor.values.iter().zip(&self.states) {

@@ -16,6 +16,8 @@ pub(super) enum Tail {
         to_blank: bool,
     },
     Quoted(Quoted),
+    /// Up to the end of the line, or a quote.
+    Line,
     /// A random string.
     Random,
     /// The user's part of a URL.
@@ -121,6 +123,7 @@ impl Tail {
                         ))
             }
             Self::Quoted(quoted) => quoted.step(c),
+            Self::Line => !matches!(c, '\n' | '\r' | '"' | '\'' | '`'),
             Self::Random => u8::try_from(c).is_ok_and(in_random),
             Self::Url => c != '@' && !ends_authority(c),
             Self::Key(end) => end.step(c),

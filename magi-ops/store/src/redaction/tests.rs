@@ -67,6 +67,8 @@ fn canaries() -> Vec<(String, String)> {
         ("da", "pi", 32),
         ("gl", "sa_", 32),
         ("PM", "AK-", 59),
+        ("hooks.slack.com", "/services/T0/B1/", 24),
+        ("discord.com", "/api/webhooks/123456789012345678/", 68),
     ];
     for (a, b, len) in bare {
         let secret = format!("{a}{b}{}", noise(len));
@@ -130,6 +132,23 @@ fn canaries() -> Vec<(String, String)> {
         ("DB_PASSWORD=", "$2b$12$abcd".into(), "\n"),
         ("Basic auth; Proxy-Authorization: Basic ", noise(14), "\n"),
         ("secretKey = \"", "abcdefgh".into(), "\""),
+        (
+            "Cookie: a=",
+            format!("1; session={}; b=2", noise(20)),
+            "\r\nHost: x",
+        ),
+        ("set-cookie: id=", "quiet; Path=/".into(), "\n"),
+        ("-H 'Cookie: sid=", noise(8), "' http://x"),
+        ("{\"cookie\": \"a=", "words; b=c".into(), "\"}"),
+        ("?sv=2024&sig=", noise(44), "&se=2030"),
+        ("connect.sid=", format!("s%3A{}", noise(32)), " ok"),
+        ("PHPSESSID=", noise(26), ";"),
+        ("&X-Amz-Signature=", noise(64), "\n"),
+        ("{\"auth\": \"", noise(24), "\"}"),
+        ("curl -u me:", noise(12), " http://x"),
+        ("curl --user 'me@x.y:", noise(12), "' http://x"),
+        ("wget --user=me:", noise(12), "\n"),
+        ("bot 7123456789:", format!("AA{}", noise(33)), " it is"),
     ] {
         all.push((format!("{before}{secret}{after}"), secret));
     }
@@ -381,6 +400,15 @@ fn triggers() -> Vec<String> {
         "\u{a0}",
         "：",
         "Proc-Type:",
+        "Cookie: ",
+        "Cookie: a=",
+        "Cookie: a=b; ",
+        "-u ",
+        "-u a:",
+        "--user=",
+        "--user a:b",
+        "12345678:",
+        "123456789:AA",
         "a",
         "A1b2C3d4",
     ] {

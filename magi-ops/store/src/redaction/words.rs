@@ -3,15 +3,20 @@
 
 use std::ops::Range;
 
+use super::logins::cookies;
+use super::placeholder::is_placeholder;
 use super::random::{in_random, is_mixed, is_random};
 use super::tail::{Quoted, Tail};
-use super::{Found, WINDOW_BYTES, steps};
+use super::{Found, WINDOW_BYTES, starts_with_ignoring_case, steps};
 
 /// How far after its word a random string is looked for, in bytes.
 const NEAR_BYTES: usize = 40;
 /// Most bytes of a name before and behind the word within it: a bound keeps a long run of letters from being
 /// walked again and again.
 const NAME_BYTES: usize = 64;
+/// Characters of letters and digits that make a session's or a signature's value. An id that is no secret
+/// falls into shorter pieces, or is a number.
+const SESSION_BYTES: usize = 16;
 /// A quoted value that has not ended is told by this many bytes.
 const QUOTED_BYTES: usize = 8;
 /// One that looks like a placeholder, as `<what to put here>`, may turn out to be none up to this many.
@@ -32,11 +37,18 @@ enum Class {
     Header,
     /// `Bearer`, with the secret right behind.
     Scheme,
+    /// Names what stands for a login, a signature or a session; and much else, so that only a long
+    /// random value behind a sign is secret, and none that merely stands near.
+    Session,
+    /// A header of pairs.
+    Cookie,
 }
 
 const WORDS: &[(&str, Class)] = &[
     ("authorization", Class::Header),
+    ("auth", Class::Session),
     ("bearer", Class::Scheme),
+    ("cookie", Class::Cookie),
     ("credential", Class::Token),
     ("key", Class::Weak),
     ("passphrase", Class::Password),
@@ -44,6 +56,12 @@ const WORDS: &[(&str, Class)] = &[
     ("passwd", Class::Password),
     ("pwd", Class::Password),
     ("secret", Class::Password),
+    ("sessid", Class::Session),
+    ("sessionid", Class::Session),
+    ("session", Class::Session),
+    ("sid", Class::Session),
+    ("signature", Class::Session),
+    ("sig", Class::Session),
     ("token", Class::Token),
 ];
 
@@ -63,21 +81,26 @@ const QUALIFIERS: &[&str] = &[
     "master",
 ];
 
-fn starts_with_ignoring_case(bytes: &[u8], word: &str) -> bool {
-    bytes
-        .get(..word.len())
-        .is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
-}
-
 /// The word at the beginning of `bytes`.
 fn word_at(bytes: &[u8]) -> Option<(usize, Class)> {
-    // Two letters dismiss nearly every position.
-    let [first, second, ..] = bytes else {
+    // Three letters dismiss nearly every position.
+    let [first, second, third, ..] = bytes else {
         return None;
     };
     if !matches!(
-        &[first | 0x20, second | 0x20],
-        b"au" | b"be" | b"cr" | b"ke" | b"pa" | b"pw" | b"se" | b"to"
+        &[first | 0x20, second | 0x20, third | 0x20],
+        b"aut"
+            | b"bea"
+            | b"coo"
+            | b"cre"
+            | b"key"
+            | b"pas"
+            | b"pwd"
+            | b"sec"
+            | b"ses"
+            | b"sid"
+            | b"sig"
+            | b"tok"
     ) {
         return None;
     }
@@ -133,7 +156,7 @@ struct Word<'a> {
     class: Class,
 }
 
-fn in_name(byte: u8) -> bool {
+pub(super) fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
@@ -268,6 +291,9 @@ impl<'a> Word<'a> {
                 }
             }
         }
+        if self.class == Class::Cookie {
+            return cookies(self.text, self.skip(at, is_wrapping, 4), found);
+        }
         let opened = self.skip(at, |c| c == '\\', 4);
         let mark = self.text[opened..].chars().next();
         if let Some((mark, closing)) = mark.and_then(|mark| Some((mark, closing(mark)?))) {
@@ -276,8 +302,9 @@ impl<'a> Word<'a> {
         if compared {
             return None;
         }
-        let variable = self.is_variable() && !spaced && !colon;
         let class = self.class;
+        // `XDG_SESSION=wayland`.
+        let variable = self.is_variable() && !spaced && !colon && class != Class::Session;
         let name_ends = bytes.get(self.end).is_none_or(|b| !b.is_ascii_alphabetic())
             || self.text[self.end..self.name.end] == *"s";
         self.unquoted(at, variable, found, |value| match class {
@@ -293,6 +320,7 @@ impl<'a> Word<'a> {
             Class::Token | Class::Header => is_mixed(value) && value.len() >= 8,
             Class::Scheme => is_mixed(value) && value.len() >= 16,
             Class::Weak => is_random(value, 12),
+            Class::Session | Class::Cookie => is_random(value, SESSION_BYTES),
         })
     }
 
@@ -340,6 +368,7 @@ impl<'a> Word<'a> {
             }
             Class::Header | Class::Scheme => value.len() >= 8,
             Class::Weak => is_random(value, 12),
+            Class::Session | Class::Cookie => is_random(value, SESSION_BYTES),
         };
         if secret && !is_placeholder(value) {
             return Some(found.hit(self.text, from, from, Quoted::new(mark, level).into()));
@@ -357,7 +386,8 @@ impl<'a> Word<'a> {
     ) -> Option<usize> {
         let window = self.window(from);
         // What is random has digits; most that follows a mere `key=` has none.
-        if self.class == Class::Weak && !to_blank && !window.bytes().any(|b| b.is_ascii_digit()) {
+        let weak = matches!(self.class, Class::Weak | Class::Session);
+        if weak && !to_blank && !window.bytes().any(|b| b.is_ascii_digit()) {
             return None;
         }
         let (len, _) = Tail::Unquoted { to_blank }.walk(window, &[]);
@@ -375,6 +405,9 @@ impl<'a> Word<'a> {
         judged: &mut Range<usize>,
         found: &mut Found,
     ) -> Option<usize> {
+        if self.class == Class::Session {
+            return None;
+        }
         let bytes = self.text.as_bytes();
         // The rest of the word itself stands not beside it: `KeyboardEventHandler2Provider`.
         let glued = self.text[self.end..self.name.end]
@@ -439,69 +472,4 @@ fn is_password(value: &str) -> bool {
     !value.bytes().all(code)
         && (value.bytes().any(|b| b.is_ascii_digit())
             || inner.as_str().bytes().any(|b| b.is_ascii_punctuation()))
-}
-
-/// Stands for a value that is elsewhere, or for none.
-fn is_placeholder(value: &str) -> bool {
-    const WORDS: [&str; 21] = [
-        "null",
-        "none",
-        "true",
-        "false",
-        "undefined",
-        "nil",
-        "string",
-        "str",
-        "text",
-        "password",
-        "token",
-        "secret",
-        "required",
-        "optional",
-        "number",
-        "boolean",
-        "hidden",
-        "redacted",
-        "include",
-        "omit",
-        "same-origin",
-    ];
-    let value = value
-        .trim_end_matches(['.', ',', ';', ':', '!', '?'])
-        .trim();
-    let name = |text: &str| {
-        text.bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
-    };
-    let mut chars = value.chars();
-    match chars.next() {
-        None => return true,
-        Some('$') => {
-            let rest = chars.as_str();
-            let digit = rest.starts_with(|c: char| c.is_ascii_digit());
-            return rest.starts_with(['{', '(']) || !digit && name(rest);
-        }
-        Some('<') if value.ends_with('>') => return true,
-        // The brace that closes may already be cut off.
-        Some('{') if value.starts_with("{{") || name(chars.as_str().trim_end_matches('}')) => {
-            return true;
-        }
-        Some('%')
-            if value.len() <= 3
-                || name(chars.as_str().trim_end_matches('%')) && value.ends_with('%') =>
-        {
-            return true;
-        }
-        Some(first @ ('*' | 'x' | 'X' | '•' | '-' | '_' | '#' | '.' | '…'))
-            if chars.clone().all(|c| c == first) =>
-        {
-            return true;
-        }
-        _ => {}
-    }
-    let mine = value.as_bytes();
-    value.starts_with("[redacted")
-        || starts_with_ignoring_case(mine, "your")
-            && mine.get(4).is_some_and(|b| matches!(b, b'-' | b'_' | b' '))
-        || WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
 }

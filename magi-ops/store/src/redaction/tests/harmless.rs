@@ -68,6 +68,21 @@ const LINES: &[&str] = &[
     "if password == stored_password:\n    ok()",
     "assert secret == expected_secret",
     "ssh-keygen -t ed25519 -f ~/.ssh/id_ed25519 # makes a key pair",
+    "cookie: chocolate chip, cookies: two",
+    "Set-Cookie: <cookie-name>=<cookie-value>; Secure",
+    "const cookie = parse(header); if (cookie == other) return;",
+    "XDG_SESSION_TYPE=x11 SESSION=wayland XDG_SESSION_ID=2",
+    "session 123e4567-e89b-12d3-a456-426614174000 was closed",
+    "session_id=123e4567-e89b-12d3-a456-426614174000",
+    "session: \"0b6f2c1e-8a4d-4f57-9c3b-2d1e0f9a8b7c\", sid: 42, sig: none",
+    "Windows SID: S-1-5-21-3623811015-3361044348-30300820-1013",
+    "fn sign(signature: &Signature, session: SessionHandle2) -> Result<()>",
+    "{\"auth\": \"none\", \"author\": \"someone\", \"auth_method\": \"oauth\"}",
+    "docker run -u 1000:1000 -u www-data:www-data --user=node:node image",
+    "git push -u origin main && ps -u root",
+    "sort -u names.txt:12 and 12345678:AB, 10:30, 123456789:0",
+    "hooks.slack.com/services/ is where such an address begins",
+    "the significant side of a session, a cookie jar and its author",
 ];
 
 #[test]
