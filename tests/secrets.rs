@@ -1,0 +1,385 @@
+//! Secret canaries through everything that the wire shows of a session: prompt, reply in any pieces, tools, their
+//! errors, names of files, approvals, the environment, history. None of them comes out.
+#![cfg(all(
+    feature = "local-agent",
+    feature = "lifecycle",
+    feature = "session",
+    feature = "history",
+    feature = "turn",
+    feature = "approval",
+    unix
+))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+#[path = "local_agent/client.rs"]
+#[allow(dead_code)] // the strict client of local_agent.rs, of which this crate uses its own share
+mod client;
+#[path = "local_agent/run.rs"]
+#[allow(dead_code)]
+mod run;
+
+#[path = "secrets/shapes.rs"]
+mod shapes;
+#[path = "secrets/shown.rs"]
+mod shown;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::client::{Agent, launch};
+use crate::shapes::{Canary, all};
+use crate::shown::Shown;
+use crate::support::Place;
+
+/// Turns of one session: its history is read once, at the end.
+const TURNS: usize = 40;
+
+/// Plays one turn for each canary, in as few sessions as may be; what it shows must not hold the canary.
+/// Returns what was shown of each turn.
+fn play(
+    canaries: &[Canary],
+    steps: impl Fn(&Canary) -> Value,
+    prompt: impl Fn(&Canary) -> String,
+    prepare: impl Fn(&Arc<Place>),
+) -> Vec<Shown> {
+    let mut each = Vec::new();
+    let mut leaks = Vec::new();
+    for group in canaries.chunks(TURNS) {
+        let turns: Vec<Value> = group
+            .iter()
+            .map(|canary| json!({ "steps": steps(canary) }))
+            .collect();
+        let place = Place::with_script(&json!({ "turns": turns }));
+        prepare(&place);
+        let mut agent = Agent::ready(&place);
+        let session = agent.create();
+        let mut revision = String::new();
+        for canary in group {
+            let run = agent.turn(&session, &prompt(canary));
+            assert_eq!(
+                run.outcome(),
+                "completed",
+                "{}: {:?}",
+                canary.name,
+                run.events
+            );
+            let shown = Shown::of_run(&run);
+            leaks.extend(shown.leak(canary));
+            each.push(shown);
+            revision = run.revision().to_owned();
+        }
+        let shown = Shown::of_history(&agent.history(&session, &revision).0);
+        leaks.extend(
+            group
+                .iter()
+                .filter_map(|canary| shown.leak(canary).map(|leak| format!("history, {leak}"))),
+        );
+        agent.end();
+    }
+    assert!(leaks.is_empty(), "{} leaks: {leaks:#?}", leaks.len());
+    each
+}
+
+fn say(canary: &Canary, chunks: usize) -> Value {
+    json!([{"text": canary.line(), "chunks": chunks}])
+}
+
+fn nothing(_: &Arc<Place>) {}
+
+fn go(_: &Canary) -> String {
+    "go".to_owned()
+}
+
+#[test]
+fn there_are_forty_shapes_and_more() {
+    let canaries = all();
+    let names: HashSet<_> = canaries.iter().map(|canary| canary.name).collect();
+    assert_eq!(names.len(), canaries.len(), "a name twice");
+    let secrets: HashSet<_> = canaries.iter().map(|canary| &canary.secret).collect();
+    assert_eq!(secrets.len(), canaries.len(), "a secret twice");
+    assert!(canaries.len() >= 40, "{}", canaries.len());
+    // The search finds what is there.
+    for canary in &canaries {
+        let shown = Shown::of_text(&canary.line());
+        assert!(shown.leak(canary).is_some(), "{}", canary.name);
+        assert!(!canary.pieces().is_empty(), "{}", canary.name);
+    }
+}
+
+#[test]
+fn in_a_prompt() {
+    play(&all(), |_| json!([{"text": "ok"}]), Canary::line, nothing);
+}
+
+#[test]
+fn in_a_reply() {
+    play(&all(), |canary| say(canary, 1), go, nothing);
+}
+
+#[test]
+fn in_a_reply_of_two_deltas_or_many() {
+    for chunks in [2, 3, 5, 13, 500] {
+        play(&all(), |canary| say(canary, chunks), go, nothing);
+    }
+}
+
+#[test]
+fn in_a_reply_that_is_cut_anywhere_in_the_secret() {
+    // Two deltas with the border at each tenth of the secret.
+    for tenth in 1..10 {
+        let steps = |canary: &Canary| {
+            let line = canary.line();
+            let start = line.find(&canary.secret).unwrap();
+            let border = line.floor_char_boundary(start + canary.secret.len() * tenth / 10);
+            json!([{"text": line[..border]}, {"text": line[border..]}])
+        };
+        play(&all(), steps, go, nothing);
+    }
+}
+
+#[test]
+fn in_a_long_reply_and_across_its_chunks() {
+    // Live chunks end at 4,000 bytes, stored ones at 16,384.
+    for border in [3_990, 16_370] {
+        let steps = |canary: &Canary| {
+            let text = "word ".repeat(border / 5) + &canary.line();
+            json!([{"text": text, "chunks": 3}])
+        };
+        let canaries = all();
+        play(&canaries[..canaries.len() / 2], steps, go, nothing);
+        play(&canaries[canaries.len() / 2..], steps, go, nothing);
+    }
+}
+
+#[test]
+fn in_summaries_of_thoughts() {
+    let steps = |canary: &Canary| {
+        json!([
+            {"reasoning": canary.line(), "provider_summary": true},
+            {"reasoning": canary.line(), "provider_summary": false},
+            {"text": "ok"}
+        ])
+    };
+    play(&all(), steps, go, nothing);
+}
+
+#[test]
+fn in_files_that_tools_read() {
+    let steps = |canary: &Canary| {
+        let file = format!("{}.txt", canary.name);
+        json!([
+            {"tool": "read", "input": {"path": file}},
+            {"tool": "grep", "input": {"pattern": ".", "path": file}},
+            {"tool": "read", "input": {"path": ".env"}},
+            {"tool": "list", "input": {}},
+            {"text": "ok"}
+        ])
+    };
+    let canaries = all();
+    let each = play(&canaries, steps, go, |place| {
+        let lines: Vec<String> = all().iter().map(Canary::line).collect();
+        place.write_file(".env", &lines.join("\n"));
+        for canary in all() {
+            place.write_file(&format!("{}.txt", canary.name), &canary.line());
+        }
+    });
+    // The tools did find what they were asked for.
+    for (shown, canary) in each.iter().zip(&canaries) {
+        assert!(shown.holds(&format!("{}.txt", canary.name)), "{shown:?}");
+        assert!(!shown.holds("failed"), "{shown:?}");
+    }
+}
+
+#[test]
+fn in_inputs_names_and_errors_of_tools() {
+    let steps = |canary: &Canary| {
+        let line = canary.line();
+        json!([
+            {"tool": "read", "input": {"path": line}},
+            {"tool": "list", "input": {"path": format!("/absent/{line}")}},
+            {"tool": "grep", "input": {"pattern": line, "path": "a.txt"}},
+            {"tool": "grep", "input": {"pattern": format!("(({line}")}},
+            {"tool": "glob", "input": {"pattern": format!("**/{line}")}},
+            {"tool": "read", "input": {line.clone(): line}},
+            {"tool": line, "input": {}},
+            {"text": "ok"}
+        ])
+    };
+    play(&all(), steps, go, |place| {
+        place.write_file("a.txt", "text\n")
+    });
+}
+
+#[test]
+fn in_names_of_files() {
+    // What can be a name; the shape must be known without its line's end.
+    let named: Vec<Canary> = all()
+        .into_iter()
+        .filter(|canary| !canary.line().contains(['/', '\n', '\\']) && canary.line().len() < 200)
+        .collect();
+    assert!(named.len() >= 40, "{}", named.len());
+    let file = |canary: &Canary| format!("{} .txt", canary.line());
+    let steps = |canary: &Canary| {
+        json!([
+            {"tool": "read", "input": {"path": file(canary)}},
+            {"tool": "glob", "input": {"pattern": "*.txt"}},
+            {"tool": "grep", "input": {"pattern": "content"}},
+            {"tool": "list", "input": {}},
+            {"text": "ok"}
+        ])
+    };
+    let each = play(&named, steps, go, |place| {
+        for canary in &named {
+            place.write_file(&file(canary), "content\n");
+        }
+    });
+    // They were found: their names were on their way out.
+    for shown in &each {
+        assert!(!shown.holds("failed"), "{shown:?}");
+    }
+}
+
+#[test]
+fn in_the_demonstration_s_words_about_files() {
+    let canaries = all();
+    let named = canaries
+        .iter()
+        .filter(|c| !c.line().contains(['/', '\n', '\\']));
+    for canary in named.step_by(4) {
+        let place = Place::new();
+        place.write_file(&format!("{} .txt", canary.line()), &canary.line());
+        let mut agent = Agent::ready(&place);
+        let session = agent.create();
+        let run = agent.turn(&session, "go");
+        let shown = Shown::of_run(&run);
+        assert!(shown.holds("The listing has 1 entry"), "{shown:?}");
+        assert_eq!(shown.leak(canary), None);
+        agent.end();
+    }
+}
+
+#[test]
+fn in_what_a_person_is_asked_to_allow() {
+    let canaries = all();
+    for group in canaries.chunks(TURNS) {
+        let turns: Vec<Value> = group
+            .iter()
+            .map(|canary| json!({"steps": [{"tool": "read", "input": {"path": canary.line()}}, {"text": "ok"}]}))
+            .collect();
+        let place = Place::with_script(&json!({ "turns": turns }));
+        let project = json!({"permissions": {"read": "ask"}}).to_string();
+        place.write_file(".magi-code/settings.json", &project);
+        let mut agent = Agent::ready(&place);
+        let session = agent.create();
+        for canary in group {
+            let run_id = agent.begin(&session, "go");
+            let events = agent.until("approval.requested");
+            let asked = &events.last().unwrap()["data"];
+            assert_eq!(Shown::of_value(asked).leak(canary), None);
+            let mut answer = asked.clone();
+            answer
+                .as_object_mut()
+                .unwrap()
+                .retain(|key, _| key.ends_with("_id"));
+            answer["allow"] = json!(false);
+            agent.ok("approval.answer", answer);
+            let run = agent.finish(run_id);
+            assert_eq!(Shown::of_run(&run).leak(canary), None);
+        }
+        agent.end();
+    }
+}
+
+#[test]
+fn in_the_environment() {
+    // As a value alone, in words that say nothing of it.
+    for group in all().chunks(TURNS) {
+        let turns: Vec<Value> = group
+            .iter()
+            .flat_map(|canary| {
+                let text = format!("It says {} there.", canary.secret);
+                [1, 2, 500].map(|chunks| json!({"steps": [{"text": text, "chunks": chunks}]}))
+            })
+            .collect();
+        let place = Place::with_script(&json!({ "turns": turns }));
+        let launch =
+            group
+                .iter()
+                .enumerate()
+                .fold(launch().place(&place), |launch, (n, canary)| {
+                    let kind = ["TOKEN", "API_KEY", "PASSWORD", "SECRET"][n % 4];
+                    launch.env(&format!("SERVICE_{n}_{kind}"), canary.secret.clone())
+                });
+        let mut agent = Agent::spawn(launch);
+        agent.initialize();
+        let session = agent.create();
+        let mut revision = String::new();
+        for canary in group {
+            for _ in 0..3 {
+                let run = agent.turn(&session, "go");
+                let shown = Shown::of_run(&run);
+                assert_eq!(shown.leak(canary), None);
+                assert!(
+                    shown.holds("It says ") && shown.holds(" there."),
+                    "{shown:?}"
+                );
+                revision = run.revision().to_owned();
+            }
+        }
+        let shown = Shown::of_history(&agent.history(&session, &revision).0);
+        for canary in group {
+            assert_eq!(shown.leak(canary), None);
+        }
+        agent.end();
+    }
+}
+
+#[test]
+fn in_requests_that_are_refused() {
+    let mut agent = Agent::start();
+    let canaries = all();
+    for canary in &canaries {
+        let line = canary.line();
+        let unknown = json!({"protocol": client::PROTOCOL, "version": 1, "id": agent.fresh_id(),
+            "method": "status", "params": {line.clone(): line}});
+        agent.server.send_json(&unknown);
+        let frame = agent.frame();
+        assert!(frame["error"].is_object(), "{frame}");
+        assert_eq!(Shown::of_value(&frame).leak(canary), None);
+        // As an identity and as bytes that are no request at all.
+        let mut other = unknown.clone();
+        other["id"] = json!(line);
+        agent.server.send_json(&other);
+        assert_eq!(Shown::of_value(&agent.frame()).leak(canary), None);
+        agent.server.send(format!("{}\n", line.replace('\n', " ")));
+        assert_eq!(Shown::of_value(&agent.frame()).leak(canary), None);
+    }
+    agent.end();
+}
+
+#[test]
+fn in_settings_that_do_not_load() {
+    for canary in all().iter().step_by(3) {
+        for settings in [
+            json!({"provider": canary.line()}),
+            json!({"model": canary.line()}),
+            json!({"providers": {canary.line(): {"api": "fixture"}}, "provider": "none"}),
+            json!({"thinking_level": canary.line()}),
+            json!({"providers": {"fixture": {"script": canary.line()}}}),
+            json!({"permissions": {"read": canary.line()}}),
+        ] {
+            let place = Place::with_settings(&settings);
+            let mut agent = Agent::spawn(launch().place(&place));
+            let frame = agent.call("initialize", json!({"required_capabilities": []}));
+            let status = agent.call("status", json!({}));
+            for shown in [&frame, &status] {
+                assert_eq!(Shown::of_value(shown).leak(canary), None, "{settings}");
+            }
+            agent.end();
+        }
+    }
+}
