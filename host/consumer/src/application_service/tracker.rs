@@ -146,6 +146,18 @@ impl Tracker {
     /// # Errors
     /// Why it must not go out.
     pub fn send(&mut self, request: Request) -> Result<(String, Vec<u8>), NotSent> {
+        // Fresh for the life of the process: stricter than "not in flight", and nothing can be mixed up.
+        let id = format!("q{}", self.issued + 1);
+        let record = self.send_as(&id, request)?;
+        self.issued += 1;
+        Ok((id, record))
+    }
+
+    /// As [`Tracker::send`], under an identity of the caller's own: one that is not in flight.
+    ///
+    /// # Errors
+    /// Why it must not go out; [`NotSent::BadIdentity`] for an identity that is still reserved.
+    pub fn send_as(&mut self, id: &str, request: Request) -> Result<Vec<u8>, NotSent> {
         if !request.is_discovery() {
             if !self.open {
                 return Err(NotSent::NotNegotiated);
@@ -158,20 +170,26 @@ impl Tracker {
                 return Err(NotSent::NotOffered(request.method()));
             }
         }
+        let id_bytes = self
+            .profile
+            .as_ref()
+            .map_or(128, |profile| profile.limits.max_id_bytes());
+        let reserved = self.pending.contains_key(id) || self.work.contains_key(id);
+        if reserved || !(1..=id_bytes).contains(&id.len()) {
+            return Err(NotSent::BadIdentity);
+        }
         if self.pending.len() >= IN_FLIGHT {
             return Err(NotSent::TooManyInFlight);
         }
-        // Fresh for the life of the process: stricter than "not in flight", and nothing can be mixed up.
-        let id = format!("q{}", self.issued + 1);
-        let record = request.encode(&id, self.profile.as_ref().map(|profile| &profile.limits))?;
-        self.issued += 1;
+        let record = request.encode(id, self.profile.as_ref().map(|profile| &profile.limits))?;
         if request.is_discovery() {
             // Mutations are not pipelined behind an initialization, and stay shut when it fails: a server
             // that was initialized before would go on, so this client must stop itself.
             self.open = false;
         }
-        self.pending.insert(id.clone(), request);
-        Ok((id, record))
+        self.ended.retain(|ended| ended != id);
+        self.pending.insert(id.to_owned(), request);
+        Ok(record)
     }
 
     /// Takes one record.

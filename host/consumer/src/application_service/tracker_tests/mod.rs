@@ -295,6 +295,27 @@ fn a_failed_renegotiation_stops_this_client_itself() {
     );
 }
 
+#[test]
+fn identities_of_the_caller_s_own_are_free_when_nothing_holds_them() {
+    let mut tracker = ready();
+    let mut send = |id: &str| tracker.send_as(id, Request::Status).map(drop);
+    assert_eq!(send("mine"), Ok(()));
+    assert_eq!(send("mine"), Err(NotSent::BadIdentity));
+    assert_eq!(send(""), Err(NotSent::BadIdentity));
+    assert_eq!(send(&"x".repeat(129)), Err(NotSent::BadIdentity));
+    assert_eq!(send(&"x".repeat(128)), Ok(()));
+    let status = json!({"service": "ready", "provider_auth_ready": false});
+    take(&mut tracker, &response("mine", None, "status", status)).unwrap();
+    assert!(tracker.send_as("mine", Request::Status).is_ok());
+
+    // A turn holds its identity until its terminal event, and then lets it go.
+    let (mut tracker, id) = turn();
+    let again = |tracker: &mut Tracker| tracker.send_as(&id, Request::Status).map(drop);
+    assert_eq!(again(&mut tracker), Err(NotSent::BadIdentity));
+    take(&mut tracker, &terminal(&id, 1)).unwrap();
+    assert_eq!(again(&mut tracker), Ok(()));
+}
+
 // Envelopes and correlation.
 
 #[test]
