@@ -1,0 +1,108 @@
+//! `session.create`, `session.open` and `session.close` of application-service (spec: application-service,
+//! "Attachments, close, and conflicts"). Reading sessions is `pages`' matter.
+
+mod pages;
+
+use agent::{Backend, Detached};
+use host::dialect::application_service::Word;
+use host::{Cx, Reply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use words::desk_word;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoPayload {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct SessionState {
+    session_id: String,
+    /// `open`, `closed`, or `closing` while a turn of it ends.
+    status: &'static str,
+}
+
+/// The envelope's session; registered as required, so the dialect has refused a request without.
+fn session<B>(cx: &Cx<B>) -> Result<&str, Word> {
+    cx.session_id().ok_or(Word::InvalidRequest)
+}
+
+host::operation! {
+    /// Records a new session durably and attaches it until it is closed.
+    dialect: APPLICATION_SERVICE,
+    method: "session.create",
+    position: 50,
+    class: Exclusive,
+    needs: Initialization,
+    params: NoPayload,
+    answer: SessionState,
+    errors: [InvalidPayload, NotInitialized, LimitExceeded, SessionUnavailable, InternalError],
+    example: "{}" => r#"{"session_id":"<session_id>","status":"open"}"#,
+    handler: create,
+}
+
+async fn create(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<SessionState>, Word> {
+    let session_id = cx.engine().create_attached().await.map_err(desk_word)?;
+    Ok(SessionState {
+        session_id,
+        status: "open",
+    }
+    .into())
+}
+
+host::operation! {
+    /// Attaches an existing session until it is closed; no other process can then write it. Attached
+    /// already, it stays so; attached for a turn only, it now outlives the turn.
+    dialect: APPLICATION_SERVICE,
+    method: "session.open",
+    position: 60,
+    class: Exclusive,
+    needs: Initialization,
+    session: Required,
+    params: NoPayload,
+    answer: SessionState,
+    errors: [
+        InvalidPayload, NotInitialized, LimitExceeded, SessionBusy, SessionUnavailable, InvalidSessionId,
+        InternalError,
+    ],
+    example: "{}" => r#"{"session_id":"<session_id>","status":"open"}"#,
+    handler: open,
+}
+
+async fn open(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<SessionState>, Word> {
+    let session_id = session(&cx)?;
+    cx.engine().attach(session_id).await.map_err(desk_word)?;
+    Ok(SessionState {
+        session_id: session_id.to_owned(),
+        status: "open",
+    }
+    .into())
+}
+
+host::operation! {
+    /// Ends the attachment, never the session. During a turn it asks that turn to stop and says
+    /// `closing`; repeat it after `turn.terminal`. Idempotent for any valid id.
+    dialect: APPLICATION_SERVICE,
+    method: "session.close",
+    position: 80,
+    class: Exclusive,
+    needs: Initialization,
+    session: Required,
+    params: NoPayload,
+    answer: SessionState,
+    errors: [InvalidPayload, NotInitialized, InvalidSessionId, InternalError],
+    example: "{}" => r#"{"session_id":"<session_id>","status":"closed"}"#,
+    handler: close,
+}
+
+async fn close(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<SessionState>, Word> {
+    let session_id = session(&cx)?;
+    let status = match cx.engine().detach(session_id).await.map_err(desk_word)? {
+        Detached::Closed => "closed",
+        Detached::Closing => "closing",
+    };
+    Ok(SessionState {
+        session_id: session_id.to_owned(),
+        status,
+    }
+    .into())
+}

@@ -1,0 +1,272 @@
+//! `session.list` and `session.replay` of application-service (spec: application-service, "Listing",
+//! "Durable replay"). Pages are cut by the engine; nothing here attaches a session.
+
+use agent::{Backend, Outcome, ReplayBody, Role};
+use host::dialect::application_service::{ID_BYTES, Word};
+use host::{Cx, Reply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use words::desk_word;
+
+/// `max_session_page_items`: most items of a page, and how many there are when nobody says.
+const PAGE_ITEMS: u64 = 32;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PagePayload {
+    /// Where an earlier page ended, at most 128 bytes; from the start when null or left out.
+    #[serde(default)]
+    after: Option<String>,
+    /// 1 to 32 items.
+    #[serde(default = "whole_page")]
+    #[schemars(range(min = 1, max = 32))]
+    limit: u64,
+}
+
+const fn whole_page() -> u64 {
+    PAGE_ITEMS
+}
+
+impl PagePayload {
+    /// The continuation and the number of items, within their bounds. A continuation beyond the bound
+    /// of all correlation ids passes a limit of the protocol, whatever it would have meant.
+    fn bounded(&self) -> Result<(Option<&str>, usize), Word> {
+        if self.limit == 0 {
+            return Err(Word::InvalidPayload);
+        }
+        let too_long = |after: &String| after.len() > ID_BYTES;
+        if self.limit > PAGE_ITEMS || self.after.as_ref().is_some_and(too_long) {
+            return Err(Word::LimitExceeded);
+        }
+        Ok((self.after.as_deref(), self.limit as usize))
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct SessionPage {
+    /// Ordered by id.
+    sessions: Vec<Summary>,
+    /// The last id that was looked at, for the next page.
+    next_after: Option<String>,
+    /// More sessions follow.
+    truncated: bool,
+    /// Some sessions could not be read or shown.
+    incomplete: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Summary {
+    session_id: String,
+    /// What it is about, redacted, on one line.
+    title: Option<String>,
+    /// RFC 3339, in UTC.
+    updated_at: String,
+}
+
+host::operation! {
+    /// One page of all sessions, whoever holds them. Not a snapshot: restart without `after` to refresh.
+    dialect: APPLICATION_SERVICE,
+    method: "session.list",
+    position: 40,
+    class: Exclusive,
+    needs: Initialization,
+    params: PagePayload,
+    answer: SessionPage,
+    errors: [InvalidPayload, NotInitialized, LimitExceeded, InvalidSessionId, InternalError],
+    example: r#"{"after":null,"limit":32}"# => r#"{"sessions":[{"session_id":"<session_id>","title":null,"updated_at":"…"}],"next_after":null,"truncated":false,"incomplete":false}"#,
+    handler: list,
+}
+
+async fn list(cx: Cx<Backend>, payload: PagePayload) -> Result<Reply<SessionPage>, Word> {
+    let (after, limit) = payload.bounded()?;
+    let page = cx.engine().list_sessions(after, limit).await;
+    let page = page.map_err(desk_word)?;
+    let sessions = page.sessions.into_iter().map(|session| Summary {
+        session_id: session.id.to_string(),
+        title: session.title.map(|title| title.into_string()),
+        updated_at: session.updated_at,
+    });
+    Ok(SessionPage {
+        sessions: sessions.collect(),
+        next_after: page.next_after.map(|id| id.to_string()),
+        truncated: page.truncated,
+        incomplete: page.incomplete,
+    }
+    .into())
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ReplayPage {
+    events: Vec<ReplayEvent>,
+    /// Behind this page, for the next one.
+    next_cursor: String,
+    /// The end that this request saw.
+    snapshot_cursor: String,
+    /// More items follow.
+    truncated: bool,
+    /// Something is missing from the readable window.
+    gap: bool,
+    /// `after` is not of this projection: discard what was cached and read from the start.
+    resync_required: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ReplayEvent {
+    /// Everything up to and with this item; at most 128 bytes.
+    cursor: String,
+    #[serde(flatten)]
+    item: Item,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Item {
+    Message {
+        /// `user` or `assistant`.
+        role: &'static str,
+        /// At most 2,048 UTF-8 bytes.
+        text: String,
+        /// From 0 for each message.
+        part: u32,
+        last_part: bool,
+    },
+    Terminal {
+        /// `completed`, `cancelled` or `failed`.
+        status: &'static str,
+    },
+}
+
+impl From<ReplayBody> for Item {
+    fn from(body: ReplayBody) -> Self {
+        match body {
+            ReplayBody::Message {
+                role,
+                text,
+                part,
+                last_part,
+            } => Self::Message {
+                role: match role {
+                    Role::User => "user",
+                    Role::Assistant => "assistant",
+                },
+                text: text.into_string(),
+                part,
+                last_part,
+            },
+            ReplayBody::Terminal(outcome) => Self::Terminal {
+                status: match outcome {
+                    Outcome::Completed => "completed",
+                    Outcome::Cancelled => "cancelled",
+                    Outcome::Failed => "failed",
+                },
+            },
+        }
+    }
+}
+
+host::operation! {
+    /// One page of what a session durably holds, at most 16 KiB of JSON. Needs no attachment and changes
+    /// nothing; a session that another process holds is read too.
+    dialect: APPLICATION_SERVICE,
+    method: "session.replay",
+    position: 70,
+    class: Exclusive,
+    needs: Initialization,
+    session: Required,
+    params: PagePayload,
+    answer: ReplayPage,
+    errors: [
+        InvalidPayload, NotInitialized, LimitExceeded, SessionBusy, SessionUnavailable, InvalidSessionId,
+        InternalError,
+    ],
+    example: r#"{"after":null,"limit":32}"# => r#"{"events":[],"next_cursor":"<cursor>","snapshot_cursor":"<cursor>","truncated":false,"gap":false,"resync_required":false}"#,
+    handler: replay,
+}
+
+async fn replay(cx: Cx<Backend>, payload: PagePayload) -> Result<Reply<ReplayPage>, Word> {
+    let (after, limit) = payload.bounded()?;
+    let session_id = super::session(&cx)?;
+    let page = cx.engine().replay(session_id, after, limit).await;
+    let page = page.map_err(desk_word)?;
+    let events = page.items.into_iter().map(|item| ReplayEvent {
+        cursor: item.cursor,
+        item: item.body.into(),
+    });
+    Ok(ReplayPage {
+        events: events.collect(),
+        next_cursor: page.next_cursor,
+        snapshot_cursor: page.snapshot_cursor,
+        truncated: page.truncated,
+        gap: page.gap,
+        resync_required: page.resync_required,
+    }
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    fn payload(text: &str) -> Result<PagePayload, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    #[test]
+    fn the_bounds_of_a_page_are_exact() {
+        let bounded = |text: &str| {
+            let payload = payload(text).unwrap();
+            payload
+                .bounded()
+                .map(|(after, limit)| (after.map(str::len), limit))
+        };
+        assert_eq!(bounded("{}"), Ok((None, 32)));
+        assert_eq!(bounded(r#"{"after":null,"limit":1}"#), Ok((None, 1)));
+        assert_eq!(bounded(r#"{"limit":32}"#), Ok((None, 32)));
+        assert_eq!(bounded(r#"{"limit":33}"#), Err(Word::LimitExceeded));
+        assert_eq!(bounded(r#"{"limit":0}"#), Err(Word::InvalidPayload));
+        let after = |bytes: usize| json!({"after": "x".repeat(bytes)}).to_string();
+        assert_eq!(bounded(&after(128)), Ok((Some(128), 32)));
+        assert_eq!(bounded(&after(129)), Err(Word::LimitExceeded));
+    }
+
+    #[test]
+    fn a_page_is_asked_for_with_the_right_types_only() {
+        for bad in [
+            r#"{"limit":null}"#,
+            r#"{"limit":"1"}"#,
+            r#"{"limit":-1}"#,
+            r#"{"limit":1.5}"#,
+            r#"{"after":1}"#,
+            r#"{"cursor":"x"}"#,
+        ] {
+            assert!(payload(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn items_have_the_documented_fields() {
+        let event = ReplayEvent {
+            cursor: "c".to_owned(),
+            item: Item::Message {
+                role: "user",
+                text: "Question".to_owned(),
+                part: 0,
+                last_part: true,
+            },
+        };
+        assert_eq!(
+            serde_json::to_value(&event).unwrap(),
+            json!({"cursor": "c", "kind": "message", "role": "user", "text": "Question", "part": 0, "last_part": true})
+        );
+        let event = ReplayEvent {
+            cursor: "d".to_owned(),
+            item: ReplayBody::Terminal(Outcome::Cancelled).into(),
+        };
+        assert_eq!(
+            serde_json::to_value(&event).unwrap(),
+            json!({"cursor": "d", "kind": "terminal", "status": "cancelled"})
+        );
+    }
+}
