@@ -40,12 +40,12 @@ struct Capabilities {
     events: Vec<&'static str>,
     transports: &'static [&'static str],
     limits: Map<String, Value>,
-    activity: Activity,
+    activity: ActivityFlags,
 }
 
-/// Feature flags of structured activity. None of it is built yet.
+/// Feature flags of structured activity; true ones need turns in this build.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Activity {
+struct ActivityFlags {
     events: bool,
     approvals: bool,
     steering: bool,
@@ -75,7 +75,7 @@ host::operation! {
     params: InitializePayload,
     answer: Initialized,
     errors: [InvalidPayload, LimitExceeded, UnsupportedVersion, UnsupportedCapability],
-    example: r#"{"supported_protocol_versions":[1],"requested_capabilities":[]}"# => r#"{"protocol_version":1,"server_name":"magi-code","server_version":"…","limits":{"max_record_bytes":65536,"…":"…"},"capabilities":{"protocol_versions":[1],"operations":["initialize","status","capabilities","…"],"events":["…"],"transports":["stdio"],"limits":{"max_record_bytes":65536,"…":"…"},"activity":{"events":false,"…":"…"}}}"#,
+    example: r#"{"supported_protocol_versions":[1],"requested_capabilities":[]}"# => r#"{"protocol_version":1,"server_name":"magi-code","server_version":"…","limits":{"max_record_bytes":65536,"…":"…"},"capabilities":{"protocol_versions":[1],"operations":["initialize","status","capabilities","…"],"events":["…"],"transports":["stdio"],"limits":{"max_record_bytes":65536,"…":"…"},"activity":{"…":"…"}}}"#,
     handler: initialize,
 }
 
@@ -146,7 +146,7 @@ host::operation! {
     params: NoPayload,
     answer: Capabilities,
     errors: [InvalidPayload, NotInitialized],
-    example: "{}" => r#"{"protocol_versions":[1],"operations":["initialize","status","capabilities","…"],"events":["…"],"transports":["stdio"],"limits":{"max_record_bytes":65536,"…":"…"},"activity":{"events":false,"…":"…"}}"#,
+    example: "{}" => r#"{"protocol_versions":[1],"operations":["initialize","status","capabilities","…"],"events":["…"],"transports":["stdio"],"limits":{"max_record_bytes":65536,"…":"…"},"activity":{"…":"…"}}"#,
     handler: capabilities,
 }
 
@@ -155,19 +155,21 @@ async fn capabilities(cx: Cx<()>, _: NoPayload) -> Result<Reply<Capabilities>, W
 }
 
 fn discover(cx: &Cx<()>) -> Capabilities {
+    let events = cx.event_names();
+    let activity = events.contains(&"turn.activity");
     Capabilities {
         protocol_versions: [VERSION],
         operations: cx.operations(),
-        events: cx.event_names(),
+        events,
         transports: cx.server().transports,
         limits: cx.rules().limits_object(),
-        activity: Activity {
-            events: false,
+        activity: ActivityFlags {
+            events: activity,
             approvals: false,
             steering: false,
             mcp_server_lifecycle: false,
-            mcp_tool_activity: false,
-            subagents: false,
+            mcp_tool_activity: activity,
+            subagents: activity,
             raw_tool_output: false,
             activity_replay: false,
             max_summary_bytes: 2048,

@@ -1,0 +1,363 @@
+//! What `turn.activity` says: an allowlisted projection of the engine's activities (spec: application-service,
+//! "Structured activity"). No name that a model or a server chose, no argument and no result passes here.
+
+use std::fmt::Write as _;
+
+use agent::{ActivityState, Category, ContextSource};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// The tools whose names may be told: the built-in ones.
+const TOOL_NAMES: [&str; 10] = [
+    "read", "write", "edit", "list", "glob", "grep", "bash", "task", "skill", "code",
+];
+/// Raw identities of the two streams that have no other: each update reuses its stream's.
+const CONTEXT_STREAM: &str = "stream:context";
+const USAGE_STREAM: &str = "stream:usage";
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Activity {
+    /// `activity-` and 64 hex digits; scoped to the turn, and not unique among its events.
+    activity_id: String,
+    #[serde(flatten)]
+    kind: Kind,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Kind {
+    Lifecycle {
+        /// `hook`, `context_injection` or `diagnostic` on start, `activity` on finish.
+        category: &'static str,
+        /// `running`, then `completed`, `failed` or `cancelled`.
+        status: &'static str,
+        details_omitted: bool,
+    },
+    Tool {
+        /// `tool-` and 64 hex digits.
+        tool_id: String,
+        /// A built-in tool's name.
+        tool_name: Option<&'static str>,
+        server_id: Option<String>,
+        /// `local` or `unknown`.
+        transport: &'static str,
+        /// `running`, then `completed` or `failed`.
+        status: &'static str,
+        /// Null where nobody can say.
+        timed_out: Option<bool>,
+        details_omitted: bool,
+    },
+    ReasoningSummary {
+        /// At most 2,048 UTF-8 bytes; empty when there was too much.
+        text: String,
+        redacted: bool,
+        truncated: bool,
+    },
+    Context {
+        current_tokens: u64,
+        max_tokens: u64,
+        reasoning_tokens: Option<u64>,
+        /// Counts provider requests of the turn.
+        request_sequence: u32,
+        /// `last_provider_usage` or `provider_partial`.
+        source: &'static str,
+    },
+    Usage {
+        effective_input: u64,
+        output: u64,
+        cache_read: u64,
+        cache_known: bool,
+        /// Counts provider requests of the turn.
+        request_sequence: u32,
+        final_usage: bool,
+        /// `provider_request`.
+        source: &'static str,
+    },
+}
+
+impl From<agent::Activity> for Activity {
+    fn from(activity: agent::Activity) -> Self {
+        use agent::Activity as Raw;
+        let (id, kind) = match activity {
+            Raw::Tool {
+                id,
+                tool,
+                state,
+                timed_out,
+                ..
+            } => (id, tool_kind(&tool, state, timed_out)),
+            Raw::Began { id, what } => (id, lifecycle(category(what), "running")),
+            Raw::Ended { id, state } => (id, lifecycle("activity", status(state))),
+            Raw::ReasoningSummary {
+                id,
+                text,
+                redacted,
+                truncated,
+            } => {
+                let kind = Kind::ReasoningSummary {
+                    text: text.into_string(),
+                    redacted,
+                    truncated,
+                };
+                (id, kind)
+            }
+            Raw::Context {
+                current_tokens,
+                max_tokens,
+                reasoning_tokens,
+                request,
+                source,
+            } => {
+                let kind = Kind::Context {
+                    current_tokens,
+                    max_tokens,
+                    reasoning_tokens,
+                    request_sequence: request,
+                    source: match source {
+                        ContextSource::LastProviderUsage => "last_provider_usage",
+                        ContextSource::ProviderPartial => "provider_partial",
+                    },
+                };
+                (CONTEXT_STREAM.to_owned(), kind)
+            }
+            Raw::Usage {
+                effective_input,
+                output,
+                cache_read,
+                request,
+            } => {
+                let kind = Kind::Usage {
+                    effective_input,
+                    output,
+                    cache_read: cache_read.unwrap_or(0),
+                    cache_known: cache_read.is_some(),
+                    request_sequence: request,
+                    // The engine tells what a response cost once, when it is over.
+                    final_usage: true,
+                    source: "provider_request",
+                };
+                (USAGE_STREAM.to_owned(), kind)
+            }
+        };
+        Self {
+            activity_id: hashed("activity", &id),
+            kind,
+        }
+    }
+}
+
+fn lifecycle(category: &'static str, status: &'static str) -> Kind {
+    Kind::Lifecycle {
+        category,
+        status,
+        details_omitted: true,
+    }
+}
+
+fn tool_kind(tool: &str, state: ActivityState, timed_out: Option<bool>) -> Kind {
+    let tool_name = TOOL_NAMES.into_iter().find(|name| *name == tool);
+    Kind::Tool {
+        tool_id: hashed("tool", tool),
+        tool_name,
+        server_id: None,
+        // Where a tool would run that is none of ours, nobody knows.
+        transport: tool_name.map_or("unknown", |_| "local"),
+        status: match state {
+            // A call that was cut short has a result all the same, and results are one or the other.
+            ActivityState::Cancelled => "failed",
+            state => status(state),
+        },
+        timed_out,
+        details_omitted: true,
+    }
+}
+
+fn status(state: ActivityState) -> &'static str {
+    match state {
+        ActivityState::Started => "running",
+        ActivityState::Completed => "completed",
+        ActivityState::Failed => "failed",
+        ActivityState::Cancelled => "cancelled",
+    }
+}
+
+fn category(what: Category) -> &'static str {
+    match what {
+        Category::Hook => "hook",
+        Category::ContextInjection => "context_injection",
+        Category::Diagnostic => "diagnostic",
+    }
+}
+
+/// `namespace-` and the digest of a raw identity: equal for equal ones, within the 128 bytes of an id.
+fn hashed(namespace: &str, raw: &str) -> String {
+    let mut id = format!("{namespace}-");
+    for byte in Sha256::digest(raw) {
+        // Writing into a String cannot fail.
+        let _ = write!(id, "{byte:02x}");
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use agent::Activity as Raw;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    /// SHA-256 of `abc`, as FIPS 180-2 gives it.
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    fn shown(raw: Raw) -> Value {
+        serde_json::to_value(Activity::from(raw)).unwrap()
+    }
+
+    fn tool(name: &str, state: ActivityState, timed_out: Option<bool>) -> Value {
+        shown(Raw::Tool {
+            id: "abc".to_owned(),
+            tool: name.to_owned(),
+            name: Default::default(),
+            state,
+            summary: Default::default(),
+            timed_out,
+        })
+    }
+
+    #[test]
+    fn a_built_in_tool_is_named_and_any_other_only_hashed() {
+        let read = tool("read", ActivityState::Completed, Some(false));
+        let (id, tool_id) = (format!("activity-{ABC}"), hashed("tool", "read"));
+        assert_eq!(
+            read,
+            json!({
+                "activity_id": id, "kind": "tool", "tool_id": tool_id, "tool_name": "read", "server_id": null,
+                "transport": "local", "status": "completed", "timed_out": false, "details_omitted": true,
+            })
+        );
+        for other in ["abc", "Read", "read ", "", "secret_tool"] {
+            let shown = tool(other, ActivityState::Started, None);
+            assert_eq!(shown["tool_name"], Value::Null, "{other}");
+            assert_eq!(shown["transport"], "unknown", "{other}");
+            assert!(!shown.to_string().contains("secret"), "{shown}");
+        }
+        let abc = tool("abc", ActivityState::Started, None);
+        assert_eq!(abc["tool_id"], format!("tool-{ABC}"));
+        assert!(abc.as_object().unwrap()["timed_out"].is_null());
+    }
+
+    #[test]
+    fn a_tool_runs_and_then_completes_or_fails() {
+        for (state, word) in [
+            (ActivityState::Started, "running"),
+            (ActivityState::Completed, "completed"),
+            (ActivityState::Failed, "failed"),
+            (ActivityState::Cancelled, "failed"),
+        ] {
+            assert_eq!(tool("bash", state, None)["status"], word);
+        }
+    }
+
+    #[test]
+    fn a_lifecycle_has_its_category_on_start_only() {
+        let id = || "abc".to_owned();
+        let activity_id = format!("activity-{ABC}");
+        for (what, category) in [
+            (Category::Hook, "hook"),
+            (Category::ContextInjection, "context_injection"),
+            (Category::Diagnostic, "diagnostic"),
+        ] {
+            assert_eq!(
+                shown(Raw::Began { id: id(), what }),
+                json!({
+                    "activity_id": activity_id, "kind": "lifecycle", "category": category,
+                    "status": "running", "details_omitted": true,
+                })
+            );
+        }
+        let state = ActivityState::Cancelled;
+        assert_eq!(
+            shown(Raw::Ended { id: id(), state }),
+            json!({
+                "activity_id": activity_id, "kind": "lifecycle", "category": "activity",
+                "status": "cancelled", "details_omitted": true,
+            })
+        );
+    }
+
+    #[test]
+    fn counts_that_nobody_knows_are_null_or_marked() {
+        let context = |reasoning_tokens, source| {
+            shown(Raw::Context {
+                current_tokens: 128,
+                max_tokens: 200_000,
+                reasoning_tokens,
+                request: 2,
+                source,
+            })
+        };
+        let id = hashed("activity", CONTEXT_STREAM);
+        assert_eq!(
+            context(None, ContextSource::ProviderPartial),
+            json!({
+                "activity_id": id, "kind": "context", "current_tokens": 128, "max_tokens": 200_000,
+                "reasoning_tokens": null, "request_sequence": 2, "source": "provider_partial",
+            })
+        );
+        let known = context(Some(7), ContextSource::LastProviderUsage);
+        assert_eq!(
+            (&known["reasoning_tokens"], &known["source"]),
+            (&json!(7), &json!("last_provider_usage"))
+        );
+        let usage = |cache_read| {
+            shown(Raw::Usage {
+                effective_input: 120,
+                output: 8,
+                cache_read,
+                request: 1,
+            })
+        };
+        let id = hashed("activity", USAGE_STREAM);
+        assert_eq!(
+            usage(None),
+            json!({
+                "activity_id": id, "kind": "usage", "effective_input": 120, "output": 8, "cache_read": 0,
+                "cache_known": false, "request_sequence": 1, "final_usage": true, "source": "provider_request",
+            })
+        );
+        let cached = usage(Some(0));
+        assert_eq!(
+            (&cached["cache_read"], &cached["cache_known"]),
+            (&json!(0), &json!(true))
+        );
+    }
+
+    #[test]
+    fn a_summary_is_what_the_engine_cleaned() {
+        assert_eq!(
+            shown(Raw::ReasoningSummary {
+                id: "abc".to_owned(),
+                text: Default::default(),
+                redacted: false,
+                truncated: true,
+            }),
+            json!({
+                "activity_id": format!("activity-{ABC}"), "kind": "reasoning_summary", "text": "",
+                "redacted": false, "truncated": true,
+            })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn identities_are_bounded_and_tell_nothing_of_the_raw_ones(raw in ".{4,300}") {
+            let id = hashed("activity", &raw);
+            prop_assert_eq!(id.len(), "activity-".len() + 64);
+            prop_assert!(id["activity-".len()..].bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
+            prop_assert_eq!(&id, &hashed("activity", &raw));
+            prop_assert_ne!(id, hashed("activity", &format!("{raw} ")));
+        }
+    }
+}

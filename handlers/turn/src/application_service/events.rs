@@ -1,0 +1,227 @@
+//! The four turn events of application-service and their projection from the engine's (spec: application-service,
+//! "Turn completion and ordering"). What an activity says is `activity`'s matter; bounds are the engine's.
+
+use std::sync::Arc;
+
+use agent::{Outcome, Persistence, RunEvent, RunEvents};
+use host::{EventSink, Undelivered};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::activity::Activity;
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct TurnStarted {
+    turn_id: Arc<str>,
+    session_id: Arc<str>,
+    /// `started`.
+    status: &'static str,
+    /// 0.
+    sequence: u64,
+}
+
+host::event! {
+    /// The turn begins; follows the answer to its `turn.start`.
+    dialect: APPLICATION_SERVICE, name: "turn.started", position: 10, delivery: MustArrive, data: TurnStarted
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct AssistantDelta {
+    turn_id: Arc<str>,
+    /// Counts deltas and activities of the turn together; a missing number is a dropped activity.
+    sequence: u64,
+    text: String,
+}
+
+host::event! {
+    /// More of the assistant's text, in order and without gaps.
+    dialect: APPLICATION_SERVICE, name: "turn.assistant_delta", position: 20, delivery: MustArrive, data: AssistantDelta
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct TurnActivity {
+    turn_id: Arc<str>,
+    sequence: u64,
+    activity: Activity,
+}
+
+host::event! {
+    /// Something the turn does beside writing. Left out, and counted, when the output is behind.
+    dialect: APPLICATION_SERVICE, name: "turn.activity", position: 30, delivery: MayDrop, data: TurnActivity
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct TurnTerminal {
+    turn_id: Arc<str>,
+    session_id: Arc<str>,
+    /// `completed`, `cancelled` or `failed`; `failed` also when the outcome could not be recorded, so that
+    /// nobody takes for durable what is not.
+    status: &'static str,
+    /// The authoritative text, at most 16,384 UTF-8 bytes; partial when the turn was stopped.
+    assistant_text: String,
+    sequence: u64,
+    /// Activities that were left out.
+    activity_dropped: u64,
+    /// Always false: what was left out cannot be had again.
+    activity_replay_available: bool,
+    /// Read the session again with `session.replay`.
+    replay_required: bool,
+}
+
+host::event! {
+    /// The turn is over and cleaned up; nothing of it follows.
+    dialect: APPLICATION_SERVICE, name: "turn.terminal", position: 40, delivery: MustArrive, data: TurnTerminal
+}
+
+/// Who the events are about.
+pub(super) struct Turn {
+    turn_id: Arc<str>,
+    session_id: Arc<str>,
+}
+
+impl Turn {
+    pub(super) fn new(turn_id: &str, session_id: &str) -> Self {
+        Self {
+            turn_id: turn_id.into(),
+            session_id: session_id.into(),
+        }
+    }
+
+    /// Sends a turn's events until its terminal, or until nobody listens; the engine notices the latter.
+    /// Gives the events back: with them end the turn's reservations, which outlive the attempt to
+    /// write the terminal (spec: "Attachments, close, and conflicts").
+    pub(super) async fn forward(self, mut events: RunEvents, sink: EventSink) -> RunEvents {
+        let started = TurnStarted {
+            turn_id: Arc::clone(&self.turn_id),
+            session_id: Arc::clone(&self.session_id),
+            status: "started",
+            sequence: 0,
+        };
+        if sink.send(&started).await.is_err() {
+            return events;
+        }
+        while let Some(event) = events.recv().await {
+            if self.send(&sink, event).await.is_err() {
+                break;
+            }
+        }
+        events
+    }
+
+    async fn send(&self, sink: &EventSink, event: RunEvent) -> Result<(), Undelivered> {
+        match event {
+            RunEvent::Delta { sequence, text, .. } => {
+                let text = text.into_string();
+                sink.send(&AssistantDelta {
+                    turn_id: Arc::clone(&self.turn_id),
+                    sequence,
+                    text,
+                })
+                .await
+            }
+            RunEvent::Activity { sequence, activity } => {
+                sink.send(&TurnActivity {
+                    turn_id: Arc::clone(&self.turn_id),
+                    sequence,
+                    activity: activity.into(),
+                })
+                .await
+            }
+            RunEvent::Finished {
+                sequence,
+                outcome,
+                persistence,
+                text,
+                activity_dropped,
+                ..
+            } => {
+                let terminal = self.terminal(
+                    sequence,
+                    outcome,
+                    persistence,
+                    activity_dropped,
+                    text.into_string(),
+                );
+                sink.send(&terminal).await
+            }
+            // No words of this dialect: durable state is `session.replay`'s matter, diagnostics come as
+            // activities beside, and nobody can be asked.
+            RunEvent::InputPersisted { .. }
+            | RunEvent::Reconcile { .. }
+            | RunEvent::ApprovalRequested { .. }
+            | RunEvent::Diagnostic { .. } => Ok(()),
+        }
+    }
+
+    fn terminal(
+        &self,
+        sequence: u64,
+        outcome: Outcome,
+        persistence: Persistence,
+        activity_dropped: u64,
+        assistant_text: String,
+    ) -> TurnTerminal {
+        let recorded = persistence == Persistence::Durable;
+        TurnTerminal {
+            turn_id: Arc::clone(&self.turn_id),
+            session_id: Arc::clone(&self.session_id),
+            status: match outcome {
+                Outcome::Completed if recorded => "completed",
+                Outcome::Cancelled if recorded => "cancelled",
+                Outcome::Completed | Outcome::Cancelled | Outcome::Failed => "failed",
+            },
+            assistant_text,
+            sequence,
+            activity_dropped,
+            activity_replay_available: false,
+            replay_required: activity_dropped > 0 || !recorded,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    fn terminal(outcome: Outcome, persistence: Persistence, dropped: u64) -> serde_json::Value {
+        let turn = Turn::new("t", "s");
+        let terminal = turn.terminal(4, outcome, persistence, dropped, "The answer.".to_owned());
+        serde_json::to_value(terminal).unwrap()
+    }
+
+    #[test]
+    fn the_terminal_is_the_documented_one() {
+        assert_eq!(
+            terminal(Outcome::Completed, Persistence::Durable, 1),
+            json!({
+                "turn_id": "t", "session_id": "s", "status": "completed", "assistant_text": "The answer.",
+                "sequence": 4, "activity_dropped": 1, "activity_replay_available": false, "replay_required": true,
+            })
+        );
+    }
+
+    #[test]
+    fn only_a_recorded_outcome_is_told_as_such() {
+        use Outcome::{Cancelled, Completed, Failed};
+        for (outcome, recorded) in [
+            (Completed, "completed"),
+            (Cancelled, "cancelled"),
+            (Failed, "failed"),
+        ] {
+            let told = terminal(outcome, Persistence::Durable, 0);
+            assert_eq!(
+                (&told["status"], &told["replay_required"]),
+                (&json!(recorded), &json!(false))
+            );
+            for persistence in [Persistence::Degraded, Persistence::NotStarted] {
+                let told = terminal(outcome, persistence, 0);
+                assert_eq!(
+                    (&told["status"], &told["replay_required"]),
+                    (&json!("failed"), &json!(true))
+                );
+            }
+        }
+    }
+}

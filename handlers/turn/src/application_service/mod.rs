@@ -1,0 +1,117 @@
+//! `turn.start` and `turn.cancel` of application-service (spec: application-service, "`turn.start`", "`turn.cancel`").
+//! What happens in a turn is `events`' matter.
+
+mod activity;
+mod events;
+
+use agent::{Backend, Run};
+use host::dialect::application_service::{ID_BYTES, Word};
+use host::{Cx, Reply};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use words::desk_word;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StartPayload {
+    /// 1 to 16,384 UTF-8 bytes, not only whitespace.
+    prompt: String,
+    /// Empty: there are no options yet.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = 0))]
+    options: Map<String, Value>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Accepted {
+    turn_id: String,
+    /// The envelope's, or that of the new session.
+    session_id: String,
+    /// `accepted`: neither recorded nor executed yet.
+    status: &'static str,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CancelPayload {
+    /// At most 128 bytes.
+    turn_id: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct CancellationRequested {
+    /// `cancellation_requested`; the turn's end comes as `turn.terminal`.
+    status: &'static str,
+}
+
+host::operation! {
+    /// Starts a turn of the envelope's session, or of a new one. What happens in it comes as events:
+    /// `turn.started` first, `turn.terminal` last; the request id stays reserved until then. A session
+    /// that nothing has attached is attached for as long as its turn.
+    dialect: APPLICATION_SERVICE,
+    method: "turn.start",
+    position: 90,
+    class: Exclusive,
+    needs: Initialization,
+    session: Optional,
+    params: StartPayload,
+    answer: Accepted,
+    errors: [
+        InvalidPayload, NotInitialized, LimitExceeded, TooManyActiveTurns, SessionBusy, SessionUnavailable,
+        InvalidSessionId, InternalError,
+    ],
+    example: r#"{"prompt":"What is in this directory?","options":{}}"# => r#"{"turn_id":"<turn_id>","session_id":"<session_id>","status":"accepted"}"#,
+    handler: start,
+}
+
+async fn start(cx: Cx<Backend>, payload: StartPayload) -> Result<Reply<Accepted>, Word> {
+    if !payload.options.is_empty() {
+        return Err(Word::InvalidPayload);
+    }
+    let run = cx.engine().begin_turn(cx.session_id(), &payload.prompt);
+    let Run {
+        session_id,
+        run_id,
+        events,
+    } = run.await.map_err(desk_word)?;
+    let sink = cx.events().for_session(&session_id);
+    let turn = events::Turn::new(&run_id, &session_id);
+    let accepted = Accepted {
+        turn_id: run_id,
+        session_id,
+        status: "accepted",
+    };
+    Ok(Reply::new(accepted).then(turn.forward(events, sink)))
+}
+
+host::operation! {
+    /// Asks an active turn to stop. Its end comes as `turn.terminal`, after cleanup; a turn that completes
+    /// first is still `completed`.
+    dialect: APPLICATION_SERVICE,
+    method: "turn.cancel",
+    position: 100,
+    class: Inline,
+    needs: Initialization,
+    session: Optional,
+    params: CancelPayload,
+    answer: CancellationRequested,
+    errors: [InvalidPayload, NotInitialized, LimitExceeded, UnknownTurn],
+    example: r#"{"turn_id":"<turn_id>"}"# => r#"{"status":"cancellation_requested"}"#,
+    handler: cancel,
+}
+
+async fn cancel(
+    cx: Cx<Backend>,
+    payload: CancelPayload,
+) -> Result<Reply<CancellationRequested>, Word> {
+    if payload.turn_id.len() > ID_BYTES {
+        return Err(Word::LimitExceeded);
+    }
+    let asked = cx.engine().cancel_turn_by_id(&payload.turn_id);
+    asked.map_err(desk_word)?;
+    Ok(CancellationRequested {
+        status: "cancellation_requested",
+    }
+    .into())
+}
