@@ -61,6 +61,13 @@ fn application_service_links_its_features() {
         ("initialize", lifecycle),
         ("status", lifecycle),
         ("capabilities", lifecycle),
+        ("session.list", cfg!(feature = "session")),
+        ("session.create", cfg!(feature = "session")),
+        ("session.open", cfg!(feature = "session")),
+        ("session.replay", cfg!(feature = "session")),
+        ("session.close", cfg!(feature = "session")),
+        ("turn.start", cfg!(feature = "turn")),
+        ("turn.cancel", cfg!(feature = "turn")),
     ]);
     assert_eq!(
         linked(

@@ -169,15 +169,31 @@ fn local_agent_examples_hold() {
 #[cfg(feature = "application-service")]
 fn application_service_examples_hold() {
     const BIN: &str = env!("CARGO_BIN_EXE_magi-code");
-    let order = ["initialize", "status", "capabilities"];
+    let order = [
+        "initialize",
+        "status",
+        "capabilities",
+        "session.create",
+        "session.list",
+        "session.open",
+        "session.replay",
+        "session.close",
+        "turn.start",
+        "turn.cancel",
+    ];
     let mut server = Server::spawn(Launch::new(BIN, &["--app", "service"]).place(&place()));
     let examples = registered(BIN, &["schema", "application-service"]);
-    run_all(examples, &order, |_, method, payload| {
+    run_all(examples, &order, |bindings, method, payload| {
+        let session = match method {
+            "session.open" | "session.replay" | "session.close" => json!("<session_id>"),
+            _ => Value::Null,
+        };
         server.send_json(
             &json!({"protocol_version": 1, "kind": "request", "request_id": method,
-            "method": method, "payload": payload}),
+            "session_id": bindings.fill(&session), "method": method, "payload": bindings.fill(payload)}),
         );
-        server.recv()["payload"].clone()
+        let seen = server.recv_until(|record| record["kind"] == "response");
+        seen.last().unwrap()["payload"].clone()
     });
     server.close_stdin();
     assert_eq!(server.wait_exit().code, Some(0));
