@@ -136,10 +136,20 @@ fn operation_section(page: &mut String, operation: &Operation, document: &Value)
     }
 }
 
-/// A table of an object's members, a list of an alternative's variants, or one line for any other schema.
+/// A table of an object's members, a list of an alternative's variants (behind the members that all have),
+/// or one line for any other schema.
 fn fields(page: &mut String, title: &str, schema: &Value) {
+    let members = schema.get("properties").and_then(Value::as_object);
     if let Some(variants) = variants(schema) {
-        let _ = write!(page, "\n{title}: one of\n\n");
+        match members {
+            Some(shared) => {
+                table(page, title, schema, shared);
+                page.push_str("\nand one of\n\n");
+            }
+            None => {
+                let _ = write!(page, "\n{title}: one of\n\n");
+            }
+        }
         for variant in variants {
             let described = description(variant);
             let separator = if described.is_empty() { "" } else { ": " };
@@ -147,7 +157,7 @@ fn fields(page: &mut String, title: &str, schema: &Value) {
         }
         return;
     }
-    let Some(members) = schema.get("properties").and_then(Value::as_object) else {
+    let Some(members) = members else {
         // An object that describes no member, not even members of any name.
         let none = schema.get("type").is_some_and(|kind| kind == "object")
             && matches!(
@@ -166,6 +176,10 @@ fn fields(page: &mut String, title: &str, schema: &Value) {
         let _ = write!(page, "\n{title}: none.\n");
         return;
     }
+    table(page, title, schema, members);
+}
+
+fn table(page: &mut String, title: &str, schema: &Value, members: &Map<String, Value>) {
     let _ = write!(
         page,
         "\n| {} | type | meaning |\n| --- | --- | --- |\n",
@@ -306,6 +320,18 @@ mod tests {
         ] {
             assert_eq!(type_name(&schema), expected, "{schema}");
         }
+    }
+
+    #[test]
+    fn variants_stand_behind_the_members_that_all_have() {
+        let mut page = String::new();
+        let schema = json!({
+            "properties": {"id": {"type": "string"}}, "required": ["id"],
+            "oneOf": [{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, {"const": "b"}],
+        });
+        fields(&mut page, "Members", &schema);
+        let expected = "\n| members | type | meaning |\n| --- | --- | --- |\n| `id` | string | |\n\nand one of\n\n- object of `a` string\n- `\"b\"`\n";
+        assert_eq!(page, expected);
     }
 
     #[test]
