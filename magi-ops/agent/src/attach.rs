@@ -93,6 +93,8 @@ pub(crate) struct Conversation {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// The furthest page that a cursor was given out for.
     pub(crate) issued: usize,
+    /// A run was started from here.
+    pub(crate) used: bool,
 }
 
 /// The one writer of the attached session; locked on threads that may block.
@@ -164,6 +166,7 @@ impl Conversation {
             stale: false,
             snapshot: None,
             issued: 0,
+            used: false,
         })
     }
 

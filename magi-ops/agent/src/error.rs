@@ -108,3 +108,12 @@ impl From<store::sessions::ListError> for DeskError {
         }
     }
 }
+
+impl From<crate::ReplayError> for DeskError {
+    fn from(error: crate::ReplayError) -> Self {
+        match error {
+            crate::ReplayError::Busy => Self::SessionBusy,
+            crate::ReplayError::Unavailable => Self::SessionUnavailable,
+        }
+    }
+}

@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 use super::{Backend, State, free};
 use crate::attach::{self, Active, Attachment, Hold};
 use crate::error::{DeskError, SessionError};
+use crate::replay::ReplayPage;
 use crate::run::{self, Control, Kind, MAX_PROMPT_BYTES, Run};
 use crate::startup::{self, Admitted, Reached, StartupError};
 
@@ -82,6 +83,20 @@ impl Backend {
                 .list(after.as_ref(), limit, &admitted.redactor)
         };
         Ok(blocking(list).await??)
+    }
+
+    /// One page of what a session durably holds. Needs no attachment.
+    pub async fn replay(
+        &self,
+        id: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<ReplayPage, DeskError> {
+        let id = session_id(id)?;
+        let admitted = self.admitted().await?;
+        let after = after.map(str::to_owned);
+        let page = move || admitted.replays.page(&id, after.as_deref(), limit);
+        Ok(blocking(page).await??)
     }
 
     /// Creates a session whose first record is on the disk and attaches it. Returns its id.

@@ -15,6 +15,7 @@ use crate::startup::{Admitted, Choice, Selected, StartupError};
 
 mod control;
 mod event;
+mod hooks;
 mod persist;
 mod queue;
 mod report;
@@ -90,6 +91,8 @@ pub(crate) struct Task {
     messages: Vec<Message>,
     prompt: String,
     kind: Kind,
+    /// Whether the session works here for the first time.
+    first: bool,
 }
 
 impl Task {
@@ -109,6 +112,7 @@ impl Task {
             messages: std::mem::take(&mut conversation.messages),
             prompt: prompt.to_owned(),
             kind,
+            first: !std::mem::replace(&mut conversation.used, true),
         }
     }
 }
@@ -166,6 +170,7 @@ pub(crate) fn start(backend: &Arc<Backend>, task: Task) -> Run {
         messages: Arc::new(task.messages),
         sink,
         kind: task.kind,
+        first: task.first,
         shown: Redacted::default(),
         content: 0,
         content_json: 0,
@@ -195,6 +200,7 @@ struct Worker {
     sink: Sink,
     persist: Persist,
     kind: Kind,
+    first: bool,
     /// The text of all messages that ended, for the terminal event of a turn.
     shown: Redacted,
     /// Bytes of assistant text so far.
@@ -238,6 +244,14 @@ impl Worker {
             .catch_unwind()
             .await
             .unwrap_or_else(|_| Err(Stop::execution("the run stopped unexpectedly")));
+        if matches!(result, Ok(()) | Err(Stop::Failed(..))) {
+            let outcome = if result.is_ok() {
+                "completed"
+            } else {
+                "failed"
+            };
+            result = result.and(self.end_hooks(outcome).await);
+        }
         if let Err(Stop::Failed(code, summary)) = &result {
             // After the messages' ends: in the history, the reason stands below what it ended.
             let (code, summary) = (*code, summary.clone());
@@ -297,6 +311,7 @@ impl Worker {
     async fn drive(&mut self, prompt: String) -> Result<(), Stop> {
         self.accept(prompt).await?;
         let selected = self.choose().await?;
+        self.begin_hooks().await?;
         for response in 0..MAX_RESPONSES {
             let calls = self.respond(response, &selected).await?;
             self.warn_if_degraded().await;

@@ -4,14 +4,17 @@
 use std::sync::Arc;
 
 use provider::{Message, ToolCall};
+use serde_json::json;
+use store::Redacted;
 use store::sessions::{Body, Flush};
-use store::settings::Permission;
-use store::{Redacted, Redactor};
+use store::settings::{HookEvent, Permission};
 use tokio::task::JoinSet;
-use tools::ToolOutcome;
+use tools::hooks::HookVerdict;
+use tools::{Access, ToolOutcome};
 
 use super::control::Control;
 use super::event::{Activity, ActivityState};
+use super::hooks;
 use super::queue::Sink;
 use super::{MAX_ACTIVITIES, MAX_RESULT_BYTES, MAX_SUMMARY_BYTES, Stop, Worker};
 use crate::startup::Admitted;
@@ -62,11 +65,29 @@ impl Worker {
     ) -> Result<(), Stop> {
         let mut running = JoinSet::new();
         let mut next = 0;
+        let mut looked: Option<Access> = None;
+        // Whether what runs changes something: then it runs by itself, in its turn.
+        let mut alone = false;
         let mut stop = Ok(());
         loop {
             while stop.is_ok() && next < calls.len() && running.len() < SIDE_BY_SIDE {
+                let access = match looked.take() {
+                    Some(access) => access,
+                    None => match self.look(&calls[next]).await {
+                        Ok(access) => access,
+                        Err(cancelled) => {
+                            stop = Err(cancelled);
+                            break;
+                        }
+                    },
+                };
+                if !running.is_empty() && (alone || !access.parallel) {
+                    looked = Some(access);
+                    break;
+                }
+                alone = !access.parallel;
                 stop = self
-                    .start_tool(response, next, &calls[next], &mut running)
+                    .start_tool(response, next, &calls[next], access, &mut running)
                     .await;
                 next += 1;
             }
@@ -74,15 +95,24 @@ impl Worker {
             let Some(done) = running.join_next().await else {
                 return stop;
             };
-            let Ok((index, activity_id, outcome)) = done else {
+            let Ok((index, activity_id, Ran { outcome, hooks })) = done else {
                 continue;
             };
             let reported = self.report(&calls[index], activity_id, &outcome).await;
             results[index] = Some(outcome);
-            stop = stop.and(reported);
+            stop = stop.and(reported).and(self.report_hooks(&hooks).await);
             if self.control.cancel.is_cancelled() {
                 stop = stop.and(Err(Stop::Cancelled));
             }
+        }
+    }
+
+    /// What the call would touch; a look at a dead disk must not outlast the run.
+    async fn look(&self, call: &ToolCall) -> Result<Access, Stop> {
+        tokio::select! {
+            biased;
+            () = self.control.cancel.cancelled() => Err(Stop::Cancelled),
+            access = self.admitted.toolbox.access(&call.name, &call.input) => Ok(access),
         }
     }
 
@@ -91,7 +121,8 @@ impl Worker {
         response: u32,
         index: usize,
         call: &ToolCall,
-        running: &mut JoinSet<(usize, String, ToolOutcome)>,
+        access: Access,
+        running: &mut JoinSet<(usize, String, Ran)>,
     ) -> Result<(), Stop> {
         if self.control.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
@@ -123,12 +154,15 @@ impl Worker {
         let (sink, call) = (self.sink.clone(), call.clone());
         running.spawn(async move {
             // A task of its own within: a tool that panics is a failed call, not a failed run.
-            let work = tokio::spawn(async move { run(&admitted, &control, &sink, &call).await });
-            let outcome = work.await.unwrap_or_else(|_| ToolOutcome {
-                content: "the tool stopped unexpectedly".to_owned(),
-                is_error: true,
-                timed_out: false,
-                summary: "stopped unexpectedly".to_owned(),
+            let work =
+                tokio::spawn(async move { run(&admitted, &control, &sink, &call, &access).await });
+            let outcome = work.await.unwrap_or_else(|_| {
+                Ran::from(ToolOutcome {
+                    content: "the tool stopped unexpectedly".to_owned(),
+                    is_error: true,
+                    timed_out: false,
+                    summary: "stopped unexpectedly".to_owned(),
+                })
             });
             (index, activity_id, outcome)
         });
@@ -166,7 +200,7 @@ impl Worker {
                 ActivityState::Completed
             },
             summary,
-            timed_out: Some(false),
+            timed_out: Some(outcome.timed_out),
         })
         .await
     }
@@ -180,20 +214,43 @@ impl Worker {
     }
 }
 
-async fn run(admitted: &Admitted, control: &Control, sink: &Sink, call: &ToolCall) -> ToolOutcome {
-    let denied = |content: &str, summary: &str| ToolOutcome {
-        content: content.to_owned(),
+/// What came of a call and of the hooks around it.
+struct Ran {
+    outcome: ToolOutcome,
+    /// Hooks that failed, in raw words.
+    hooks: Vec<String>,
+}
+
+impl From<ToolOutcome> for Ran {
+    fn from(outcome: ToolOutcome) -> Self {
+        Self {
+            outcome,
+            hooks: Vec::new(),
+        }
+    }
+}
+
+fn refused(content: String, summary: &str) -> ToolOutcome {
+    ToolOutcome {
+        content,
         is_error: true,
         timed_out: false,
         summary: summary.to_owned(),
-    };
-    match admitted.permission(&call.name) {
+    }
+}
+
+async fn run(
+    admitted: &Admitted,
+    control: &Control,
+    sink: &Sink,
+    call: &ToolCall,
+    access: &Access,
+) -> Ran {
+    match admitted.permission(&call.name, access.default) {
         Permission::Allow => {}
         Permission::Deny => {
-            return denied(
-                "The settings deny this tool (permissions.<tool>).",
-                "denied by the settings",
-            );
+            let content = "The settings deny this tool (permissions.<tool>).".to_owned();
+            return refused(content, "denied by the settings").into();
         }
         Permission::Ask if !admitted.can_ask => {
             let content = format!(
@@ -201,27 +258,37 @@ async fn run(admitted: &Admitted, control: &Control, sink: &Sink, call: &ToolCal
                  would allow it.",
                 call.name
             );
-            return denied(&content, "nobody can be asked");
+            return refused(content, "nobody can be asked").into();
         }
         Permission::Ask => {
-            if !control
-                .ask(sink, approval_summary(&admitted.redactor, call))
-                .await
-            {
-                return denied("The person did not allow this call.", "not allowed");
+            // Redacted whole and then cut.
+            let summary = admitted.redactor.redact(&access.summary);
+            if !control.ask(sink, summary.summary(MAX_SUMMARY_BYTES)).await {
+                let content = "The person did not allow this call.".to_owned();
+                return refused(content, "not allowed").into();
             }
         }
     }
-    admitted
+    let mut told = json!({
+        "session_id": control.session_id, "run_id": control.run_id,
+        "tool": call.name, "input": call.input,
+    });
+    let mut hooks = match hooks::run(admitted, control, sink, HookEvent::PreTool, &told).await {
+        HookVerdict::Go { diagnostics } => diagnostics,
+        HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),
+    };
+    let cancel = control.cancel.clone();
+    let outcome = admitted
         .toolbox
-        .run(&call.name, &call.input, control.cancel.clone())
-        .await
-}
-
-/// Says what would be done, so that a person can decide: the tool and its input, redacted whole
-/// and then cut.
-fn approval_summary(redactor: &Redactor, call: &ToolCall) -> Redacted {
-    redactor
-        .redact(&format!("{} {}", call.name, call.input))
-        .summary(MAX_SUMMARY_BYTES)
+        .run_admitted(&call.name, &call.input, access, cancel)
+        .await;
+    if admitted.hooks.any(HookEvent::PostTool) {
+        told["result"] = outcome.content.as_str().into();
+        told["is_error"] = outcome.is_error.into();
+        let verdict = hooks::run(admitted, control, sink, HookEvent::PostTool, &told).await;
+        if let HookVerdict::Go { diagnostics } = verdict {
+            hooks.extend(diagnostics);
+        }
+    }
+    Ran { outcome, hooks }
 }

@@ -9,11 +9,14 @@ use store::sessions::Sessions;
 use store::settings::{Permission, Settings};
 use store::{Home, Redactor, context_id};
 use tokio_util::sync::CancellationToken;
-use tools::Toolbox;
+use tools::guard::Guard;
+use tools::hooks::Hooks;
+use tools::{DefaultPolicy, Skill, Toolbox};
 
 use super::guidance::Guidance;
 use super::select::{Choice, Selected, select, select_choice};
 use super::{Environment, Reached, StartupError};
+use crate::replay::Replays;
 
 /// Everything that a process works with, as it was at startup.
 pub(crate) struct Admitted {
@@ -21,7 +24,10 @@ pub(crate) struct Admitted {
     pub(crate) cwd: PathBuf,
     pub(crate) sessions: Sessions,
     pub(crate) redactor: Redactor,
+    /// Projections of sessions for clients that are not attached to them.
+    pub(crate) replays: Replays,
     pub(crate) toolbox: Toolbox,
+    pub(crate) hooks: Hooks,
     /// The tools that a model is offered: all that are not denied.
     pub(crate) tools: Vec<provider::ToolSpec>,
     pub(crate) guidance: Guidance,
@@ -55,13 +61,13 @@ impl Admitted {
         select(&settings, &self.environment)
     }
 
-    /// What the tool `name` may do; a tool that changes something asks by default. A name that
-    /// is no tool's has nothing to ask for: the toolbox refuses it.
-    pub(crate) fn permission(&self, name: &str) -> Permission {
-        self.permissions
-            .get(name)
-            .copied()
-            .unwrap_or(Permission::Allow)
+    /// What a call may do: as the settings say, else as it is by itself.
+    pub(crate) fn permission(&self, call: &str, default: DefaultPolicy) -> Permission {
+        let by_itself = match default {
+            DefaultPolicy::Allow => Permission::Allow,
+            DefaultPolicy::Ask => Permission::Ask,
+        };
+        self.permissions.get(call).copied().unwrap_or(by_itself)
     }
 
     /// A name as it may be shown; see [`public_name`].
@@ -106,31 +112,36 @@ pub(crate) fn admit(
     let guidance = Guidance::load(&home, &cwd, &settings, stop)?;
     guidance.choose_model(&mut settings, environment);
     reached.model = shown(&settings);
+    let skills = guidance.skills.iter().map(|skill| Skill {
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        dir: skill.directory.clone(),
+        body: skill.body.to_string(),
+    });
+    let toolbox = Toolbox::new(cwd.clone(), home.hidden())
+        .with_skills(skills.collect())
+        .with_protected(vec![home.root().to_owned()]);
     let mut permissions = settings.permissions.clone();
     let mut tools = Vec::new();
-    for spec in Toolbox::specs() {
-        let permission = permissions
-            .entry(spec.name.to_owned())
-            .or_insert(if spec.read_only {
-                Permission::Allow
-            } else {
-                Permission::Ask
-            });
+    for spec in toolbox.offered() {
         if !guidance.permits(spec.name) {
             // Not offered, and refused to a model that asks for it all the same.
-            *permission = Permission::Deny;
+            permissions.insert(spec.name.to_owned(), Permission::Deny);
         }
-        if *permission != Permission::Deny {
+        if permissions.get(spec.name) != Some(&Permission::Deny) {
             tools.push(provider::ToolSpec {
                 name: spec.name.to_owned(),
-                description: spec.description.to_owned(),
+                description: spec.description,
                 input_schema: spec.input_schema,
             });
         }
     }
+    let sessions = Sessions::new(&home);
     Ok(Admitted {
-        sessions: Sessions::new(&home),
-        toolbox: Toolbox::new(cwd.clone(), home.hidden()),
+        replays: Replays::new(sessions.clone(), redactor.clone()),
+        sessions,
+        toolbox,
+        hooks: Hooks::new(cwd.clone(), Guard::this_program(), settings.hooks.clone()),
         system: guidance.system(&cwd, &tools),
         tools,
         guidance,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use tools::DefaultPolicy;
 
 use super::*;
 use store::settings::Permission;
@@ -98,13 +99,22 @@ fn the_primary_profile_restricts_the_tools() {
     let place = Place::new().with("home/agents/primary.md", profile);
     let admitted = place.admit().unwrap();
     assert_eq!(offered(&admitted), ["read", "grep"]);
-    assert_eq!(admitted.permission("read"), Permission::Allow);
-    assert_eq!(admitted.permission("list"), Permission::Deny);
+    assert_eq!(
+        admitted.permission("read", DefaultPolicy::Allow),
+        Permission::Allow
+    );
+    assert_eq!(
+        admitted.permission("list", DefaultPolicy::Allow),
+        Permission::Deny
+    );
     // It restricts and grants nothing.
     let place = place.with("home/settings.json", r#"{"permissions":{"read":"deny"}}"#);
     let admitted = place.admit().unwrap();
     assert_eq!(offered(&admitted), ["grep"]);
-    assert_eq!(admitted.permission("read"), Permission::Deny);
+    assert_eq!(
+        admitted.permission("read", DefaultPolicy::Allow),
+        Permission::Deny
+    );
     let none = Place::new().with("home/agents/primary.md", "---\ntools: []\n---\n");
     assert!(none.admit().unwrap().tools.is_empty());
 }

@@ -1,0 +1,84 @@
+//! The hooks of a run: when they run, what they are told, and what becomes of what they say.
+//! Running a command and reading its verdict are the tools' matter.
+
+use serde_json::{Value, json};
+use store::settings::HookEvent;
+use tools::hooks::HookVerdict;
+
+use super::control::Control;
+use super::event::{Activity, ActivityState, Category};
+use super::queue::Sink;
+use super::{MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
+use crate::startup::Admitted;
+
+/// Runs the hooks of one moment, with an activity around them.
+pub(super) async fn run(
+    admitted: &Admitted,
+    control: &Control,
+    sink: &Sink,
+    event: HookEvent,
+    told: &Value,
+) -> HookVerdict {
+    if !admitted.hooks.any(event) {
+        return HookVerdict::Go {
+            diagnostics: Vec::new(),
+        };
+    }
+    let id = crate::new_id();
+    let began = Activity::Began {
+        id: id.clone(),
+        what: Category::Hook,
+    };
+    // A loss shows at the next event that the run can't do without.
+    let _ = sink.activity(began).await;
+    let verdict = admitted.hooks.run(event, told, &control.cancel).await;
+    let state = match &verdict {
+        _ if control.cancel.is_cancelled() => ActivityState::Cancelled,
+        HookVerdict::Go { diagnostics } if diagnostics.is_empty() => ActivityState::Completed,
+        _ => ActivityState::Failed,
+    };
+    let _ = sink.activity(Activity::Ended { id, state }).await;
+    verdict
+}
+
+impl Worker {
+    /// The hooks before the model is asked: those of the session the first time it works here, and
+    /// those of the turn.
+    pub(super) async fn begin_hooks(&mut self) -> Result<(), Stop> {
+        let first = self.first.then_some(HookEvent::SessionStart);
+        for event in first.into_iter().chain([HookEvent::TurnStart]) {
+            self.hook(event, json!({})).await?;
+        }
+        Ok(())
+    }
+
+    /// The hooks after the last response. A cancelled run has none: it ends at once.
+    pub(super) async fn end_hooks(&mut self, outcome: &str) -> Result<(), Stop> {
+        self.hook(HookEvent::TurnEnd, json!({ "outcome": outcome }))
+            .await
+    }
+
+    async fn hook(&mut self, event: HookEvent, mut told: Value) -> Result<(), Stop> {
+        told["session_id"] = self.control.session_id.as_str().into();
+        told["run_id"] = self.control.run_id.as_str().into();
+        match run(&self.admitted, &self.control, &self.sink, event, &told).await {
+            HookVerdict::Go { diagnostics } => self.report_hooks(&diagnostics).await,
+            // Only a call can be refused.
+            HookVerdict::Refuse { .. } => Ok(()),
+        }
+    }
+
+    /// One diagnostic for each hook that failed.
+    pub(super) async fn report_hooks(&self, failed: &[String]) -> Result<(), Stop> {
+        for words in failed {
+            let summary = self
+                .admitted
+                .redactor
+                .redact(words)
+                .summary(MAX_SUMMARY_BYTES);
+            self.diagnose(RunErrorCode::ExecutionFailed, summary)
+                .await?;
+        }
+        Ok(())
+    }
+}
