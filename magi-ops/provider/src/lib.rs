@@ -13,9 +13,13 @@ use tokio_util::sync::CancellationToken;
 mod demonstration;
 mod fixture;
 mod play;
+mod registry;
 mod script;
+#[cfg(feature = "wires")]
+mod wires;
 
 pub use fixture::{FIXTURE_ID, FIXTURE_MODEL, Fixture};
+pub use registry::{Api, BuildError, Patience, ProviderConfig, Secret, build, build_with};
 pub use script::{MAX_SCRIPT_BYTES, ScriptError};
 /// How much a model thinks before it answers.
 pub use store::settings::ThinkingLevel;

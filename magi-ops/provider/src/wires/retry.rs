@@ -1,0 +1,135 @@
+//! When a failed attempt is followed by another one, and how long after.
+//! Waits nowhere itself and knows no wire.
+
+use std::time::{Duration, SystemTime};
+
+use crate::{Patience, ProviderError};
+
+/// A failed attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) error: ProviderError,
+    /// Whether the same request may succeed a little later.
+    pub(crate) passing: bool,
+    /// What the server asks to wait.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Failure {
+    /// A failure of the connection or told inside the response.
+    pub(crate) fn new(error: ProviderError) -> Self {
+        let passing = matches!(
+            error,
+            ProviderError::Network | ProviderError::Overloaded | ProviderError::RateLimited
+        );
+        Self {
+            error,
+            passing,
+            retry_after: None,
+        }
+    }
+
+    /// The wait before the next attempt; `None` if there is to be none. `attempt` counts the failed
+    /// ones, from 1.
+    pub(crate) fn wait(&self, attempt: u32, patience: &Patience) -> Option<Duration> {
+        if !self.passing || attempt >= patience.attempts {
+            return None;
+        }
+        let doublings = attempt.saturating_sub(1).min(16);
+        let least = patience
+            .backoff
+            .saturating_mul(1 << doublings)
+            .min(patience.backoff_most);
+        // Clients that were turned away together don't come back together.
+        let own = least
+            .mul_f64(1.0 + fastrand::f64() / 2.0)
+            .min(patience.backoff_most);
+        let asked = self
+            .retry_after
+            .map_or(Duration::ZERO, |asked| asked.min(patience.retry_after_most));
+        Some(own.max(asked))
+    }
+}
+
+/// A `Retry-After` header's value: seconds, or a date, which is compared with `now`.
+pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than fit are a long time all the same.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    // A date that has passed asks for nothing.
+    Some(date.duration_since(now).unwrap_or(Duration::ZERO))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_header_is_seconds_or_a_date() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let read = |value| retry_after(value, now);
+        assert_eq!(read(" 7 "), Some(Duration::from_secs(7)));
+        assert_eq!(
+            read("99999999999999999999"),
+            Some(Duration::from_secs(u64::MAX))
+        );
+        assert_eq!(
+            read("Sun, 06 Nov 1994 08:50:07 GMT"),
+            Some(Duration::from_secs(30))
+        );
+        assert_eq!(read("Sun, 06 Nov 1994 08:00:00 GMT"), Some(Duration::ZERO));
+        for nothing in ["", "-1", "1.5", "soon", "+3"] {
+            assert_eq!(read(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn what_passes_is_tried_again_and_nothing_else() {
+        let patience = Patience::default();
+        let wait = |error, attempt| Failure::new(error).wait(attempt, &patience);
+        for error in [
+            ProviderError::Network,
+            ProviderError::Overloaded,
+            ProviderError::RateLimited,
+        ] {
+            assert!(wait(error, 3).is_some());
+            assert!(wait(error, 4).is_none());
+        }
+        for error in [
+            ProviderError::Unauthorized,
+            ProviderError::Refused,
+            ProviderError::ContextLength,
+            ProviderError::Stalled,
+            ProviderError::Malformed,
+        ] {
+            assert!(wait(error, 1).is_none(), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn waits_stay_within_their_bounds(
+            attempt in 1..200_u32,
+            asked in proptest::option::of(any::<u64>()),
+        ) {
+            let patience = Patience { attempts: u32::MAX, ..Patience::default() };
+            let mut failure = Failure::new(ProviderError::RateLimited);
+            failure.retry_after = asked.map(Duration::from_secs);
+            let wait = failure.wait(attempt, &patience).unwrap();
+            let least = Duration::from_millis(500) * (1 << (attempt - 1).min(6));
+            prop_assert!(wait >= least.min(Duration::from_secs(30)));
+            prop_assert!(wait <= Duration::from_secs(60));
+            match failure.retry_after {
+                None => prop_assert!(wait <= (least * 3 / 2).min(Duration::from_secs(30))),
+                Some(asked) => prop_assert!(wait >= asked.min(Duration::from_secs(60))),
+            }
+        }
+    }
+}

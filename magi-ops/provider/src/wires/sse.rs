@@ -1,0 +1,217 @@
+//! Server-sent events: bytes in any packets to the data of whole events, within bounds.
+//! Knows no wire: names, ids and retry times of events are not needed by any.
+
+use std::collections::VecDeque;
+
+use memchr::memchr2;
+
+use crate::ProviderError;
+
+/// Longest line and longest data of one event, in bytes.
+pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
+
+/// The state between two packets.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    /// The line that has begun.
+    line: Vec<u8>,
+    /// The data of the event that has begun; `None` before its first `data` field.
+    data: Option<Vec<u8>>,
+    /// The last byte was a CR: an LF right after it belongs to the same line end.
+    after_cr: bool,
+    /// A whole line has been read.
+    begun: bool,
+}
+
+impl Decoder {
+    /// Reads a packet and appends the data of every event that it completes. An event that the end
+    /// of the body cuts off is none. Errs with [`ProviderError::Malformed`] beyond the bounds and
+    /// for data that is not UTF-8; nothing can be read after that.
+    pub(crate) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        events: &mut VecDeque<String>,
+    ) -> Result<(), ProviderError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if std::mem::take(&mut self.after_cr)
+            && let Some(rest) = bytes.strip_prefix(b"\n")
+        {
+            bytes = rest;
+        }
+        while let Some(end) = memchr2(b'\r', b'\n', bytes) {
+            if self.line.is_empty() {
+                self.end_line(&bytes[..end], events)?;
+            } else {
+                self.keep(&bytes[..end])?;
+                let line = std::mem::take(&mut self.line);
+                self.end_line(&line, events)?;
+                // Its room is used again.
+                self.line = line;
+                self.line.clear();
+            }
+            let cr = bytes[end] == b'\r';
+            bytes = &bytes[end + 1..];
+            if cr {
+                match bytes.strip_prefix(b"\n") {
+                    Some(rest) => bytes = rest,
+                    None => self.after_cr = bytes.is_empty(),
+                }
+            }
+        }
+        self.keep(bytes)
+    }
+
+    fn keep(&mut self, part: &[u8]) -> Result<(), ProviderError> {
+        if self.line.len() + part.len() > MAX_EVENT_BYTES {
+            return Err(ProviderError::Malformed);
+        }
+        self.line.extend_from_slice(part);
+        Ok(())
+    }
+
+    fn end_line(
+        &mut self,
+        mut line: &[u8],
+        events: &mut VecDeque<String>,
+    ) -> Result<(), ProviderError> {
+        if !std::mem::replace(&mut self.begun, true) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if line.is_empty() {
+            if let Some(data) = self.data.take() {
+                let data = String::from_utf8(data).map_err(|_| ProviderError::Malformed)?;
+                events.push_back(data);
+            }
+            return Ok(());
+        }
+        let Some(value) = line.strip_prefix(b"data") else {
+            return Ok(());
+        };
+        let value = match value {
+            [] => value,
+            [b':', b' ', value @ ..] | [b':', value @ ..] => value,
+            // Another field whose name begins alike.
+            _ => return Ok(()),
+        };
+        let held = self.data.as_ref().map_or(0, |data| data.len() + 1);
+        if held + value.len() > MAX_EVENT_BYTES {
+            return Err(ProviderError::Malformed);
+        }
+        match &mut self.data {
+            Some(data) => {
+                data.push(b'\n');
+                data.extend_from_slice(value);
+            }
+            None => self.data = Some(value.to_vec()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(packets: &[&[u8]]) -> Result<Vec<String>, ProviderError> {
+        let mut decoder = Decoder::default();
+        let mut events = VecDeque::new();
+        for packet in packets {
+            decoder.push(packet, &mut events)?;
+        }
+        Ok(events.into())
+    }
+
+    #[test]
+    fn fields_comments_and_line_ends() {
+        let stream = "\u{feff}: hello\r\nevent: x\r\ndata: one\r\ndata:two\r\n\r\nid: 7\n\ndata\n\n\
+                      database: no\n\ndata:  kept\r\rdata: cut off\n";
+        assert_eq!(
+            read(&[stream.as_bytes()]).unwrap(),
+            ["one\ntwo", "", " kept"]
+        );
+    }
+
+    #[test]
+    fn a_line_end_split_over_packets_is_one() {
+        let packets: [&[u8]; 4] = [b"data: a\r", b"\ndata: b\r", b"", b"\n\r\n"];
+        assert_eq!(read(&packets).unwrap(), ["a\nb"]);
+        // A CR alone ends a line as well: two of them end the event.
+        let packets: [&[u8]; 3] = [b"data: a\r", b"\r", b"data: b\n\n"];
+        assert_eq!(read(&packets).unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn bounds_hold_for_lines_and_for_events() {
+        let exact = format!("data: {}\n\n", "x".repeat(MAX_EVENT_BYTES - 6));
+        assert_eq!(read(&[exact.as_bytes()]).unwrap().len(), 1);
+        let endless = vec![b'x'; MAX_EVENT_BYTES + 1];
+        assert_eq!(read(&[&endless]).unwrap_err(), ProviderError::Malformed);
+        let line = format!("data: {}\n", "x".repeat(MAX_EVENT_BYTES / 2));
+        let lines = line.repeat(2);
+        assert_eq!(
+            read(&[lines.as_bytes()]).unwrap_err(),
+            ProviderError::Malformed
+        );
+        // Empty data fields cost their line ends.
+        let empty = "data:\n".repeat(MAX_EVENT_BYTES + 2);
+        assert_eq!(
+            read(&[empty.as_bytes()]).unwrap_err(),
+            ProviderError::Malformed
+        );
+    }
+
+    #[test]
+    fn data_must_be_utf_8_as_a_whole_only() {
+        let text = "data: größer 😀\n\n".as_bytes();
+        for at in 0..text.len() {
+            let (head, tail) = text.split_at(at);
+            assert_eq!(read(&[head, tail]).unwrap(), ["größer 😀"]);
+        }
+        assert_eq!(
+            read(&[b"data: \xff\n\n"]).unwrap_err(),
+            ProviderError::Malformed
+        );
+    }
+
+    proptest! {
+        /// What was written is read, whatever the line ends and wherever the packets are cut.
+        #[test]
+        fn any_packets_give_the_same_events(
+            events in prop::collection::vec(prop::collection::vec("[^\r\n]{0,12}", 1..4), 0..6),
+            ends in prop::collection::vec(0..3_usize, 32),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let mut ends = ends.into_iter().cycle().map(|end| ["\n", "\r\n", "\r"][end]);
+            let mut stream = String::new();
+            for event in &events {
+                for line in event {
+                    stream.push_str("data: ");
+                    stream.push_str(line);
+                    stream.push_str(ends.next().unwrap());
+                }
+                // A CR before the blank line's LF would be one line end with it.
+                stream.push_str(if stream.ends_with('\r') { "\r" } else { ends.next().unwrap() });
+            }
+            let stream = stream.as_bytes();
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
+            cuts.push(0);
+            cuts.push(stream.len());
+            cuts.sort_unstable();
+            let packets: Vec<_> = cuts.windows(2).map(|cut| &stream[cut[0]..cut[1]]).collect();
+            let expected: Vec<_> = events.iter().map(|lines| lines.join("\n")).collect();
+            prop_assert_eq!(read(&packets).unwrap(), expected);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(packets in prop::collection::vec(any::<Vec<u8>>(), 0..8)) {
+            let packets: Vec<_> = packets.iter().map(Vec::as_slice).collect();
+            let _ = read(&packets);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The real wires against a local HTTP server that plays each of them.
+//! One module a subject; the server and what every test needs stand in `support`.
+#![allow(clippy::unwrap_used)]
+
+mod anthropic;
+mod building;
+mod cancelling;
+mod faults;
+mod openai_chat;
+mod support;
