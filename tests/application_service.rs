@@ -6,6 +6,12 @@
 #[path = "support/mod.rs"]
 mod support;
 
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "application_service/activity.rs"]
+mod activity;
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "application_service/attachments.rs"]
+mod attachments;
 #[path = "application_service/client.rs"]
 mod client;
 #[path = "application_service/envelope.rs"]
@@ -20,5 +26,20 @@ mod launch;
 mod limits;
 #[path = "application_service/operations.rs"]
 mod operations;
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "application_service/pressure.rs"]
+mod pressure;
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "application_service/replay.rs"]
+mod replay;
+#[cfg(feature = "session")]
+#[path = "application_service/sessions.rs"]
+mod sessions;
 #[path = "application_service/streams.rs"]
 mod streams;
+#[cfg(feature = "turn")]
+#[path = "application_service/turn.rs"]
+mod turn;
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "application_service/turns.rs"]
+mod turns;

@@ -1,6 +1,7 @@
-//! A strict client of the service: every line it reads must be a whole, bounded, well-shaped response.
+//! A strict client of the service: every line it reads must be a whole, bounded, well-shaped response or event.
 //! What an operation means is the test modules' business.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -131,10 +132,36 @@ pub(crate) fn assert_response_shape(response: &Value) {
     }
 }
 
+/// Checks the shape that every event has ("Envelope").
+fn assert_event_shape(event: &Value) {
+    assert_eq!(
+        keys(event),
+        [
+            "event",
+            "event_id",
+            "kind",
+            "payload",
+            "protocol_version",
+            "request_id",
+            "session_id"
+        ],
+        "{event}"
+    );
+    assert_eq!(event["protocol_version"], json!(1), "{event}");
+    for (field, bytes) in [("event_id", 128), ("request_id", 128), ("event", 64)] {
+        let text = event[field].as_str().expect("a text");
+        assert!((1..=bytes).contains(&text.len()), "{event}");
+    }
+    assert!(event["session_id"].is_null() || event["session_id"].is_string());
+    assert!(event["payload"].is_object(), "{event}");
+}
+
 /// A running service and the client's end of its pipes.
 pub(crate) struct Service {
     pub(crate) server: Server,
     next_id: u32,
+    /// Events that came while an answer was waited for.
+    events: VecDeque<Value>,
 }
 
 impl Service {
@@ -142,6 +169,7 @@ impl Service {
         Self {
             server: Server::spawn(launch),
             next_id: 0,
+            events: VecDeque::new(),
         }
     }
 
@@ -165,13 +193,35 @@ impl Service {
         self.ok("initialize", &version_1())
     }
 
-    fn fresh_id(&mut self) -> String {
+    pub(crate) fn fresh_id(&mut self) -> String {
         self.next_id += 1;
         format!("req-{}", self.next_id)
     }
 
-    /// The next response, checked for shape and size.
+    /// The next response, checked for shape and size. Events before it are kept for [`Self::event`].
     pub(crate) fn recv(&mut self) -> Value {
+        loop {
+            let message = self.message();
+            if message["kind"] == "event" {
+                self.events.push_back(message);
+                continue;
+            }
+            return message;
+        }
+    }
+
+    /// The next event that was not taken yet; no response may come before it.
+    pub(crate) fn event(&mut self) -> Value {
+        if let Some(event) = self.events.pop_front() {
+            return event;
+        }
+        let event = self.message();
+        assert_eq!(event["kind"], "event", "{event}");
+        event
+    }
+
+    /// The next line, whichever kind it is, checked for shape and size.
+    pub(crate) fn message(&mut self) -> Value {
         let line = match self.server.recv_line() {
             Some(line) => line,
             None => {
@@ -185,9 +235,13 @@ impl Service {
             "an output line of {} bytes",
             line.bytes.len() + 1
         );
-        let response = line.json();
-        assert_response_shape(&response);
-        response
+        let message = line.json();
+        if message["kind"] == "event" {
+            assert_event_shape(&message);
+        } else {
+            assert_response_shape(&message);
+        }
+        message
     }
 
     /// Sends raw bytes and takes one response.
@@ -204,11 +258,25 @@ impl Service {
 
     /// A request with a fresh id; the response must be correlated with it.
     pub(crate) fn call(&mut self, method: &str, payload: &Value) -> Value {
+        self.call_on(None, method, payload)
+    }
+
+    /// The same with the envelope's session.
+    pub(crate) fn call_on(
+        &mut self,
+        session: Option<&str>,
+        method: &str,
+        payload: &Value,
+    ) -> Value {
         let id = self.fresh_id();
-        let response = self.exchange(&request(&id, method, payload));
+        let mut value = request(&id, method, payload);
+        if let Some(session) = session {
+            value["session_id"] = json!(session);
+        }
+        let response = self.exchange(&value);
         assert_eq!(response["request_id"], json!(id), "{response}");
         assert_eq!(response["method"], method, "{response}");
-        assert_eq!(response["session_id"], Value::Null, "{response}");
+        assert_eq!(response["session_id"], json!(session), "{response}");
         response
     }
 
@@ -217,6 +285,18 @@ impl Service {
         let response = self.call(method, payload);
         assert_eq!(response["error"], Value::Null, "{method} {payload}");
         response["payload"].clone()
+    }
+
+    /// The payload of a request on a session that must succeed.
+    pub(crate) fn ok_on(&mut self, session: &str, method: &str, payload: &Value) -> Value {
+        let response = self.call_on(Some(session), method, payload);
+        assert_eq!(response["error"], Value::Null, "{method} {payload}");
+        response["payload"].clone()
+    }
+
+    /// The error code of a request on a session that must fail.
+    pub(crate) fn code_on(&mut self, session: &str, method: &str, payload: &Value) -> String {
+        code(&self.call_on(Some(session), method, payload))
     }
 
     /// The error code of a request that must fail.

@@ -348,6 +348,28 @@ fn every_other_operation_needs_it() {
             "{method}"
         );
     }
+    #[cfg(feature = "session")]
+    for (session, method) in [
+        (None, "session.list"),
+        (None, "session.create"),
+        (Some("s-1"), "session.open"),
+        (Some("s-1"), "session.replay"),
+        (Some("s-1"), "session.close"),
+    ] {
+        let refused = service.call_on(session, method, &json!({}));
+        assert_eq!(crate::client::code(&refused), "not_initialized", "{method}");
+    }
+    #[cfg(feature = "turn")]
+    for (method, payload) in [
+        ("turn.start", json!({"prompt": "x"})),
+        ("turn.cancel", json!({"turn_id": "t-1"})),
+    ] {
+        assert_eq!(
+            service.code(method, &payload),
+            "not_initialized",
+            "{method}"
+        );
+    }
     service.initialize();
     for method in ["status", "capabilities"] {
         service.ok(method, &json!({}));
