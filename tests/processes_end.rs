@@ -44,8 +44,10 @@ fn place(commands: &[&str]) -> Arc<Place> {
         .map(|command| json!({"tool": "bash", "input": {"command": command}}));
     let steps: Vec<Value> = calls.chain([json!({"text": "Done."})]).collect();
     let place = Place::with_script(&json!({"turns": [{"steps": steps}]}));
-    let settings = json!({"permissions": {"bash": "allow"}}).to_string();
-    place.write_file(".magi-code/settings.json", &settings);
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": place.root().join("script.json")}},
+        "permissions": {"bash": "allow"},
+    }));
     place
 }
 

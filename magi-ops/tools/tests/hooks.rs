@@ -225,3 +225,17 @@ async fn cancelling_ends_a_hook_and_refuses_the_call() {
         assert!(!place.path().join("ran").exists());
     }
 }
+
+/// Time is virtual: the limit is over as soon as nothing but it is waited for.
+#[tokio::test(start_paused = true)]
+async fn a_hook_over_its_time_refuses_a_call() {
+    let why = "timed out after 10000 ms";
+    assert_eq!(
+        run(HookEvent::PreTool, &["sleep 1000"]).await,
+        refuse(&format!("refused, since the pre_tool hook 1 {why}"))
+    );
+    assert_eq!(
+        run(HookEvent::PostTool, &["sleep 1000"]).await,
+        go(&[&format!("post_tool hook 1 {why}")])
+    );
+}
