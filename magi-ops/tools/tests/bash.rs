@@ -49,13 +49,13 @@ async fn output_and_failure_are_told() {
 
 #[tokio::test]
 async fn the_time_limit_is_told_with_what_was_written() {
-    let outcome = run(json!({ "command": "echo part; sleep 1000", "timeout_ms": 2000 })).await;
+    let outcome = run(json!({ "command": "echo part; sleep 1000", "timeout_ms": 4000 })).await;
     assert!(outcome.is_error && outcome.timed_out);
     assert_eq!(
         outcome.content,
-        "part\n[timed out after 2000 ms and was killed]\n"
+        "part\n[timed out after 4000 ms and was killed]\n"
     );
-    assert_eq!(outcome.summary, "bash: timed out after 2000 ms, 1 line");
+    assert_eq!(outcome.summary, "bash: timed out after 4000 ms, 1 line");
 }
 
 #[tokio::test]

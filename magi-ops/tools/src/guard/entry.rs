@@ -21,7 +21,7 @@ use super::{Report, Request};
 
 /// How long what a command left running may still work after its end: enough for the readers of its
 /// output, such as `tee` in a process substitution, to write what they hold.
-const SETTLE: Duration = Duration::from_millis(100);
+const SETTLE: Duration = Duration::from_millis(200);
 
 /// The guard's whole life, for the `main` of a program that was started with
 /// [`SUBCOMMAND`](super::SUBCOMMAND): `control` is its standard input, `output` its standard output.
