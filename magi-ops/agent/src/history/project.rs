@@ -70,10 +70,15 @@ impl<'a> Projector<'a> {
         }
         self.next = record.n.wrapping_add(1);
         self.show(record);
-        self.broken &= matches!(
-            record.body,
-            Body::AssistantText { .. } | Body::Reasoning { .. } | Body::Diagnostic { .. }
-        );
+        // Nothing of these stands within a message; whatever else is stored may.
+        if let Body::UserInput { .. }
+        | Body::AssistantMessage { .. }
+        | Body::ToolStarted { .. }
+        | Body::ToolFinished { .. }
+        | Body::TurnFinished { .. } = record.body
+        {
+            self.broken = false;
+        }
     }
 
     fn show(&mut self, record: &'a Record) {

@@ -289,6 +289,12 @@ fn what_follows_a_hole_in_a_message_is_not_shown() {
         user("Question"),
         piece("a", "Before "),
         piece("a", head),
+        // Within the message.
+        Body::Thought {
+            response: 0,
+            text: "thought".into(),
+            signature: "s".into(),
+        },
         piece("a", tail),
         whole("a", None),
         piece("b", "After."),
