@@ -14,7 +14,7 @@ use tools::hooks::Hooks;
 use tools::{DefaultPolicy, Skill, Toolbox};
 
 use super::guidance::Guidance;
-use super::select::{Choice, Selected, select, select_choice};
+use super::select::{Choice, Kept, Selected, select, select_choice};
 use super::{Environment, Reached, StartupError};
 use crate::replay::Replays;
 
@@ -37,6 +37,7 @@ pub(crate) struct Admitted {
     /// As they were at startup.
     settings: Settings,
     environment: Environment,
+    kept: Kept,
     home: PathBuf,
     /// See [`Environment::can_ask`].
     pub(crate) can_ask: bool,
@@ -45,12 +46,18 @@ pub(crate) struct Admitted {
 impl Admitted {
     /// What the settings selected at startup.
     pub(crate) fn select(&self) -> Result<Selected, StartupError> {
-        select(&self.settings, &self.environment)
+        select(&self.settings, &self.environment, &self.kept)
     }
 
     /// A choice that a session was saved with, if the settings of startup still have it.
     pub(crate) fn select_saved(&self, choice: &Choice) -> Option<Selected> {
-        select_choice(&self.settings, &self.environment, choice.clone()).ok()
+        select_choice(
+            &self.settings,
+            &self.environment,
+            &self.kept,
+            choice.clone(),
+        )
+        .ok()
     }
 
     /// What the settings select as they stand now. Blocks on small reads.
@@ -58,7 +65,7 @@ impl Admitted {
         let mut settings = Settings::load(&self.home, &self.cwd, self.environment.overrides())
             .map_err(|_| StartupError::ConfigurationInvalid)?;
         self.guidance.choose_model(&mut settings, &self.environment);
-        select(&settings, &self.environment)
+        select(&settings, &self.environment, &self.kept)
     }
 
     /// What a call may do: as the settings say, else as it is by itself.
@@ -150,6 +157,7 @@ pub(crate) fn admit(
         permissions,
         settings,
         environment: environment.clone(),
+        kept: Kept::default(),
         home: home.root().to_owned(),
         can_ask: environment.can_ask,
     })

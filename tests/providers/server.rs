@@ -1,0 +1,94 @@
+//! A small HTTP server that plays a model: one scripted stream for each request, in order.
+//! It knows no wire; it keeps what it was asked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Longer than any wait of the client, so that only a hang reaches it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One request as it came.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// Such as `POST /v1/messages`.
+    pub(crate) line: String,
+    /// Names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
+}
+
+impl Asked {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+pub(crate) struct Model {
+    address: SocketAddr,
+    asked: Receiver<Asked>,
+}
+
+impl Model {
+    /// Answers each request with the next of `answers`: the data of its events.
+    pub(crate) fn start(answers: Vec<Vec<String>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (tell, asked) = channel();
+        std::thread::spawn(move || {
+            for answer in answers {
+                let Ok((stream, _)) = listener.accept() else {
+                    return;
+                };
+                let _ = tell.send(serve(stream, &answer));
+            }
+        });
+        Self { address, asked }
+    }
+
+    pub(crate) fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn asked(&self) -> Asked {
+        self.asked.recv_timeout(PATIENCE).expect("a request")
+    }
+}
+
+fn serve(mut stream: TcpStream, answer: &[String]) -> Asked {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        match line.trim_end() {
+            "" => break,
+            line => lines.push(line.to_owned()),
+        }
+    }
+    let headers: Vec<_> = lines[1..]
+        .iter()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let mut body = vec![0; length.unwrap().1.parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    let mut out = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+        .to_owned();
+    for data in answer {
+        out.push_str(&format!("data: {data}\n\n"));
+    }
+    // A client that has gone away is the test's subject, not this server's.
+    let _ = stream.write_all(out.as_bytes());
+    Asked {
+        line: lines[0].trim_end_matches(" HTTP/1.1").to_owned(),
+        headers,
+        body: serde_json::from_slice(&body).unwrap(),
+    }
+}
