@@ -5,6 +5,7 @@
 mod anthropic;
 mod building;
 mod cancelling;
+mod encryption;
 mod faults;
 mod openai_chat;
 mod support;
