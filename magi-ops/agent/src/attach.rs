@@ -62,7 +62,7 @@ pub(crate) struct Active {
     pub(crate) control: Arc<Control>,
     /// The worker is done and the conversation whole again.
     pub(crate) ended: bool,
-    /// The caller took the terminal event, or gave up.
+    /// The caller let go of the events, the terminal one told or not.
     pub(crate) drained: bool,
 }
 

@@ -273,7 +273,13 @@ async fn work_is_one_at_a_time() {
     assert_eq!(page.unwrap_err(), SessionError::Busy);
     backend.cancel_turn(&session, &run.run_id).unwrap();
     until(&mut run, |event| matches!(event, RunEvent::Finished { .. })).await;
-    // The moment the terminal event is taken, the next may begin.
+    // Whoever has the terminal event may still be telling of it.
+    assert_eq!(
+        backend.start_turn(&session, "go").unwrap_err(),
+        TurnError::Busy
+    );
+    // The moment the caller lets go of the run, the next may begin.
+    drop(run);
     let mut run = backend.start_turn(&session, "go").unwrap();
     backend.cancel_turn(&session, &run.run_id).unwrap();
     finish(&mut run).await;

@@ -101,7 +101,9 @@ impl Turn {
             return events;
         }
         while let Some(event) = events.recv().await {
-            if self.send(&sink, event).await.is_err() {
+            let last = matches!(event, RunEvent::Finished { .. });
+            // Asking for more behind the last event would end the reservations.
+            if self.send(&sink, event).await.is_err() || last {
                 break;
             }
         }

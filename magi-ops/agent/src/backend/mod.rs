@@ -40,7 +40,7 @@ pub struct Status {
     pub context_id: Option<String>,
     /// Of the last completed attachment.
     pub session_id: Option<String>,
-    /// Of a run whose end was not yet taken from its events.
+    /// Of a run whose caller may still be telling of its end.
     pub run_id: Option<String>,
 }
 
@@ -322,9 +322,13 @@ impl Backend {
     }
 }
 
-/// Frees an attachment's files without waiting for the disk here.
+/// Frees an attachment: the lease here and now, since whoever learns of the end may want the session at
+/// once; the conversation, which may be long, behind that.
 fn free(attachment: Option<Attachment>) {
-    if let Some(attachment) = attachment {
-        spawn_blocking(move || drop(attachment));
+    if let Some(mut attachment) = attachment {
+        let conversation = attachment.conversation.as_mut();
+        let messages = conversation.map(|known| std::mem::take(&mut known.messages));
+        drop(attachment);
+        spawn_blocking(move || drop(messages));
     }
 }

@@ -300,15 +300,19 @@ pub struct RunEvents {
     /// The last number seen.
     sequence: u64,
     finished: bool,
+    /// The backend knows that the caller takes no more.
+    settled: bool,
 }
 
 impl RunEvents {
     /// The next event; `None` after [`RunEvent::Finished`], or when an event that must arrive did not.
     /// Cancel safe.
     ///
-    /// Once it was taken, the backend admits other work.
+    /// The backend admits other work once the caller asks for more behind the last event, or lets go
+    /// of the rest: until then it may still be telling somebody of the end.
     pub async fn recv(&mut self) -> Option<RunEvent> {
         if self.finished {
+            self.settle();
             return None;
         }
         let queued = self.queue.recv().await.map(|queued| queued.event);
@@ -329,11 +333,22 @@ impl RunEvents {
         {
             self.sequence = *sequence;
         }
-        if matches!(event, None | Some(RunEvent::Finished { .. })) {
-            self.finished = true;
-            self.backend.events_drained(&self.run_id, false);
+        match event {
+            Some(RunEvent::Finished { .. }) => self.finished = true,
+            None => {
+                self.finished = true;
+                self.settle();
+            }
+            Some(_) => {}
         }
         event
+    }
+
+    fn settle(&mut self) {
+        if !self.settled {
+            self.settled = true;
+            self.backend.events_drained(&self.run_id, !self.finished);
+        }
     }
 }
 
@@ -341,8 +356,8 @@ impl Drop for RunEvents {
     fn drop(&mut self) {
         if !self.finished {
             self.queue.close();
-            self.backend.events_drained(&self.run_id, true);
         }
+        self.settle();
     }
 }
 
@@ -369,6 +384,7 @@ pub(super) fn channel(
         run_id: run_id.to_owned(),
         sequence: 0,
         finished: false,
+        settled: false,
     };
     (sink, events)
 }
