@@ -55,6 +55,8 @@ fn an_attached_session_is_nobody_else_s() {
     assert_eq!(one.close(&id), "closed");
     assert!(other.can_have(&id), "one close ends it");
     assert_eq!(other.hold(Some(&id), "x").status(), "completed");
+    // The lease of the turn's own attachment goes behind its terminal.
+    crate::support::wait_for("the lease", || one.can_have(&id));
     assert_eq!(
         one.hold(Some(&id), "x").status(),
         "completed",
