@@ -133,11 +133,10 @@ impl Watch for Service {
         let Some(id) = frame["request_id"].as_str() else {
             return;
         };
-        let tracked = request(frame).is_some_and(|request| {
-            // Only what the client itself would write says what its answer must be.
-            let written = self.tracker.send_as(id, request);
-            written.is_ok()
-        });
+        // Only what the client itself would write says what its answer must be.
+        let tracked = request(frame)
+            .filter(|request| request.session_id() == frame["session_id"].as_str())
+            .is_some_and(|request| self.tracker.send_as(id, request).is_ok());
         if tracked {
             self.untracked.remove(id);
         } else {

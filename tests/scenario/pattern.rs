@@ -101,11 +101,29 @@ fn at(path: &str, pattern: &Value, value: Option<&Value>, names: &mut Names) -> 
             Some(value) => Err(format!("{path}: should be absent, is {value}")),
         };
     }
-    if let Some(("not", unwanted)) = operator(pattern) {
-        return match at(path, unwanted, value, &mut names.clone()) {
-            Err(_) => Ok(()),
-            Ok(()) => Err(format!("{path}: must not fit {unwanted}")),
-        };
+    // These three are about patterns, one of which may be about absence.
+    match operator(pattern) {
+        Some(("not", unwanted)) => {
+            return match at(path, unwanted, value, &mut names.clone()) {
+                Err(_) => Ok(()),
+                Ok(()) => Err(format!("{path}: must not fit {unwanted}")),
+            };
+        }
+        Some(("all", Value::Array(all))) => {
+            return all.iter().try_for_each(|each| at(path, each, value, names));
+        }
+        Some(("one_of", Value::Array(choices))) => {
+            for choice in choices {
+                let mut bound = names.clone();
+                if at(path, choice, value, &mut bound).is_ok() {
+                    *names = bound;
+                    return Ok(());
+                }
+            }
+            let got = value.map_or_else(|| "nothing".to_owned(), short);
+            return Err(format!("{path}: expected {pattern}, got {got}"));
+        }
+        _ => {}
     }
     let value = value.ok_or_else(|| format!("{path}: missing"))?;
     if let Some((name, operand)) = operator(pattern) {
@@ -231,19 +249,6 @@ fn operate(
         }
     };
     match name {
-        "all" => many()?
-            .iter()
-            .try_for_each(|each| at(path, each, Some(value), names)),
-        "one_of" => {
-            for choice in many()? {
-                let mut bound = names.clone();
-                if at(path, choice, Some(value), &mut bound).is_ok() {
-                    *names = bound;
-                    return Ok(());
-                }
-            }
-            expected(false)
-        }
         "exact" => {
             at(path, operand, Some(value), names)?;
             let extra = (value.as_object().into_iter().flat_map(Map::keys))
@@ -310,7 +315,7 @@ fn operate(
 /// A value for a message: whole if it is short.
 pub(crate) fn short(value: &Value) -> String {
     let text = value.to_string();
-    match text.char_indices().nth(1500) {
+    match text.char_indices().nth(600) {
         None => text,
         Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
     }
@@ -394,6 +399,16 @@ mod tests {
                 json!("abc"),
             ),
             (json!({"$length": [1, 2]}), json!([0, 0]), json!([])),
+            (
+                json!({"a": {"$one_of": ["$absent", 1]}}),
+                json!({}),
+                json!({"a": 2}),
+            ),
+            (
+                json!({"a": {"$all": ["$any", "$count"]}}),
+                json!({"a": 2}),
+                json!({}),
+            ),
             (json!({"$text": "b"}), json!("abc"), json!("ac")),
             (json!({"$repeat": ["ab", 2]}), json!("abab"), json!("ab")),
             (json!("$$x"), json!("$x"), json!("$$x")),

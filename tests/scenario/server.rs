@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::pattern::{fill, fits, short};
 use super::{Dialect, Names, Scenario, Watch};
-use crate::support::{Launch, Place, Server};
+use crate::support::{Launch, PATIENCE, Place, Server};
 
 /// Frames of a failed case that its message shows.
 const SHOWN: usize = 12;
@@ -156,6 +157,7 @@ impl<D: Dialect> Stage<'_, D> {
             "await" => self.awaits(on, value),
             "collect" => self.collect(on, value),
             "walk" => self.walk(on, value),
+            "poll" => self.poll(on, value),
             "expect_end" => {
                 let process = self.process(on)?;
                 match process.frame()? {
@@ -356,6 +358,24 @@ impl<D: Dialect> Stage<'_, D> {
             self.names.insert("cursor".into(), next);
         }
         Err(format!("more than {MOST_PAGES} pages"))
+    }
+
+    /// Asks again until the answer is the one that is waited for; what has to pass is out of sight.
+    fn poll(&mut self, on: &str, value: &Value) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        for n in 1.. {
+            self.names.insert("n".into(), n.into());
+            self.step(&json!({"on": on, "request": value["request"]}))?;
+            let frame = self.process(on)?.must()?;
+            if fits(&value["until"], &frame, &mut self.names).is_ok() {
+                return Ok(());
+            }
+            fits(&value["while"], &frame, &mut self.names)?;
+            if Instant::now() > deadline {
+                return Err(format!("still {}", short(&frame)));
+            }
+        }
+        Ok(())
     }
 
     fn session_file(&mut self, value: &Value) -> Result<(), String> {
