@@ -6,7 +6,9 @@ mod support;
 
 use std::sync::Arc;
 
-use agent::{Activity, Backend, DeskError, Detached, Outcome, Persistence, Run, RunEvent};
+use agent::{
+    Activity, Backend, Category, DeskError, Detached, Outcome, Persistence, Run, RunEvent,
+};
 use serde_json::json;
 use support::Place;
 
@@ -338,6 +340,45 @@ async fn a_turn_follows_the_settings_of_its_moment_and_says_so_in_the_session() 
     }
     let stored = std::fs::read_to_string(place.file(&session)).unwrap();
     assert_eq!(stored.matches("user_input").count(), 4);
+}
+
+#[tokio::test]
+async fn hooks_and_instructions_are_activities_without_details() {
+    let place = Place::with(
+        &[json!([{"text": "x"}])],
+        json!({"hooks": {"turn_start": ["exit 0"]}}),
+    );
+    std::fs::write(place.work().join("AGENTS.md"), "Be brief.").unwrap();
+    let backend = desk(&place);
+    let (_, events) = whole_turn(&backend, None).await;
+    let began: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::Activity {
+                activity: Activity::Began { what, .. },
+                ..
+            } => Some(*what),
+            _ => None,
+        })
+        .collect();
+    // The hook's program is not there for a test of the library: it fails, which is told.
+    let want = [
+        Category::Hook,
+        Category::Diagnostic,
+        Category::ContextInjection,
+    ];
+    assert_eq!(began, want);
+    let ended = |e: &&RunEvent| {
+        matches!(
+            e,
+            RunEvent::Activity {
+                activity: Activity::Ended { .. },
+                ..
+            }
+        )
+    };
+    assert_eq!(events.iter().filter(ended).count(), 3);
+    assert_eq!(terminal(&events).outcome, Outcome::Completed);
 }
 
 #[tokio::test]

@@ -312,6 +312,7 @@ impl Worker {
         self.accept(prompt).await?;
         let selected = self.choose().await?;
         self.begin_hooks().await?;
+        self.report_instructions().await?;
         for response in 0..MAX_RESPONSES {
             let calls = self.respond(response, &selected).await?;
             self.warn_if_degraded().await;

@@ -94,6 +94,22 @@ impl Worker {
         .await
     }
 
+    /// That the person's instructions stand before the conversation.
+    pub(super) async fn report_instructions(&self) -> Result<(), Stop> {
+        if !self.admitted.guidance.has_instructions() {
+            return Ok(());
+        }
+        let id = crate::new_id();
+        let what = Category::ContextInjection;
+        let began = Activity::Began {
+            id: id.clone(),
+            what,
+        };
+        self.activity(began).await?;
+        let state = ActivityState::Completed;
+        self.activity(Activity::Ended { id, state }).await
+    }
+
     /// One diagnostic for each attempt that failed.
     pub(super) async fn report_retry(&mut self, retry: &Retry) -> Result<(), Stop> {
         let summary = format!(

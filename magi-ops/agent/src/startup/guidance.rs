@@ -35,6 +35,11 @@ pub(crate) struct Guidance {
 }
 
 impl Guidance {
+    /// Whether the prompt holds instructions of the person or the project.
+    pub(crate) fn has_instructions(&self) -> bool {
+        !self.instructions.is_empty()
+    }
+
     /// Reads everything once; stops between two files when `stop` fires. Blocks.
     pub(super) fn load(
         home: &Home,
