@@ -1,5 +1,5 @@
 //! Model providers: one trait, a streamed response, cancellation, a closed set of failures.
-//! No wire, no session file and no tool runs here; a provider only asks for tools.
+//! No session file is opened and no tool runs here; what goes over a network stands in `wires`.
 
 use std::path::PathBuf;
 use std::pin::Pin;
