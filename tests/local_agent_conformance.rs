@@ -124,6 +124,11 @@ fn shutdown_first() {
 }
 
 #[test]
+fn shutdown_pending() {
+    play("shutdown_pending");
+}
+
+#[test]
 fn startup_configuration() {
     play("startup_configuration");
 }
