@@ -20,18 +20,28 @@ mod client;
 #[allow(dead_code)]
 mod run;
 
+#[cfg(feature = "application-service")]
+#[path = "application_service/client.rs"]
+#[allow(dead_code)]
+mod service_client;
+
 #[path = "faults/driver.rs"]
 mod driver;
 #[path = "faults/local_agent.rs"]
 mod local_agent;
 #[path = "faults/seeded.rs"]
 mod seeded;
+#[cfg(feature = "application-service")]
+#[path = "faults/service.rs"]
+mod service;
 
 #[path = "faults/approvals.rs"]
 mod approvals;
 #[cfg(target_os = "linux")]
 #[path = "faults/disk.rs"]
 mod disk;
+#[path = "faults/either.rs"]
+mod either;
 #[path = "faults/files.rs"]
 mod files;
 #[path = "faults/frontend.rs"]

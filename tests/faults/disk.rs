@@ -12,9 +12,13 @@ use crate::local_agent::LocalAgent;
 use crate::run::Run;
 use crate::support::{Launch, Place, wait_for};
 
-/// From now on no file of the child grows beyond `bytes`; `None` lifts the bound.
 fn limit_files(agent: &Agent, bytes: Option<u64>) {
-    let pid = Pid::from_raw(i32::try_from(agent.server.pid()).unwrap());
+    limit_files_of(agent.server.pid(), bytes);
+}
+
+/// From now on no file of the child grows beyond `bytes`; `None` lifts the bound.
+pub(crate) fn limit_files_of(child: u32, bytes: Option<u64>) {
+    let pid = Pid::from_raw(i32::try_from(child).unwrap());
     let limit = Rlimit {
         current: bytes,
         maximum: None,

@@ -112,6 +112,9 @@ pub(crate) trait Driver: Sized {
     fn begin(&mut self, session: &str, prompt: &str);
     /// The next thing that the child says of its turn.
     fn next(&mut self) -> Seen;
+    fn pid(&self) -> u32;
+    /// Asks the active turn to stop and reads nothing.
+    fn cancel(&mut self, session: &str);
     /// SIGKILL now; what the child had said until then and nobody had read.
     fn kill(self) -> Vec<Seen>;
     /// Ends the child in the regular way.
@@ -119,6 +122,31 @@ pub(crate) trait Driver: Sized {
     /// The file that keeps a session.
     fn session_file(place: &Place, session: &str) -> std::path::PathBuf {
         place.session_file(session)
+    }
+
+    /// The rest of a turn up to its end.
+    fn rest(&mut self) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        while !matches!(seen.last(), Some(Seen::Ended { .. })) {
+            seen.push(self.next());
+        }
+        seen
+    }
+
+    /// A turn that must end, and be stored whole.
+    fn turn(&mut self, session: &str, prompt: &str) {
+        self.begin(session, prompt);
+        let seen = self.rest();
+        let ended = matches!(
+            seen.last(),
+            Some(Seen::Ended { outcome, durable: true }) if outcome == "completed"
+        );
+        assert!(ended, "{seen:?}");
+    }
+
+    /// Reads on until assistant text was shown.
+    fn until_text(&mut self) {
+        while !matches!(self.next(), Seen::Text { .. }) {}
     }
 
     fn ready(place: &Arc<Place>) -> Self {

@@ -1,5 +1,5 @@
 //! Session files that others touch: edited, cut, removed or replaced while a child has them attached, in
-//! a run and between runs; and children that want the same session.
+//! a run and between runs. What local-agent says of it; what holds for each dialect is in either.rs.
 
 use std::io::Write;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn place() -> Arc<Place> {
 
 /// What somebody does to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Harm {
+pub(crate) enum Harm {
     Removed,
     /// Cut to the records of the first lines.
     CutAtRecord,
@@ -46,7 +46,7 @@ enum Harm {
     Folder,
 }
 
-const HARMS: [Harm; 10] = [
+pub(crate) const HARMS: [Harm; 10] = [
     Harm::Removed,
     Harm::CutAtRecord,
     Harm::CutWithinRecord,
@@ -60,7 +60,7 @@ const HARMS: [Harm; 10] = [
 ];
 
 impl Harm {
-    fn inflict(self, file: &Path) {
+    pub(crate) fn inflict(self, file: &Path) {
         let content = std::fs::read(file).unwrap();
         let set_len = |len: usize| {
             let file = std::fs::File::options().write(true).open(file).unwrap();
@@ -110,12 +110,15 @@ impl Harm {
     }
 }
 
-/// Everything in the folder of sessions with its content, but for locks.
-fn folder(place: &Place) -> Vec<(std::path::PathBuf, Option<Vec<u8>>)> {
+/// The session files and what was put beside them, with their content; no locks.
+pub(crate) fn folder(place: &Place) -> Vec<(std::path::PathBuf, Option<Vec<u8>>)> {
     let mut all: Vec<_> = std::fs::read_dir(place.mc_home().join("sessions"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_none_or(|ending| ending != "lock"))
+        .filter(|path| {
+            let ending = path.extension().unwrap_or_default();
+            ending == "jsonl" || ending == "other"
+        })
         .map(|path| (path.clone(), std::fs::read(&path).ok()))
         .collect();
     all.sort();
@@ -310,63 +313,6 @@ fn noise_in_any_place_of_a_file_is_refused_or_read_and_never_a_panic() {
         );
     }
     agent.end();
-}
-
-#[test]
-fn killed_holder_frees_the_session_at_once() {
-    let place = Place::with_script(&json!({"turns": [{"steps": [
-        {"text": "Half of "}, {"wait_ms": 60000}
-    ]}]}));
-    let mut holder = LocalAgent::ready(&place);
-    let session = holder.create();
-    for round in 1..=15 {
-        // In the middle of a run, whose worker writes.
-        holder.begin(&session, "go");
-        while !matches!(holder.next(), crate::driver::Seen::Text { .. }) {}
-        let mut next = LocalAgent::ready(&place);
-        assert_eq!(next.open(&session).unwrap_err(), NotOpened::Busy);
-        holder.kill();
-        let history = next.open(&session).expect("the lease died with its holder");
-        assert_eq!(history.texts(Kind::User).len(), round);
-        holder = next;
-    }
-    holder.end();
-}
-
-#[test]
-fn of_many_children_one_gets_the_session() {
-    let place = Place::with_script(&json!({"turns": [{"steps": [{"text": "Whole."}]}]}));
-    let mut first = LocalAgent::ready(&place);
-    let session = first.create();
-    first.0.turn(&session, "first");
-    first.end();
-    let mut children: Vec<_> = (0..6).map(|_| LocalAgent::ready(&place)).collect();
-    while children.len() > 1 {
-        let answers: Vec<_> = std::thread::scope(|scope| {
-            let tries: Vec<_> = children
-                .iter_mut()
-                .map(|child| scope.spawn(|| child.open(&session).map(|_| ())))
-                .collect();
-            tries.into_iter().map(|t| t.join().unwrap()).collect()
-        });
-        let mut won = answers.iter().enumerate().filter(|(_, a)| a.is_ok());
-        let (winner, _) = won.next().expect("one of them gets it");
-        assert!(won.next().is_none(), "two have it: {answers:?}");
-        let refused = answers.iter().filter(|a| **a == Err(NotOpened::Busy));
-        assert_eq!(refused.count(), children.len() - 1, "{answers:?}");
-        // The winner works, and its death or its end makes room for the next.
-        let mut winner = children.remove(winner);
-        let run = winner.0.turn(&session, "mine");
-        assert_eq!(run.end()["persistence"], "durable");
-        match children.len() % 2 {
-            0 => drop(winner.kill()),
-            _ => winner.end(),
-        }
-    }
-    let history = children[0].open(&session).unwrap();
-    assert!(history.complete);
-    assert_eq!(history.texts(Kind::User).len(), 6);
-    drop(children);
 }
 
 #[test]

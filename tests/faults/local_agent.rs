@@ -12,6 +12,12 @@ use crate::support::Place;
 
 pub(crate) struct LocalAgent(pub(crate) Agent);
 
+impl LocalAgent {
+    fn run_id(&mut self) -> Value {
+        self.0.ok("status", json!({}))["run_id"].clone()
+    }
+}
+
 fn text(value: &Value) -> String {
     value.as_str().expect("a string").to_owned()
 }
@@ -146,6 +152,16 @@ impl Driver for LocalAgent {
 
     fn next(&mut self) -> Seen {
         seen(&self.0.frame())
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.server.pid()
+    }
+
+    fn cancel(&mut self, session: &str) {
+        let run = self.run_id();
+        self.0
+            .send("turn.cancel", json!({"session_id": session, "run_id": run}));
     }
 
     fn kill(mut self) -> Vec<Seen> {
