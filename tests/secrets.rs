@@ -20,6 +20,13 @@ mod client;
 #[allow(dead_code)]
 mod run;
 
+#[cfg(feature = "application-service")]
+#[path = "application_service/client.rs"]
+#[allow(dead_code)]
+mod service_client;
+
+#[path = "secrets/clients.rs"]
+mod clients;
 #[path = "secrets/shapes.rs"]
 mod shapes;
 #[path = "secrets/shown.rs"]
@@ -31,6 +38,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::client::{Agent, launch};
+use crate::clients::{Client, LocalAgent};
 use crate::shapes::{Canary, all};
 use crate::shown::Shown;
 use crate::support::Place;
@@ -38,8 +46,8 @@ use crate::support::Place;
 /// Turns of one session: its history is read once, at the end.
 const TURNS: usize = 40;
 
-/// Plays one turn for each canary, in as few sessions as may be; what it shows must not hold the canary.
-/// Returns what was shown of each turn.
+/// Plays one turn for each canary, in as few sessions as may be, with a child of each dialect; what it shows must
+/// not hold the canary. Returns what local-agent showed of each turn.
 fn play(
     canaries: &[Canary],
     steps: impl Fn(&Canary) -> Value,
@@ -47,7 +55,6 @@ fn play(
     prepare: impl Fn(&Arc<Place>),
 ) -> Vec<Shown> {
     let mut each = Vec::new();
-    let mut leaks = Vec::new();
     for group in canaries.chunks(TURNS) {
         let turns: Vec<Value> = group
             .iter()
@@ -55,31 +62,32 @@ fn play(
             .collect();
         let place = Place::with_script(&json!({ "turns": turns }));
         prepare(&place);
-        let mut agent = Agent::ready(&place);
-        let session = agent.create();
-        let mut revision = String::new();
-        for canary in group {
-            let run = agent.turn(&session, &prompt(canary));
-            assert_eq!(
-                run.outcome(),
-                "completed",
-                "{}: {:?}",
-                canary.name,
-                run.events
-            );
-            let shown = Shown::of_run(&run);
-            leaks.extend(shown.leak(canary));
-            each.push(shown);
-            revision = run.revision().to_owned();
-        }
-        let shown = Shown::of_history(&agent.history(&session, &revision).0);
-        leaks.extend(
-            group
-                .iter()
-                .filter_map(|canary| shown.leak(canary).map(|leak| format!("history, {leak}"))),
-        );
-        agent.end();
+        #[cfg(feature = "application-service")]
+        hold::<clients::Service>(group, &place, &prompt);
+        each.extend(hold::<LocalAgent>(group, &place, &prompt));
     }
+    each
+}
+
+/// One session with a turn for each canary.
+fn hold<C: Client>(
+    canaries: &[Canary],
+    place: &Arc<Place>,
+    prompt: impl Fn(&Canary) -> String,
+) -> Vec<Shown> {
+    let mut child = C::ready(place);
+    let mut leaks = Vec::new();
+    let mut each = Vec::new();
+    for canary in canaries {
+        let shown = child.turn(&prompt(canary));
+        leaks.extend(shown.leak(canary));
+        each.push(shown);
+    }
+    let kept = child.kept();
+    for canary in canaries {
+        leaks.extend(kept.leak(canary).map(|leak| format!("kept, {leak}")));
+    }
+    child.end();
     assert!(leaks.is_empty(), "{} leaks: {leaks:#?}", leaks.len());
     each
 }
@@ -143,16 +151,25 @@ fn in_a_reply_that_is_cut_anywhere_in_the_secret() {
 
 #[test]
 fn in_a_long_reply_and_across_its_chunks() {
-    // Live chunks end at 4,000 bytes, stored ones at 16,384.
-    for border in [3_990, 16_370] {
-        let steps = |canary: &Canary| {
-            let text = "word ".repeat(border / 5) + &canary.line();
-            json!([{"text": text, "chunks": 3}])
-        };
-        let canaries = all();
-        play(&canaries[..canaries.len() / 2], steps, go, nothing);
-        play(&canaries[canaries.len() / 2..], steps, go, nothing);
+    // Live chunks end at 4,000 bytes, stored ones at 16,384, those of a replay at 2,048. A turn of the
+    // service has no more than 16,384 in all.
+    for border in [2_040, 3_990] {
+        play(&all(), |canary| long(canary, border), go, nothing);
     }
+    for group in all().chunks(TURNS / 2) {
+        let turns: Vec<Value> = group
+            .iter()
+            .map(|canary| json!({"steps": long(canary, 16_370)}))
+            .collect();
+        let place = Place::with_script(&json!({ "turns": turns }));
+        hold::<LocalAgent>(group, &place, go);
+    }
+}
+
+/// So many bytes of harmless text before the canary.
+fn long(canary: &Canary, border: usize) -> Value {
+    let text = "word ".repeat(border / 5) + &canary.line();
+    json!([{"text": text, "chunks": 3}])
 }
 
 #[test]
@@ -316,25 +333,22 @@ fn in_the_environment() {
                 });
         let mut agent = Agent::spawn(launch);
         agent.initialize();
-        let session = agent.create();
-        let mut revision = String::new();
+        let mut child = LocalAgent::of(agent);
         for canary in group {
             for _ in 0..3 {
-                let run = agent.turn(&session, "go");
-                let shown = Shown::of_run(&run);
+                let shown = child.turn("go");
                 assert_eq!(shown.leak(canary), None);
                 assert!(
                     shown.holds("It says ") && shown.holds(" there."),
                     "{shown:?}"
                 );
-                revision = run.revision().to_owned();
             }
         }
-        let shown = Shown::of_history(&agent.history(&session, &revision).0);
+        let kept = child.kept();
         for canary in group {
-            assert_eq!(shown.leak(canary), None);
+            assert_eq!(kept.leak(canary), None);
         }
-        agent.end();
+        child.end();
     }
 }
 

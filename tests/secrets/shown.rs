@@ -42,13 +42,28 @@ impl Shown {
         shown
     }
 
-    pub(crate) fn of_history(entries: &[Value]) -> Self {
+    /// Frames of a turn whose deltas are of one message and have no name for it.
+    pub(crate) fn of_frames(frames: &[Value]) -> Self {
         let mut shown = Self::default();
         let mut joined = String::new();
-        for entry in entries {
-            shown.take(entry);
-            joined += entry["text"].as_str().expect("text");
-            if entry["last_part"] == true {
+        for frame in frames {
+            shown.take(frame);
+            if frame["event"] == "turn.assistant_delta" {
+                joined += frame["payload"]["text"].as_str().expect("text");
+            }
+        }
+        shown.texts.push(joined);
+        shown
+    }
+
+    /// Entries or items that are parts of messages.
+    pub(crate) fn of_parts(parts: &[Value]) -> Self {
+        let mut shown = Self::default();
+        let mut joined = String::new();
+        for part in parts {
+            shown.take(part);
+            joined += part["text"].as_str().unwrap_or_default();
+            if part["last_part"] == true {
                 shown.texts.push(std::mem::take(&mut joined));
             }
         }
@@ -56,7 +71,7 @@ impl Shown {
     }
 
     /// Every string, keys too.
-    fn take(&mut self, value: &Value) {
+    pub(crate) fn take(&mut self, value: &Value) {
         match value {
             Value::String(text) => self.texts.push(text.clone()),
             Value::Array(items) => items.iter().for_each(|item| self.take(item)),
