@@ -113,6 +113,7 @@ const FIRST: [bool; 256] = {
 const KEY_BEGIN: &[u8] = b"-----BEGIN ";
 pub(super) const KEY_END: &[u8] = b"-----END";
 const DASHES: &[u8] = b"-----";
+const LINE_END_SIGN: &[u8] = "⏎".as_bytes();
 /// Longest label between the dashes of a key block.
 const MAX_LABEL_BYTES: usize = 64;
 /// How far behind the label its first line may begin: line ends, indents, numbers of lines.
@@ -300,6 +301,8 @@ fn key_body(bytes: &[u8]) -> Option<bool> {
                 ..,
             ] => 1,
             [byte, ..] if byte.is_ascii_whitespace() => 1,
+            // A line end that is shown within one line.
+            _ if rest.starts_with(LINE_END_SIGN) => LINE_END_SIGN.len(),
             // The end of the text may cut a line short.
             _ if rest.len() <= "Proc-Type:".len().max(word) => return None,
             _ => return Some(false),

@@ -158,6 +158,8 @@ fn canaries() -> Vec<(String, String)> {
             "key:\n-----BEGIN {kind}{p} KEY-----\n{body}\n-----END {kind}{p} KEY-----\nafter",
             p = "PRIVATE"
         );
+        // What a person is asked to allow stands on one line.
+        all.push((text.replace('\n', " ⏎ "), body.replace('\n', " ⏎ ")));
         all.push((text, body));
     }
     all
