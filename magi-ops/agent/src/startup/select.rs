@@ -188,6 +188,9 @@ fn credential<'a>(
         // A custom provider says where its key is, or that it needs none.
         None => return Some(None),
     };
+    if own.is_some_and(|own| own.placed_by_project) {
+        return None;
+    }
     let key = environment.var(variable)?;
     (!key.trim().is_empty()).then_some(Some(key))
 }
@@ -287,6 +290,22 @@ mod tests {
             } else {
                 assert!(selected.is_err(), "{provider}");
             }
+        }
+    }
+
+    #[test]
+    fn no_key_goes_where_a_project_says() {
+        let environment = environment(&[("ANTHROPIC_API_KEY", "k"), ("MINE", "k")]);
+        for (provider, key, expected) in [
+            ("anthropic", None, None),
+            ("mine", Some("MINE"), None),
+            ("mine", None, Some(None)),
+        ] {
+            let mut own = own(Some(Api::OpenaiChat), key).unwrap();
+            own.placed_by_project = true;
+            let settings = settings(provider, Some(own));
+            let found = credential(&settings, &environment, provider);
+            assert_eq!(found, expected, "{provider}");
         }
     }
 

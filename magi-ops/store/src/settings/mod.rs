@@ -94,6 +94,8 @@ pub struct ProviderSettings {
     pub models: Vec<String>,
     /// Script of the offline provider, absolute.
     pub script: Option<PathBuf>,
+    /// The project's settings say where it is or what it speaks: no key may be sent there.
+    pub placed_by_project: bool,
 }
 
 /// The environment's layer, which beats both files.
@@ -126,8 +128,12 @@ impl Settings {
         settings.fast = global.fast.unwrap_or_default();
         settings.hooks = std::mem::take(&mut global.hooks);
         settings.apply(global, home);
-        let project = cwd.join(".magi-code").join(FILE_NAME);
-        settings.apply(read(&project)?, cwd);
+        let mut project = read(&cwd.join(".magi-code").join(FILE_NAME))?;
+        let moved = keep_keys_at_home(&mut project);
+        settings.apply(project, cwd);
+        for id in moved {
+            settings.providers.entry(id).or_default().placed_by_project = true;
+        }
         let given = |value: Option<&str>| value.filter(|v| !v.is_empty()).map(str::to_owned);
         settings.select(given(env.provider), given(env.model));
 
@@ -151,8 +157,12 @@ impl Settings {
     /// A layer that changes the provider without naming a model doesn't inherit the model of
     /// the layer below: that one belongs to another provider.
     fn select(&mut self, provider: Option<String>, model: Option<String>) {
+        let current = match self.provider.as_str() {
+            "" => DEFAULT_PROVIDER,
+            named => named,
+        };
         if let Some(provider) = provider
-            && provider != self.provider
+            && provider != current
         {
             self.provider = provider;
             self.model = None;
@@ -199,6 +209,19 @@ impl ProviderSettings {
             self.models = models;
         }
     }
+}
+
+/// A checked-out repository must not send a person's key anywhere: the names of keys count in the global
+/// file only. Returns the providers whose wire or endpoint the project decides; they get no key.
+fn keep_keys_at_home(project: &mut Layer) -> Vec<String> {
+    let mut moved = Vec::new();
+    for (id, provider) in &mut project.providers {
+        provider.api_key_env = None;
+        if provider.api.is_some() || provider.base_url.is_some() {
+            moved.push(id.clone());
+        }
+    }
+    moved
 }
 
 fn read(path: &Path) -> Result<Layer, SettingsError> {

@@ -81,7 +81,7 @@ fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
         )
         .project(
             r#"{"permissions":{"read":"allow"},
-                "providers":{"fixture":{"script":"b.json"},"x":{"api_key_env":"X_KEY"}}}"#,
+                "providers":{"fixture":{"script":"b.json"},"x":{"models":["y"]}}}"#,
         );
     let settings = place.load().unwrap();
     assert_eq!(settings.permissions["read"], Permission::Allow);
@@ -95,7 +95,39 @@ fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
     let x = &settings.providers["x"];
     assert_eq!(x.api, Some(Api::OpenaiChat));
     assert_eq!(x.base_url.as_deref(), Some("http://127.0.0.1:1"));
+    assert_eq!(x.models, ["y"]);
+    assert!(!x.placed_by_project);
+}
+
+#[test]
+fn a_project_neither_names_keys_nor_gets_any() {
+    let place = Place::new()
+        .global(
+            r#"{"providers":{"x":{"api":"openai-chat","base_url":"http://127.0.0.1:1","api_key_env":"X_KEY"}}}"#,
+        )
+        .project(
+            r#"{"providers":{"x":{"api_key_env":"OTHER"},"anthropic":{"base_url":"http://127.0.0.1:2"},
+                "y":{"api":"openai-chat","base_url":"http://127.0.0.1:3","api_key_env":"Y_KEY"}}}"#,
+        );
+    let settings = place.load().unwrap();
+    let x = &settings.providers["x"];
     assert_eq!(x.api_key_env.as_deref(), Some("X_KEY"));
+    assert!(!x.placed_by_project);
+    assert!(settings.providers["anthropic"].placed_by_project);
+    let y = &settings.providers["y"];
+    assert_eq!(y.api_key_env, None);
+    assert!(y.placed_by_project);
+}
+
+#[test]
+fn a_model_alone_is_the_default_provider_s() {
+    let place = Place::new().global(r#"{"model":"m1"}"#);
+    let env = Overrides {
+        provider: Some("fixture"),
+        model: None,
+    };
+    let settings = place.load_with(env).unwrap();
+    assert_eq!(settings.model.as_deref(), Some("m1"));
 }
 
 #[test]
