@@ -231,7 +231,7 @@ fn a_list_is_ordered_by_id_and_paged_without_loss() {
         assert_eq!(seen, all, "pages of {limit}");
     }
     let beyond = service.ok("session.list", &json!({"after": "zzzz"}));
-    assert_eq!(ids(&beyond), [String::new(); 0]);
+    assert!(ids(&beyond).is_empty());
 }
 
 #[test]

@@ -367,6 +367,35 @@ fn a_failing_provider_fails_the_turn_and_keeps_what_was_said() {
 }
 
 #[test]
+fn each_turn_reads_the_settings_anew_and_a_running_one_keeps_its_own() {
+    let place = playing(&json!([{"text": "Said."}, {"wait_ms": 600_000}]));
+    let mut service = Service::ready_in(&place);
+    let mut running = service.begin(None, "x");
+    running.until(&mut service, "turn.assistant_delta");
+    let mut settings: Value =
+        serde_json::from_slice(&std::fs::read(place.mc_home().join("settings.json")).unwrap())
+            .unwrap();
+    settings["provider"] = json!("nowhere");
+    place.write_settings(&settings);
+    // Admission is one thing, a provider another.
+    let refused = service.hold(None, "y");
+    assert_eq!((refused.status(), refused.text()), ("failed", ""));
+    assert_eq!(
+        service.ok("status", &json!({}))["provider_auth_ready"],
+        json!(false)
+    );
+    settings["provider"] = json!("fixture");
+    place.write_settings(&settings);
+    let mut next = service.begin(None, "z");
+    next.until(&mut service, "turn.assistant_delta");
+    for turn in [&mut running, &mut next] {
+        service.ok("turn.cancel", &json!({"turn_id": turn.turn_id}));
+        turn.finish(&mut service);
+        assert_eq!((turn.status(), turn.text()), ("cancelled", "Said."));
+    }
+}
+
+#[test]
 fn sixteen_turns_may_be_active() {
     let place = playing(&waiting());
     let mut service = Service::ready_in(&place);
