@@ -5,7 +5,9 @@ use std::sync::Arc;
 use agent::{Backend, Environment};
 use host::dialect::{Dialect, Rules};
 use host::serve::duplex::{Ended, serve};
-use host::transport::{Endpoint, Input, Output, Stdio};
+#[cfg(feature = "local-agent")]
+use host::transport::Endpoint;
+use host::transport::{Input, Output, Stdio};
 use host::{Connection, Engines, Server};
 use tokio::runtime::Runtime;
 

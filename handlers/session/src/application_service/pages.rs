@@ -232,6 +232,12 @@ mod tests {
     }
 
     #[test]
+    fn the_bound_is_the_advertised_one() {
+        let advertised = host::dialect::application_service::RULES.limit("max_session_page_items");
+        assert_eq!(advertised, Some(PAGE_ITEMS));
+    }
+
+    #[test]
     fn a_page_is_asked_for_with_the_right_types_only() {
         for bad in [
             r#"{"limit":null}"#,
