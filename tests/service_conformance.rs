@@ -27,6 +27,148 @@ fn every_scenario_of_the_kit_is_played_and_listed() {
     );
 }
 
+// The scenarios that drive the server.
+
+#[test]
+fn activity() {
+    play("activity");
+}
+
+#[test]
+fn activity_denied() {
+    play("activity_denied");
+}
+
+#[test]
+fn advertised() {
+    play("advertised");
+}
+
+#[test]
+fn attachments() {
+    play("attachments");
+}
+
+#[test]
+fn attachments_sixteen() {
+    play("attachments_sixteen");
+}
+
+#[test]
+fn close() {
+    play("close");
+}
+
+#[test]
+fn end_of_input() {
+    play("end_of_input");
+}
+
+#[test]
+fn framing() {
+    play("framing");
+}
+
+#[test]
+fn initialize() {
+    play("initialize");
+}
+
+#[test]
+fn replay_cursors() {
+    play("replay_cursors");
+}
+
+#[test]
+fn replay_gap() {
+    play("replay_gap");
+}
+
+#[test]
+fn replay_paging() {
+    play("replay_paging");
+}
+
+#[test]
+fn replay_resync() {
+    play("replay_resync");
+}
+
+#[test]
+fn session_create() {
+    play("session_create");
+}
+
+#[test]
+fn session_envelope() {
+    play("session_envelope");
+}
+
+#[test]
+fn session_list() {
+    play("session_list");
+}
+
+#[test]
+fn turn() {
+    play("turn");
+}
+
+#[test]
+fn turn_busy() {
+    play("turn_busy");
+}
+
+#[test]
+fn turn_cancel() {
+    play("turn_cancel");
+}
+
+#[test]
+fn turn_end_of_input() {
+    play("turn_end_of_input");
+}
+
+#[test]
+fn turn_explicit() {
+    play("turn_explicit");
+}
+
+#[test]
+fn turn_failed() {
+    play("turn_failed");
+}
+
+#[test]
+fn turn_ids() {
+    play("turn_ids");
+}
+
+#[test]
+fn turn_killed() {
+    play("turn_killed");
+}
+
+#[test]
+fn turn_new_session() {
+    play("turn_new_session");
+}
+
+#[test]
+fn turn_params() {
+    play("turn_params");
+}
+
+#[test]
+fn turn_sixteen() {
+    play("turn_sixteen");
+}
+
+#[test]
+fn turn_text_bound() {
+    play("turn_text_bound");
+}
+
 // The scenarios of synthetic streams that drive the client.
 
 #[test]
