@@ -193,11 +193,15 @@ fn in_files_that_tools_read() {
             {"tool": "grep", "input": {"pattern": ".", "path": file}},
             {"tool": "read", "input": {"path": ".env"}},
             {"tool": "list", "input": {}},
+            {"tool": "write", "input": {"path": format!("out/{file}"), "content": canary.line()}},
+            {"tool": "edit", "input": {"path": format!("out/{file}"), "old": canary.line(), "new": "gone"}},
+            {"tool": "bash", "input": {"command": format!("cat '{file}' .env")}},
             {"text": "ok"}
         ])
     };
     let canaries = all();
     let each = play(&canaries, steps, go, |place| {
+        allow_commands(place);
         let lines: Vec<String> = all().iter().map(Canary::line).collect();
         place.write_file(".env", &lines.join("\n"));
         for canary in all() {
@@ -208,6 +212,37 @@ fn in_files_that_tools_read() {
     for (shown, canary) in each.iter().zip(&canaries) {
         assert!(shown.holds(&format!("{}.txt", canary.name)), "{shown:?}");
         assert!(!shown.holds("failed"), "{shown:?}");
+    }
+}
+
+/// Lets commands run unasked: here they only print what they are given.
+fn allow_commands(place: &Arc<Place>) {
+    let project = json!({"permissions": {"bash": "allow"}}).to_string();
+    place.write_file(".magi-code/settings.json", &project);
+}
+
+#[test]
+fn in_commands_that_fail() {
+    let steps = |canary: &Canary| {
+        let file = format!("{}.txt", canary.name);
+        json!([
+            {"tool": "bash", "input": {"command": format!("cat '{file}' >&2; exit 3")}},
+            {"tool": "bash", "input": {"command": format!("cat <<'end'\n{}\nend\nabsent-command", canary.line())}},
+            {"tool": "edit", "input": {"path": file, "old": format!("{} and more", canary.line()), "new": "x"}},
+            {"tool": "write", "input": {"path": format!("{file}/{}", canary.line()), "content": "x"}},
+            {"tool": "skill", "input": {"name": canary.line()}},
+            {"text": "ok"}
+        ])
+    };
+    let canaries = all();
+    let each = play(&canaries, steps, go, |place| {
+        allow_commands(place);
+        for canary in all() {
+            place.write_file(&format!("{}.txt", canary.name), &canary.line());
+        }
+    });
+    for shown in &each {
+        assert!(shown.holds("failed"), "{shown:?}");
     }
 }
 
@@ -285,7 +320,15 @@ fn in_what_a_person_is_asked_to_allow() {
     for group in canaries.chunks(TURNS) {
         let turns: Vec<Value> = group
             .iter()
-            .map(|canary| json!({"steps": [{"tool": "read", "input": {"path": canary.line()}}, {"text": "ok"}]}))
+            .map(|canary| {
+                json!({"steps": [
+                    {"tool": "read", "input": {"path": canary.line()}},
+                    {"tool": "bash", "input": {"command": canary.line()}},
+                    {"tool": "bash", "input": {"command": format!("{}{}", "true; ".repeat(200), canary.line())}},
+                    {"tool": "write", "input": {"path": "../out", "content": canary.line()}},
+                    {"text": "ok"}
+                ]})
+            })
             .collect();
         let place = Place::with_script(&json!({ "turns": turns }));
         let project = json!({"permissions": {"read": "ask"}}).to_string();
@@ -293,19 +336,25 @@ fn in_what_a_person_is_asked_to_allow() {
         let mut agent = Agent::ready(&place);
         let session = agent.create();
         for canary in group {
-            let run_id = agent.begin(&session, "go");
-            let events = agent.until("approval.requested");
-            let asked = &events.last().unwrap()["data"];
-            assert_eq!(Shown::of_value(asked).leak(canary), None);
-            let mut answer = asked.clone();
-            answer
-                .as_object_mut()
-                .unwrap()
-                .retain(|key, _| key.ends_with("_id"));
-            answer["allow"] = json!(false);
-            agent.ok("approval.answer", answer);
-            let run = agent.finish(run_id);
-            assert_eq!(Shown::of_run(&run).leak(canary), None);
+            agent.begin(&session, "go");
+            let (mut shown, mut asked) = (Shown::default(), 0);
+            loop {
+                let event = agent.event();
+                shown.take(&event);
+                if event["event"] == "run.finished" {
+                    break;
+                }
+                if event["event"] == "approval.requested" {
+                    asked += 1;
+                    let mut answer = event["data"].clone();
+                    let members = answer.as_object_mut().unwrap();
+                    members.retain(|key, _| key.ends_with("_id"));
+                    answer["allow"] = json!(false);
+                    agent.ok("approval.answer", answer);
+                }
+            }
+            assert_eq!(asked, 4, "{shown:?}");
+            assert_eq!(shown.leak(canary), None);
         }
         agent.end();
     }
