@@ -130,15 +130,15 @@ fn in_a_reply() {
 
 #[test]
 fn in_a_reply_of_two_deltas_or_many() {
-    for chunks in [2, 3, 5, 13, 500] {
+    for chunks in [2, 7, 500] {
         play(&all(), |canary| say(canary, chunks), go, nothing);
     }
 }
 
 #[test]
 fn in_a_reply_that_is_cut_anywhere_in_the_secret() {
-    // Two deltas with the border at each tenth of the secret.
-    for tenth in 1..10 {
+    // Each cut of each shape is the redactor's own test.
+    for tenth in [1, 5, 9] {
         let steps = |canary: &Canary| {
             let line = canary.line();
             let start = line.find(&canary.secret).unwrap();
