@@ -188,6 +188,197 @@ fn unavailable_saved_selection_keeps_the_startup_selection_and_says_so() {
     );
 }
 
+fn selection(provider: &str, model: &str, thinking: &str) -> Value {
+    json!({"type": "selection", "provider": provider, "model": model, "thinking": thinking})
+}
+
+/// The selections that the file holds now, in order.
+fn selections(place: &Place) -> Vec<Value> {
+    std::fs::read_to_string(place.session_file(SESSION))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["body"].clone())
+        .filter(|body| body["type"] == "selection")
+        .collect()
+}
+
+/// A place with a session that was used with `selected`, and two models of the offline provider.
+fn place_with_selection(selected: &Value) -> Arc<Place> {
+    let mut bodies = turn(vec![]);
+    bodies.insert(1, (1, selected.clone()));
+    let place = place_with(bodies);
+    place.write_script(&json!({"turns": [{"steps": [{"text": "Hello."}]}]}));
+    place.write_settings(&json!({
+        "model": "one",
+        "providers": {
+            "fixture": {"models": ["one", "two"], "script": place.root().join("script.json")},
+            "mine": {"api": "openai-chat", "base_url": "http://127.0.0.1:9/"},
+        },
+    }));
+    place
+}
+
+#[test]
+fn saved_selection_is_restored_without_writing() {
+    let saved = selection("fixture", "two", "high");
+    let place = place_with_selection(&saved);
+    let settings = place.mc_home().join("settings.json");
+    let files =
+        || [&settings, &place.session_file(SESSION)].map(|path| std::fs::read(path).unwrap());
+    let before = files();
+    let mut agent = Agent::spawn(crate::client::launch().place(&place));
+    assert_eq!(agent.initialize()["status"]["model"], "one");
+    assert_eq!(open(&mut agent)["notices"], json!(["cwd_unverified"]));
+    let status = agent.ok("status", json!({}));
+    assert_eq!(
+        (&status["provider"], &status["model"]),
+        (&json!("fixture"), &json!("two"))
+    );
+    assert_eq!(files(), before, "opening wrote something");
+    // A run tells the session what answers if that is new to it: nothing was, its thinking included.
+    assert_eq!(agent.turn(SESSION, "go").outcome(), "completed");
+    assert_eq!(selections(&place), [saved]);
+    // A new session begins with what the settings select.
+    agent.create();
+    assert_eq!(agent.ok("status", json!({}))["model"], "one");
+    agent.end();
+}
+
+#[test]
+fn thinking_level_stays_where_the_saved_model_is_gone() {
+    let saved = selection("fixture", "three", "max");
+    let place = place_with_selection(&saved);
+    let mut agent = Agent::ready(&place);
+    assert_eq!(
+        open(&mut agent)["notices"],
+        json!(["cwd_unverified", "saved_selection_unavailable"])
+    );
+    assert_eq!(agent.turn(SESSION, "go").outcome(), "completed");
+    assert_eq!(
+        selections(&place),
+        [saved, selection("fixture", "one", "max")]
+    );
+    agent.end();
+}
+
+#[test]
+#[cfg(feature = "providers")]
+fn selection_that_is_restored_in_part_gives_a_notice() {
+    // This wire has no level beyond high.
+    for (level, notices) in [
+        ("high", json!(["cwd_unverified"])),
+        ("max", json!(["cwd_unverified", "saved_selection_notice"])),
+    ] {
+        let place = place_with_selection(&selection("mine", "any", level));
+        let before = std::fs::read(place.session_file(SESSION)).unwrap();
+        let mut agent = Agent::ready(&place);
+        assert_eq!(open(&mut agent)["notices"], notices, "{level}");
+        assert_eq!(agent.ok("status", json!({}))["provider"], "mine");
+        agent.end();
+        assert_eq!(std::fs::read(place.session_file(SESSION)).unwrap(), before);
+    }
+}
+
+#[test]
+fn visible_text_must_be_there_and_valid() {
+    let tool = json!({"type": "tool_started", "activity_id": "act", "call_id": "c", "response": 0,
+        "name": "read", "input": {}});
+    let visible = [
+        (json!({"type": "user_input", "message_id": "m"}), "text"),
+        (
+            json!({"type": "assistant_text", "message_id": "m", "response": 0}),
+            "text",
+        ),
+        (
+            json!({"type": "reasoning", "provider_summary": true}),
+            "text",
+        ),
+        (
+            json!({"type": "diagnostic", "code": "execution_failed"}),
+            "summary",
+        ),
+        (
+            json!({"type": "tool_finished", "activity_id": "act", "call_id": "c", "name": "read",
+            "is_error": false, "content": ""}),
+            "summary",
+        ),
+    ];
+    let opened = |bodies: Vec<Value>, harm: &dyn Fn(Vec<u8>) -> Vec<u8>| {
+        let place = place_with(turn(bodies));
+        let file = place.session_file(SESSION);
+        let harmed = harm(std::fs::read(&file).unwrap());
+        std::fs::write(&file, harmed).unwrap();
+        let mut agent = Agent::ready(&place);
+        let answer = agent.call("session.open", json!({"session_id": SESSION}));
+        agent.end();
+        answer["error"]["code"]
+            .as_str()
+            .unwrap_or("opened")
+            .to_owned()
+    };
+    // A text that is no text: half a surrogate pair, bytes that are not UTF-8.
+    let put = |raw: &'static [u8]| {
+        move |file: Vec<u8>| {
+            let at = file
+                .windows(4)
+                .position(|window| window == b"MARK")
+                .unwrap();
+            [&file[..at], raw, &file[at + 4..]].concat()
+        }
+    };
+    let unharmed = |file: Vec<u8>| file;
+    for (body, member) in visible {
+        let with = |text: Value| {
+            let mut body = body.clone();
+            body[member] = text;
+            vec![tool.clone(), body]
+        };
+        assert_eq!(opened(with(json!("MARK")), &unharmed), "opened", "{body}");
+        let absent = vec![tool.clone(), body.clone()];
+        assert_eq!(opened(absent, &unharmed), "session_invalid", "{body}");
+        for other in [Value::Null, json!(5), json!(["MARK"])] {
+            assert_eq!(opened(with(other), &unharmed), "session_invalid", "{body}");
+        }
+        for raw in [&b"\\ud800"[..], b"\xff"] {
+            assert_eq!(
+                opened(with(json!("MARK")), &put(raw)),
+                "session_invalid",
+                "{body}"
+            );
+        }
+    }
+    // An answer may leave its text out if it was stored in pieces, and only then.
+    let end = json!({"type": "assistant_message", "message_id": "m", "response": 0});
+    let piece =
+        |id: &str| json!({"type": "assistant_text", "message_id": id, "response": 0, "text": "t"});
+    assert_eq!(opened(vec![piece("m"), end.clone()], &unharmed), "opened");
+    for bodies in [vec![end.clone()], vec![piece("other"), end]] {
+        assert_eq!(opened(bodies, &unharmed), "session_invalid");
+    }
+}
+
+#[test]
+fn provider_only_records_are_not_shown() {
+    let place = place_with(turn(vec![
+        selection("fixture", "canary-model", "high"),
+        json!({"type": "thought", "response": 0, "text": "canary-thought", "signature": "canary-signature"}),
+        json!({"type": "reasoning", "item_id": "i", "text": "canary-reasoning"}),
+        json!({"type": "tool_started", "activity_id": "act", "call_id": "canary-call", "response": 0,
+            "name": "read", "input": {"path": "canary-input"}}),
+        json!({"type": "tool_finished", "activity_id": "act", "call_id": "canary-call", "name": "read",
+            "is_error": false, "summary": "read: 1 line", "content": "canary-content"}),
+        json!({"type": "assistant_message", "message_id": "a", "response": 1, "text": "Said."}),
+    ]));
+    let (entries, complete) = read(&place);
+    assert!(complete);
+    assert!(
+        !json!(entries).to_string().contains("canary"),
+        "{entries:?}"
+    );
+    let kinds: Vec<_> = entries.iter().map(|entry| &entry["kind"]).collect();
+    assert_eq!(kinds, ["user", "activity", "assistant"]);
+}
+
 #[test]
 fn legacy_output_without_text_uses_its_chunks() {
     let piece = |text: &str| json!({"type": "assistant_text", "message_id": "a", "response": 0, "text": text});

@@ -26,7 +26,8 @@ struct SessionAttached {
     durable: bool,
     /// Names the history as it stands now.
     revision: String,
-    /// `cwd_unverified`, `saved_selection_unavailable`.
+    /// `cwd_unverified`; `saved_selection_unavailable`; `saved_selection_notice`: the saved model goes on
+    /// with the nearest thinking level that it has.
     notices: Vec<&'static str>,
 }
 
@@ -35,6 +36,7 @@ impl From<Attached> for SessionAttached {
         let notice = |notice: &Notice| match notice {
             Notice::CwdUnverified => "cwd_unverified",
             Notice::SavedSelectionUnavailable => "saved_selection_unavailable",
+            Notice::SavedThinkingUnavailable => "saved_selection_notice",
         };
         Self {
             notices: attached.notices.iter().map(notice).collect(),

@@ -21,6 +21,8 @@ pub enum Notice {
     CwdUnverified,
     /// The session's saved provider or model is not available; the startup selection stays.
     SavedSelectionUnavailable,
+    /// The saved model has no such thinking level as was saved; the nearest one is asked for.
+    SavedThinkingUnavailable,
 }
 
 /// An attachment as it was made.
@@ -290,14 +292,16 @@ fn restore(
     let Some(saved) = recorded(records) else {
         return Arc::clone(startup);
     };
-    if saved == startup.choice {
-        return Arc::clone(startup);
+    let restored = if saved == startup.choice {
+        Arc::clone(startup)
+    } else if let Some(selected) = admitted.select_saved(&saved) {
+        Arc::new(selected)
+    } else {
+        notices.push(Notice::SavedSelectionUnavailable);
+        return Arc::new(startup.thinking(saved.thinking));
+    };
+    if !restored.has_level() {
+        notices.push(Notice::SavedThinkingUnavailable);
     }
-    admitted.select_saved(&saved).map_or_else(
-        || {
-            notices.push(Notice::SavedSelectionUnavailable);
-            Arc::new(startup.thinking(saved.thinking))
-        },
-        Arc::new,
-    )
+    restored
 }

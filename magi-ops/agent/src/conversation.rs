@@ -60,9 +60,11 @@ impl Replay {
                 ..
             } => {
                 check(message_id)?;
-                let kept = self.text_of(*response, message_id);
-                if let Some(text) = text {
-                    kept.clone_from(text);
+                match text {
+                    Some(text) => self.text_of(*response, message_id).clone_from(text),
+                    None if self.has_text(*response, message_id) => {}
+                    // Neither a text nor pieces that could be it.
+                    None => return Err(SessionError::SessionInvalid),
                 }
             }
             Body::Thought {
@@ -141,6 +143,12 @@ impl Replay {
                 texts.len() - 1
             });
         &mut texts[at].1
+    }
+
+    fn has_text(&self, response: u32, message_id: &str) -> bool {
+        self.current.as_ref().is_some_and(|current| {
+            current.number == response && current.texts.iter().any(|(id, _)| id == message_id)
+        })
     }
 
     fn close(&mut self) {

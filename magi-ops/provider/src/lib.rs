@@ -42,6 +42,13 @@ pub trait Provider: Send + Sync {
         let _ = model;
         None
     }
+
+    /// What `model` is asked for when `level` is chosen: the level itself, or the nearest one that
+    /// the model has.
+    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
+        let _ = model;
+        level
+    }
 }
 
 /// Everything one response depends on.

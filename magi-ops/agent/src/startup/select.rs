@@ -44,6 +44,14 @@ impl Selected {
         other.choice.thinking = thinking;
         other
     }
+
+    /// Whether the model is asked for the very thinking level that was chosen.
+    pub(crate) fn has_level(&self) -> bool {
+        let Choice {
+            model, thinking, ..
+        } = &self.choice;
+        self.provider.nearest_level(model, *thinking) == *thinking
+    }
 }
 
 impl std::fmt::Debug for Selected {

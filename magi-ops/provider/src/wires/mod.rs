@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::registry::{Api, BuildError, Patience, ProviderConfig};
-use crate::{Chunk, Provider, ProviderError, Request, Response};
+use crate::{Chunk, Provider, ProviderError, Request, Response, ThinkingLevel};
 
 mod anthropic;
 mod exchange;
@@ -29,6 +29,9 @@ trait Wire: Send + Sync {
 
     /// See [`Provider::context_window`].
     fn context_window(&self, model: &str) -> Option<u64>;
+
+    /// See [`Provider::nearest_level`].
+    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel;
 }
 
 /// Reads the events of one response.
@@ -73,6 +76,10 @@ impl Provider for Remote {
 
     fn context_window(&self, model: &str) -> Option<u64> {
         self.wire.context_window(model)
+    }
+
+    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
+        self.wire.nearest_level(model, level)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::http::Endpoint;
 use super::{Progress, Reader, Wire};
 use crate::registry::{BuildError, Secret};
-use crate::{Chunk, ProviderError, Request};
+use crate::{Chunk, ProviderError, Request, ThinkingLevel};
 
 mod models;
 mod request;
@@ -41,6 +41,10 @@ impl Wire for Anthropic {
 
     fn context_window(&self, model: &str) -> Option<u64> {
         models::context_window(model)
+    }
+
+    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
+        models::nearest_level(model, level)
     }
 }
 

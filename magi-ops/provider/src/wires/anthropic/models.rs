@@ -52,11 +52,21 @@ pub(super) struct Thinking {
     pub(super) summaries: bool,
 }
 
+/// The nearest level that the model has: before 3.7 there was no thinking, and 4.6 alone lacks one
+/// of the efforts.
+pub(super) fn nearest_level(model: &str, level: ThinkingLevel) -> ThinkingLevel {
+    match (level, version(model)) {
+        (_, Some(version)) if version < (3, 7) => ThinkingLevel::Default,
+        (ThinkingLevel::XHigh, Some((4, 6))) if model.contains("claude-") => ThinkingLevel::High,
+        (level, _) => level,
+    }
+}
+
 /// `None` leaves it to the API's own default.
 pub(super) fn thinking(model: &str, level: ThinkingLevel) -> Option<Thinking> {
     let version = version(model);
     let known = model.contains("claude-");
-    let (budget, effort) = match level {
+    let (budget, effort) = match nearest_level(model, level) {
         ThinkingLevel::Default => return None,
         ThinkingLevel::Low => (4_096, "low"),
         ThinkingLevel::Medium => (10_240, "medium"),
@@ -66,18 +76,11 @@ pub(super) fn thinking(model: &str, level: ThinkingLevel) -> Option<Thinking> {
     };
     // From 4.6 on the model decides itself how much to think; from 4.7 on a budget is refused.
     if known && version.is_none_or(|version| version >= (4, 6)) {
-        let effort = match (effort, version) {
-            ("xhigh", Some((4, 6))) => "high",
-            _ => effort,
-        };
         return Some(Thinking {
             thinking: json!({ "type": "adaptive", "display": "summarized" }),
             effort: Some(effort),
             summaries: true,
         });
-    }
-    if version.is_some_and(|version| version < (3, 7)) {
-        return None;
     }
     let budget = max_tokens(model).saturating_sub(ANSWER_TOKENS).min(budget);
     (budget >= LEAST_BUDGET).then(|| Thinking {
@@ -148,6 +151,10 @@ mod tests {
             }
         }
         assert_eq!(thinking("claude-3-5-sonnet", ThinkingLevel::Max), None);
+        assert_eq!(
+            nearest_level("claude-3-5-sonnet", ThinkingLevel::Max),
+            ThinkingLevel::Default
+        );
         assert_eq!(thinking("claude-opus-4-5", ThinkingLevel::Default), None);
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::http::Endpoint;
 use super::{Progress, Reader, Wire};
 use crate::registry::{Api, BuildError, Secret};
-use crate::{Chunk, ProviderError, Request};
+use crate::{Chunk, ProviderError, Request, ThinkingLevel};
 
 mod request;
 mod response;
@@ -47,6 +47,10 @@ impl Wire for OpenaiChat {
     fn context_window(&self, _: &str) -> Option<u64> {
         // Names say nothing here: each server has its own limits.
         None
+    }
+
+    fn nearest_level(&self, _: &str, level: ThinkingLevel) -> ThinkingLevel {
+        request::nearest_level(level)
     }
 }
 

@@ -8,14 +8,22 @@ use crate::wires::turns::{
 };
 use crate::{Request, ThinkingLevel};
 
+/// The levels that every server with such a choice has.
+pub(super) fn nearest_level(level: ThinkingLevel) -> ThinkingLevel {
+    match level {
+        ThinkingLevel::XHigh | ThinkingLevel::Max => ThinkingLevel::High,
+        level => level,
+    }
+}
+
 pub(super) fn body(request: &Request) -> Vec<u8> {
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model));
     body.insert("stream".into(), json!(true));
     // Servers that don't know it send no counts.
     body.insert("stream_options".into(), json!({ "include_usage": true }));
-    // The levels that every server with such a choice has; the field is left out for those without.
-    let effort = match request.thinking {
+    // The field is left out for servers without such a choice.
+    let effort = match nearest_level(request.thinking) {
         ThinkingLevel::Default => None,
         ThinkingLevel::Low => Some("low"),
         ThinkingLevel::Medium => Some("medium"),
