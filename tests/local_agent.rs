@@ -57,6 +57,9 @@ mod faults;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/history.rs"]
 mod history;
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "local_agent/hooks.rs"]
+mod hooks;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/pressure.rs"]
 mod pressure;

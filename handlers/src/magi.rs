@@ -47,6 +47,7 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
     }
     let backend = Backend::new(Environment {
         can_ask: cfg!(feature = "approval"),
+        invocation: "local_agent",
         ..Environment::of_process()?
     });
     let ended = run(
@@ -63,7 +64,10 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
 #[cfg(feature = "application-service")]
 pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<i32> {
     let runtime = crate::runtime()?;
-    let backend = Backend::new(Environment::of_process()?);
+    let backend = Backend::new(Environment {
+        invocation: "application_service",
+        ..Environment::of_process()?
+    });
     backend.prepare()?;
     let codec = host::dialect::application_service::ApplicationService::default();
     match run(

@@ -11,6 +11,15 @@ use super::queue::Sink;
 use super::{MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
 use crate::startup::Admitted;
 
+/// What every hook is told: who asks, and for which session and run.
+pub(super) fn told(admitted: &Admitted, control: &Control) -> Value {
+    json!({
+        "invocation": admitted.invocation,
+        "session_id": control.session_id,
+        "run_id": control.run_id,
+    })
+}
+
 /// Runs the hooks of one moment, with an activity around them.
 pub(super) async fn run(
     admitted: &Admitted,
@@ -47,20 +56,23 @@ impl Worker {
     pub(super) async fn begin_hooks(&mut self) -> Result<(), Stop> {
         let first = self.first.then_some(HookEvent::SessionStart);
         for event in first.into_iter().chain([HookEvent::TurnStart]) {
-            self.hook(event, json!({})).await?;
+            self.hook(event, self.told()).await?;
         }
         Ok(())
     }
 
     /// The hooks after the last response. A cancelled run has none: it ends at once.
     pub(super) async fn end_hooks(&mut self, outcome: &str) -> Result<(), Stop> {
-        self.hook(HookEvent::TurnEnd, json!({ "outcome": outcome }))
-            .await
+        let mut told = self.told();
+        told["outcome"] = outcome.into();
+        self.hook(HookEvent::TurnEnd, told).await
     }
 
-    async fn hook(&mut self, event: HookEvent, mut told: Value) -> Result<(), Stop> {
-        told["session_id"] = self.control.session_id.as_str().into();
-        told["run_id"] = self.control.run_id.as_str().into();
+    fn told(&self) -> Value {
+        told(&self.admitted, &self.control)
+    }
+
+    async fn hook(&mut self, event: HookEvent, told: Value) -> Result<(), Stop> {
         match run(&self.admitted, &self.control, &self.sink, event, &told).await {
             HookVerdict::Go { diagnostics } => self.report_hooks(&diagnostics).await,
             // Only a call can be refused.

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use provider::{Message, ToolCall};
-use serde_json::json;
 use store::Redacted;
 use store::sessions::{Body, Flush};
 use store::settings::{HookEvent, Permission};
@@ -269,10 +268,9 @@ async fn run(
             }
         }
     }
-    let mut told = json!({
-        "session_id": control.session_id, "run_id": control.run_id,
-        "tool": call.name, "input": call.input,
-    });
+    let mut told = hooks::told(admitted, control);
+    told["tool"] = call.name.as_str().into();
+    told["input"] = call.input.clone();
     let mut hooks = match hooks::run(admitted, control, sink, HookEvent::PreTool, &told).await {
         HookVerdict::Go { diagnostics } => diagnostics,
         HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),

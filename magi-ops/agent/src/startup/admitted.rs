@@ -41,6 +41,8 @@ pub(crate) struct Admitted {
     home: PathBuf,
     /// See [`Environment::can_ask`].
     pub(crate) can_ask: bool,
+    /// See [`Environment::invocation`].
+    pub(crate) invocation: &'static str,
 }
 
 impl Admitted {
@@ -160,6 +162,7 @@ pub(crate) fn admit(
         kept: Kept::default(),
         home: home.root().to_owned(),
         can_ask: environment.can_ask,
+        invocation: environment.invocation,
     })
 }
 

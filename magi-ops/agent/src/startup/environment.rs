@@ -21,6 +21,9 @@ pub struct Environment {
     /// Whether the other side can answer an approval. Where it can't, what the settings say to ask for
     /// is denied at once.
     pub can_ask: bool,
+    /// Who asks: the dialect's name for itself, which hooks are told as `invocation` (spec:
+    /// local-agent, "Shared startup and effects").
+    pub invocation: &'static str,
 }
 
 impl Environment {
@@ -36,6 +39,7 @@ impl Environment {
                 })
                 .collect(),
             can_ask: false,
+            invocation: "",
         })
     }
 

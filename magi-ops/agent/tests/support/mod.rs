@@ -59,6 +59,7 @@ impl Place {
     pub(crate) fn environment(&self) -> Environment {
         Environment {
             can_ask: true,
+            invocation: "tests",
             cwd: self.work(),
             mc_home: Some(self.home()),
             user_home: None,
