@@ -438,3 +438,35 @@ fn history_is_the_same_after_a_restart() {
     assert_eq!(messages(&after), messages(&before));
     agent.end();
 }
+
+#[test]
+fn what_only_the_model_is_told_is_not_in_the_history() {
+    let steps = json!([{"tool": "read", "input": {"path": "a.txt"}}, {"text": "Done."}]);
+    let place = Place::with_script(&json!({"turns": [{"steps": steps}]}));
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": place.root().join("script.json")}},
+        "hooks": {"pre_tool": ["echo canary-reason >&2; exit 2"]},
+    }));
+    place.write_file("AGENTS.md", "canary-instructions\n");
+    place.write_file(
+        ".magi-code/agents/primary.md",
+        "---\nname: primary\n---\ncanary-profile\n",
+    );
+    place.write_file(
+        ".magi-code/skills/some/SKILL.md",
+        "---\nname: some\ndescription: canary-skill\n---\nSteps\n",
+    );
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    let (entries, complete) = agent.history(&session, run.revision());
+    agent.end();
+    assert!(complete);
+    let shown = json!([entries, run.events]).to_string();
+    assert!(!shown.contains("canary"), "{shown}");
+    let kinds: Vec<_> = entries.iter().map(|entry| &entry["kind"]).collect();
+    assert_eq!(kinds, ["user", "activity", "assistant"]);
+    // The model was told.
+    let stored = std::fs::read_to_string(place.session_file(&session)).unwrap();
+    assert!(stored.contains("canary-reason"), "{stored}");
+}

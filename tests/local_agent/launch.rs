@@ -205,6 +205,19 @@ fn legacy_daemon_launch_is_refused() {
 }
 
 #[test]
+fn default_and_prompt_launches_stay_refused_without_a_terminal() {
+    let without_serve: [&[&str]; 4] = [
+        &[],
+        &["--prompt", "hello"],
+        &["--prompt=hello"],
+        &["-p", "hello"],
+    ];
+    for args in without_serve {
+        assert_refused(Launch::new(BIN, args));
+    }
+}
+
+#[test]
 fn wrong_ends_of_pipes_are_refused() {
     let (reader, writer) = std::io::pipe().unwrap();
     assert_stdin_refused(writer.into());

@@ -411,6 +411,30 @@ fn session_of_a_living_process_is_session_busy() {
 }
 
 #[test]
+fn attached_session_cannot_be_locked_for_removal() {
+    use rustix::fs::{FlockOperation, flock};
+    let place = hello();
+    let (one, other) = (stored(&place), stored(&place));
+    // Who removes a session takes its file exclusively first.
+    let removable = |session: &str| {
+        let file = std::fs::File::open(place.session_file(session)).unwrap();
+        flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+    };
+    assert!(removable(&one));
+    let mut agent = Agent::ready(&place);
+    agent.ok("session.open", open(&one));
+    assert!(!removable(&one) && removable(&other));
+    agent.ok("session.open", open(&other));
+    assert!(removable(&one) && !removable(&other));
+    // From its first record on, a new one is held too.
+    let new = agent.create();
+    agent.turn(&new, "go");
+    assert!(removable(&other) && !removable(&new));
+    agent.end();
+    assert!(removable(&new));
+}
+
+#[test]
 fn replaced_attachment_releases_its_session() {
     let place = hello();
     let session = stored(&place);

@@ -137,3 +137,33 @@ fn hooks_of_a_project_are_ignored_and_a_misspelt_event_is_refused() {
     place.write_settings(&json!({"hooks": {"pre_tools": []}}));
     assert_eq!(failure(&place), "configuration_invalid");
 }
+
+#[test]
+#[cfg(all(feature = "providers", feature = "session", feature = "turn"))]
+fn nothing_is_asked_of_a_provider_before_a_turn() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let place = Place::with_settings(&json!({
+        "provider": "mine",
+        "model": "any",
+        "providers": {"mine": {
+            "api": "openai-chat",
+            "base_url": format!("http://{}/v1", listener.local_addr().unwrap()),
+        }},
+    }));
+    let asked = || listener.accept().is_ok();
+    let mut agent = Agent::ready(&place);
+    agent.ok("status", json!({}));
+    let session = agent.create();
+    agent.end();
+    assert!(!asked(), "a connection before any turn");
+    let mut agent = Agent::ready(&place);
+    assert_ne!(agent.create(), session);
+    let session = agent.ok("status", json!({}))["session_id"].clone();
+    let start = json!({"session_id": session, "prompt": "go"});
+    let run = agent.ok("turn.start", start)["run_id"].clone();
+    crate::support::wait_for("the turn's request", asked);
+    agent.ok("turn.cancel", json!({"session_id": session, "run_id": run}));
+    agent.until("run.finished");
+    agent.end();
+}
