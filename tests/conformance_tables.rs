@@ -14,7 +14,7 @@ const NEXT: [&str; 7] = [
     "compaction",
     "login",
     "catalogs",
-    "configuration writes",
+    "configuration",
 ];
 
 /// Documents whose rows are all tested, explained or named as waiting for what is built next.
