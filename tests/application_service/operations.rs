@@ -51,6 +51,21 @@ fn missing_credentials_are_not_ready() {
 }
 
 #[test]
+fn present_credentials_of_a_real_provider_are_ready() {
+    let anthropic = json!({"provider": "anthropic", "model": "claude-sonnet-4-5"});
+    for (settings, variable) in [
+        (keyed_provider("GATEWAY_TEST_KEY"), "GATEWAY_TEST_KEY"),
+        (anthropic, "ANTHROPIC_API_KEY"),
+    ] {
+        let place = Place::with_settings(&settings);
+        // Nobody is asked whether the key is good.
+        let mut service = Service::spawn(launch().place(&place).env(variable, "any-key"));
+        service.initialize();
+        assert!(ready(&mut service), "{variable}");
+    }
+}
+
+#[test]
 fn unknown_provider_is_not_ready() {
     let place = Place::with_settings(&json!({"provider": "no-such-provider", "model": "m"}));
     assert!(!ready(&mut Service::ready_in(&place)));
