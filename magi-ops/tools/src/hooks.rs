@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value;
 use store::settings::HookEvent;
 use tokio_util::sync::CancellationToken;
@@ -68,12 +67,15 @@ enum Said {
     Unknown(String),
 }
 
-/// What a hook may print.
-#[derive(Deserialize)]
-struct Decision {
-    decision: String,
-    #[serde(default)]
-    reason: String,
+/// What a hook printed, seen from the call.
+enum Decision {
+    /// Nothing that is one.
+    None,
+    Allow,
+    /// With its reason.
+    Deny(String),
+    /// It looks like one and says neither.
+    Unknown(&'static str),
 }
 
 impl Hooks {
@@ -101,7 +103,7 @@ impl Hooks {
     /// A `pre_tool` hook refuses by exit code 2, with its standard error (else its standard output) as the
     /// reason, or by printing `{"decision":"deny","reason":"…"}`. It also refuses when it could not say
     /// anything: not started, not found, over time, ended by a signal, cancelled, or with a decision other
-    /// than `allow` and `deny`. What guards a call must not open by failing. Any other exit code and every
+    /// than `allow` and `deny`, or one that is too long or no JSON. What guards a call must not open by failing. Any other exit code and every
     /// failure of other events is a diagnostic. The first refusal is the last hook.
     pub async fn run(
         &self,
@@ -173,17 +175,15 @@ fn said(event: HookEvent, finished: &Finished, time_limit: Duration) -> Said {
             return Said::Refused(excerpt(finished, REASON_BYTES));
         }
         match decision(&finished.stdout) {
-            Some(Decision { decision, reason }) if decision == "deny" => {
+            Decision::Deny(reason) => {
                 let reason = match reason.trim() {
                     "" => "no reason was given",
                     reason => clip_bytes(reason, REASON_BYTES),
                 };
                 return Said::Refused(reason.to_owned());
             }
-            Some(Decision { decision, .. }) if decision != "allow" => {
-                return Said::Unknown("printed an unknown decision".to_owned());
-            }
-            _ => {}
+            Decision::Unknown(why) => return Said::Unknown(why.to_owned()),
+            Decision::Allow | Decision::None => {}
         }
     }
     match code {
@@ -199,9 +199,28 @@ fn said(event: HookEvent, finished: &Finished, time_limit: Duration) -> Said {
     }
 }
 
-/// A decision, if that is all that was printed. Anything else a hook may print as it likes.
-fn decision(printed: &Captured) -> Option<Decision> {
-    serde_json::from_str(&printed.text()).ok()
+/// A decision, if that is all that was printed. Anything else a hook may print as it likes; but a refusal
+/// that is too long to be kept whole, or was quoted badly, must not pass for words.
+fn decision(printed: &Captured) -> Decision {
+    let text = printed.text();
+    let text = text.trim();
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        let begun = text.starts_with('{') && (printed.is_cut() || text.contains("\"decision\""));
+        return if begun {
+            Decision::Unknown("printed a decision that cannot be read")
+        } else {
+            Decision::None
+        };
+    };
+    match value.get("decision").map(Value::as_str) {
+        None => Decision::None,
+        Some(Some("allow")) => Decision::Allow,
+        Some(Some("deny")) => {
+            let reason = value.get("reason").and_then(Value::as_str);
+            Decision::Deny(reason.unwrap_or_default().to_owned())
+        }
+        Some(_) => Decision::Unknown("printed an unknown decision"),
+    }
 }
 
 /// The beginning of what a hook had to say about its failure.

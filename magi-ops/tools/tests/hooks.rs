@@ -95,9 +95,15 @@ async fn a_call_is_refused_by_code_or_decision() {
             r#"echo '{"decision":"deny"}'; exit 1"#,
             refuse("refused by the pre_tool hook 1: no reason was given"),
         ),
+        (
+            r#"echo '{"decision":"deny","reason":null}'"#,
+            refuse("refused by the pre_tool hook 1: no reason was given"),
+        ),
         (r#"echo '{"decision":"allow"}'"#, go(&[])),
         ("echo just words", go(&[])),
         (r#"echo '{"other":1}'"#, go(&[])),
+        (r#"echo '{"other":1'"#, go(&[])),
+        ("yes words | head -c 1000000", go(&[])),
     ] {
         assert_eq!(
             run(HookEvent::PreTool, &[command]).await,
@@ -119,6 +125,20 @@ async fn a_hook_that_could_not_speak_refuses_a_call() {
         (
             r#"echo '{"decision":"perhaps"}'"#,
             "printed an unknown decision",
+        ),
+        (
+            r#"echo '{"decision":false}'"#,
+            "printed an unknown decision",
+        ),
+        // A quote within the reason that nobody escaped.
+        (
+            r#"echo '{"decision":"deny","reason":"not "now""}'"#,
+            "printed a decision that cannot be read",
+        ),
+        // More than is kept.
+        (
+            r#"printf '{"decision":"deny","reason":"'; head -c 1000000 /dev/zero | tr '\0' x; echo '"}'"#,
+            "printed a decision that cannot be read",
         ),
     ] {
         let verdict = run(HookEvent::PreTool, &[command]).await;
