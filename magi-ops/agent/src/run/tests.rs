@@ -266,6 +266,26 @@ async fn activities_beyond_4096_are_a_content_limit() {
     assert_eq!(played.events.iter().filter(ended).count(), 4096);
 }
 
+/// Within one response too: what its calls bring stays in memory until all of them are over.
+#[tokio::test]
+async fn results_beyond_64_mib_stop_the_calls_that_bring_them() {
+    let big = format!("{}\n", "x".repeat(170)).repeat(1500);
+    let reads = (0..1000).map(|n| call(format!("r{n}"), "read", json!({ "path": "big" })));
+    let write = call("w", "write", json!({ "path": "big", "content": big }));
+    let played = play(vec![vec![write], reads.collect()]).await;
+    assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
+    let results: usize = played
+        .replayed
+        .iter()
+        .map(|message| match message {
+            Message::ToolResult { content, .. } => content.len(),
+            _ => 0,
+        })
+        .sum();
+    assert!(results > MAX_RESULT_BYTES, "{results}");
+    assert!(results < MAX_RESULT_BYTES + 16 * 300 * 1024, "{results}");
+}
+
 #[tokio::test]
 async fn a_model_that_never_stops_asking_is_stopped() {
     let responses =

@@ -39,7 +39,6 @@ impl Worker {
                 .map_or(("The call was cancelled.".to_owned(), true), |outcome| {
                     (outcome.content, outcome.is_error)
                 });
-            self.results = self.results.saturating_add(content.len());
             self.remember(Message::ToolResult {
                 call_id: call.id.clone(),
                 name: call.name.clone(),
@@ -50,9 +49,6 @@ impl Worker {
         // Bounds what waits for the disk, whatever the tools bring.
         self.persist.settle(Flush::Written).await;
         self.warn_if_degraded().await;
-        if outcome.is_ok() && self.results > MAX_RESULT_BYTES {
-            return Err(Stop::limit("the results of the run's tools are too long"));
-        }
         outcome
     }
 
@@ -98,10 +94,16 @@ impl Worker {
                 continue;
             };
             let reported = self.report(&calls[index], activity_id, &outcome).await;
+            // Counted here: the calls of one response alone may bring far more than the bound.
+            self.results = self.results.saturating_add(outcome.content.len());
             results[index] = Some(outcome);
             stop = stop.and(reported).and(self.report_hooks(&hooks).await);
             if self.control.cancel.is_cancelled() {
                 stop = stop.and(Err(Stop::Cancelled));
+            }
+            if self.results > MAX_RESULT_BYTES {
+                let words = "the results of the run's tools are too long";
+                stop = stop.and(Err(Stop::limit(words)));
             }
         }
     }
