@@ -120,8 +120,7 @@ impl Snapshot {
         let mut total = 0;
         let mut page = PAGE_OVERHEAD;
         for message in projection.messages {
-            // Redacted whole, so that no cut can hide a secret from the redactor.
-            let text = redactor.redact(&message.text);
+            let text = message.redacted(redactor);
             let texts = split(
                 &text,
                 MAX_PART_BYTES,

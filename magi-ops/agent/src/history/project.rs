@@ -1,9 +1,11 @@
 //! From records to messages: what of a session is shown, in stored order, one copy of each thing.
-//! Tool bodies, raw reasoning and provider-only records stay out; redaction and cutting come after.
+//! Tool bodies, raw reasoning and provider-only records stay out; cutting comes after.
 
 use std::collections::{HashMap, HashSet};
 
+use store::redaction::MASK;
 use store::sessions::{Body, Outcome, Record};
+use store::{Redacted, Redactor};
 
 use super::EntryKind;
 
@@ -16,6 +18,25 @@ pub(crate) struct Message {
     pub(crate) kind: EntryKind,
     pub(crate) text: String,
     pub(crate) partial: bool,
+    /// Its end is not at hand: its text may go on, or broke off anywhere.
+    open: bool,
+}
+
+impl Message {
+    /// Its text as it may be shown. Redacted whole, so that no cut can hide a secret from the redactor;
+    /// of an open one without what may yet turn out to be the beginning of a secret.
+    pub(crate) fn redacted(&self, redactor: &Redactor) -> Redacted {
+        if !self.open {
+            return redactor.redact(&self.text);
+        }
+        let mut stream = redactor.stream();
+        let mut shown = stream.push(&self.text).unwrap_or_default();
+        let held = stream.finish();
+        if held.as_str() == MASK {
+            shown.push(&held);
+        }
+        shown
+    }
 }
 
 pub(crate) struct Projection {
@@ -103,12 +124,14 @@ impl<'a> Projector<'a> {
                 ..
             } => {
                 let place = self.message(message_id);
+                let torn = self.torn.contains(&place);
                 let message = &mut self.out.messages[place];
                 // The whole text replaces the pieces: one copy, never both.
                 if let Some(text) = text {
                     message.text.clone_from(text);
                 }
                 message.partial = *partial;
+                message.open = torn && text.is_none();
             }
             Body::Reasoning {
                 item_id,
@@ -202,6 +225,7 @@ impl<'a> Projector<'a> {
             kind,
             text,
             partial,
+            open: false,
         });
         self.out.messages.len() - 1
     }
@@ -213,6 +237,7 @@ impl<'a> Projector<'a> {
             return place;
         }
         let place = self.add(id.to_owned(), EntryKind::Assistant, String::new(), true);
+        self.out.messages[place].open = true;
         self.places.insert(key, place);
         if self.broken {
             self.torn.insert(place);

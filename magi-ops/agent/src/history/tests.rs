@@ -102,6 +102,20 @@ fn shown(bodies: Vec<Body>) -> (Vec<(EntryKind, String, bool)>, bool) {
 
 use EntryKind::{Activity, Assistant, Diagnostic, ReasoningSummary, User};
 
+/// A crash, or records that are missing, may have cut a secret in two.
+#[test]
+fn half_a_secret_at_the_end_of_an_open_message_is_not_shown() {
+    let redactor = Redactor::default().knowing(["correct-horse-battery-staple"]);
+    let begun = || vec![user("u", "Question"), piece("a", "It is correct-horse-bat")];
+    let mut holed = records([begun(), vec![piece("a", "lost"), whole("a", None, false)]].concat());
+    holed.remove(2);
+    for records in [records(begun()), holed] {
+        let snapshot = Snapshot::new(&records, &redactor).unwrap();
+        let shown = snapshot.parts.iter().find(|part| part.message_id == "a");
+        assert_eq!(shown.unwrap().text.as_str(), "It is ");
+    }
+}
+
 #[test]
 fn a_session_without_history_is_complete() {
     let page = snapshot(Vec::new()).page(0, "s", REVISION).unwrap();

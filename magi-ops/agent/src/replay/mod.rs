@@ -203,9 +203,8 @@ impl Projection {
                     continue;
                 }
             };
-            // Redacted whole, so that no cut can hide a secret from the redactor.
-            let text = redactor.redact(&message.text);
-            // Its pieces are missing.
+            let text = message.redacted(redactor);
+            // Its pieces are missing, or may all be a secret.
             if text.is_empty() {
                 continue;
             }

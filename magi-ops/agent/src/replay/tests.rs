@@ -146,6 +146,35 @@ fn end(outcome: Outcome) -> Body {
     }
 }
 
+/// Whoever looks while a message is being written must not see the half of a secret that has come.
+#[test]
+fn the_beginning_of_a_secret_waits_for_its_end() {
+    let secret = "correct-horse-battery-staple";
+    let redactor = Redactor::default().knowing([secret]);
+    let mut place = Place::new(vec![
+        user("Question"),
+        piece("a", "It is correct-horse-bat"),
+    ]);
+    let said = |place: &Place| {
+        let replays = Replays::new(place.sessions.clone(), redactor.clone());
+        let page = replays.page(place.writer.id(), None, 32).unwrap();
+        page.items[1..]
+            .iter()
+            .map(|item| show(&item.body))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(said(&place), ["Assistant: It is "]);
+    place.add(vec![piece("a", "tery-staple, and")]);
+    assert_eq!(said(&place), ["Assistant: It is [redacted], and"]);
+    place.add(vec![whole("a", None)]);
+    assert_eq!(said(&place), ["Assistant: It is [redacted], and"]);
+    place.add(vec![piece("b", "correct-horse")]);
+    assert_eq!(said(&place).len(), 1);
+    // An end that may be all of it.
+    place.add(vec![whole("b", None)]);
+    assert_eq!(said(&place)[1], "Assistant: correct-horse");
+}
+
 #[test]
 fn messages_and_ends_are_shown_and_nothing_else() {
     let place = Place::new(vec![
