@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use provider::{Chunk, Message, Request, Response, Thought, ToolCall, Usage};
+use serde_json::Value;
 use store::sessions::Body;
 
 use super::segment::Segment;
@@ -21,6 +22,9 @@ const MAX_TURN_JSON_BYTES: usize = 31_744;
 /// Most bytes of what a run takes besides: summaries of reasoning and inputs of tools, as the model
 /// wrote them.
 const MAX_UNSHOWN_BYTES: usize = MAX_CONTENT_BYTES;
+/// Most containers within each other in the input of a call. Parsers stop at 128, and a record has
+/// containers of its own around the input: one that could not be read again would cost the session.
+const MAX_INPUT_DEPTH: usize = 64;
 /// Most assistant messages of one run.
 const MAX_SEGMENTS: usize = 512;
 
@@ -95,7 +99,7 @@ impl Worker {
                     self.count_unshown(text.len())?;
                     turn.reasoning.push_str(&text);
                 }
-                Chunk::ToolCall(call) => {
+                Chunk::ToolCall(mut call) => {
                     self.end_reasoning(turn).await?;
                     self.end_segment(turn, false).await?;
                     if call.id.len() > MAX_CALL_ID_BYTES {
@@ -104,7 +108,12 @@ impl Worker {
                     if self.activities + turn.calls.len() > MAX_ACTIVITIES {
                         return Err(Stop::limit("the run has too many activities"));
                     }
-                    self.count_unshown(call.name.len() + call.input.to_string().len())?;
+                    let input = call.input.to_string();
+                    self.count_unshown(call.name.len() + input.len())?;
+                    if !is_within(&call.input, MAX_INPUT_DEPTH) {
+                        // As a string, like any other input that is none, for the tool to refuse.
+                        call.input = Value::String(input);
+                    }
                     turn.calls.push(call);
                 }
                 Chunk::Thought(thought) => {
@@ -236,6 +245,16 @@ impl Worker {
         }
         self.shown = self.shown.part(0..end);
         Err(Stop::limit("the turn's text is too long"))
+    }
+}
+
+/// Whether at most `depth` containers stand within each other.
+fn is_within(value: &Value, depth: usize) -> bool {
+    let inner = |value: &Value| is_within(value, depth - 1);
+    match value {
+        Value::Array(items) => depth > 0 && items.iter().all(inner),
+        Value::Object(members) => depth > 0 && members.values().all(inner),
+        _ => true,
     }
 }
 

@@ -313,6 +313,30 @@ async fn overlong_call_ids_are_malformed() {
     assert_eq!(error_code(&played.events), None);
 }
 
+/// An input that a wire can read, one level short of its parser's limit, must not make a record that nobody
+/// can read: the session would be lost.
+#[tokio::test]
+async fn an_input_of_any_depth_leaves_the_session_readable() {
+    for (depth, kept) in [(63, true), (64, false), (126, false)] {
+        let mut nested = json!(1);
+        for _ in 0..depth {
+            nested = json!([nested]);
+        }
+        let input = json!({ "path": nested });
+        let played = play(vec![
+            vec![call("c", "read", input.clone())],
+            vec![text("done")],
+        ])
+        .await;
+        assert_eq!(error_code(&played.events), None);
+        let Some(Message::Assistant { tool_calls, .. }) = played.replayed.get(1) else {
+            panic!("{:?}", played.replayed);
+        };
+        assert_eq!(tool_calls[0].input == input, kept, "{depth}");
+        assert_eq!(played.asked[1], played.replayed[..3]);
+    }
+}
+
 #[tokio::test]
 async fn a_worker_that_breaks_off_still_ends_its_run() {
     let played = play_with(Arc::new(Panicking), "{}", Vec::new()).await;
