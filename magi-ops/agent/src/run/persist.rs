@@ -10,11 +10,11 @@ use tokio::time::Instant;
 
 use crate::attach::SharedWriter;
 
-/// Text that waits for the disk at most, before it is written; unless the provider pauses, when
-/// it is written at once.
+/// Text that waits for the disk at most, before it is written.
 const PENDING_BYTES: usize = 4096;
-/// How long it waits at most.
-const PENDING_TIME: Duration = Duration::from_millis(50);
+/// How long it waits at most, and the least time between two pieces that are no longer: models say a word
+/// at a time, and a record for each would soon be more lines than a session may have.
+const PENDING_TIME: Duration = Duration::from_millis(250);
 
 pub(super) struct Persist {
     writer: SharedWriter,
@@ -22,7 +22,8 @@ pub(super) struct Persist {
     queue: Vec<Body>,
     /// Bytes of text in the queue.
     pending: usize,
-    since: Instant,
+    /// When text was written last.
+    text_written: Option<Instant>,
     in_flight: Option<JoinHandle<Result<(), AppendError>>>,
     /// The message whose first pieces are on their way to the disk or there.
     begun: Option<Arc<str>>,
@@ -36,7 +37,7 @@ impl Persist {
             run_id: run_id.into(),
             queue: Vec::new(),
             pending: 0,
-            since: Instant::now(),
+            text_written: None,
             in_flight: None,
             begun: None,
             failed: false,
@@ -92,8 +93,23 @@ impl Persist {
         });
     }
 
-    pub(super) fn is_due(&self) -> bool {
-        self.pending >= PENDING_BYTES || (self.pending > 0 && self.since.elapsed() >= PENDING_TIME)
+    /// When what is queued is to be written: a time that may have passed; `None` with nothing to write,
+    /// or while something is being written.
+    pub(super) fn due(&self) -> Option<Instant> {
+        if self.in_flight.is_some() || self.queue.is_empty() || self.failed {
+            return None;
+        }
+        let now = Instant::now();
+        let waits = (1..PENDING_BYTES).contains(&self.pending);
+        let last = self.text_written.filter(|_| waits);
+        Some(last.map_or(now, |at| at + PENDING_TIME))
+    }
+
+    /// Begins to write what is queued, if it has waited for long enough.
+    pub(super) fn start_if_due(&mut self) {
+        if self.due().is_some_and(|due| due <= Instant::now()) {
+            self.spawn(Flush::Written);
+        }
     }
 
     /// Begins to write what is queued, unless something is being written.
@@ -110,8 +126,9 @@ impl Persist {
             _ => None,
         });
         self.begun = last.or(self.begun.take());
-        self.pending = 0;
-        self.since = Instant::now();
+        if std::mem::take(&mut self.pending) > 0 {
+            self.text_written = Some(Instant::now());
+        }
         let writer = self.writer.clone();
         let run_id = Arc::clone(&self.run_id);
         self.in_flight = Some(tokio::task::spawn_blocking(move || {

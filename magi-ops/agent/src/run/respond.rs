@@ -6,6 +6,7 @@ use std::sync::Arc;
 use provider::{Chunk, Message, Request, Response, Thought, ToolCall, Usage};
 use serde_json::Value;
 use store::sessions::Body;
+use tokio::time::{Instant, sleep_until};
 
 use super::segment::Segment;
 use super::{Kind, MAX_ACTIVITIES, MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
@@ -133,7 +134,7 @@ impl Worker {
         }
     }
 
-    /// The next chunk. While the provider pauses, accepted text goes to the disk.
+    /// The next chunk. Meanwhile accepted text goes to the disk as it becomes due.
     async fn next(
         &mut self,
         stream: &mut Response,
@@ -141,22 +142,16 @@ impl Worker {
         if self.control.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
-        if self.persist.is_due() {
-            self.persist.start();
-        }
-        tokio::select! {
-            biased;
-            chunk = stream.next() => return Ok(chunk),
-            () = std::future::ready(()) => {}
-        }
         loop {
-            self.persist.start();
+            self.persist.start_if_due();
             let writing = self.persist.is_writing();
+            let due = self.persist.due();
             tokio::select! {
                 biased;
-                () = self.control.cancel.cancelled() => return Err(Stop::Cancelled),
                 chunk = stream.next() => return Ok(chunk),
+                () = self.control.cancel.cancelled() => return Err(Stop::Cancelled),
                 () = self.persist.written(), if writing => {}
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
         }
     }

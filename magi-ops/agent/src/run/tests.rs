@@ -313,6 +313,37 @@ async fn overlong_call_ids_are_malformed() {
     assert_eq!(error_code(&played.events), None);
 }
 
+/// Says one word after the other, as models do.
+struct Steady(u32);
+
+impl Provider for Steady {
+    fn id(&self) -> &str {
+        "fixture"
+    }
+
+    fn respond(&self, _: Request, _: CancellationToken) -> Response {
+        let words = futures_util::stream::iter(0..self.0);
+        Response::from_stream(futures_util::StreamExt::then(words, |n| async move {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            Ok(text(&format!("{n} ")))
+        }))
+    }
+}
+
+/// A session may have 100,000 lines, and a replay shows 2 MiB: a line for each word would spend both.
+#[tokio::test(start_paused = true)]
+async fn a_steady_stream_is_stored_in_few_records() {
+    let played = play_with(Arc::new(Steady(500)), "{}", Vec::new()).await;
+    let pieces = played.stored.matches("\"assistant_text\"").count();
+    // 10 s, at most four times a second.
+    assert!((10..=41).contains(&pieces), "{pieces}");
+    let Some(Message::Assistant { text, .. }) = played.replayed.last() else {
+        panic!("{:?}", played.replayed);
+    };
+    let expected: String = (0..500).map(|n| format!("{n} ")).collect();
+    assert_eq!(*text, expected);
+}
+
 /// An input that a wire can read, one level short of its parser's limit, must not make a record that nobody
 /// can read: the session would be lost.
 #[tokio::test]
