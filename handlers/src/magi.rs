@@ -78,7 +78,9 @@ pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<i32> {
         &host::dialect::application_service::RULES,
     )? {
         Ended::Drained => Ok(0),
-        Ended::Failed => Ok(1),
+        Ended::Failed => {
+            anyhow::bail!("standard output failed, or was not read in time; the service stops")
+        }
         Ended::Unencodable => {
             anyhow::bail!("an outbound message passed a protocol limit; the service stops")
         }

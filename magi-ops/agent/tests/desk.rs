@@ -151,7 +151,7 @@ async fn closing_cancels_the_turn_and_ends_with_it() {
     );
     assert_eq!(backend.detach(&session).await, Ok(Detached::Closed));
     assert_eq!(
-        backend.cancel_turn_by_id(&run.run_id),
+        backend.cancel_turn_by_id(None, &run.run_id),
         Err(DeskError::UnknownTurn)
     );
     backend.attach(&session).await.unwrap();
@@ -164,7 +164,16 @@ async fn opening_the_session_of_a_turn_keeps_it() {
     let mut run = backend.begin_turn(None, "go").await.unwrap();
     let session = run.session_id.clone();
     backend.attach(&session).await.unwrap();
-    backend.cancel_turn_by_id(&run.run_id).unwrap();
+    for (named, error) in [
+        ("other", DeskError::UnknownTurn),
+        ("a/b", DeskError::InvalidSessionId),
+    ] {
+        let asked = backend.cancel_turn_by_id(Some(named), &run.run_id);
+        assert_eq!(asked, Err(error));
+    }
+    backend
+        .cancel_turn_by_id(Some(&session), &run.run_id)
+        .unwrap();
     support::finish(&mut run).await;
     assert_eq!(
         desk(&place).attach(&session).await,
@@ -206,7 +215,7 @@ async fn sixteen_sessions_are_attached_at_most() {
 
 async fn closed_with(backend: &Arc<Backend>, runs: Vec<Run>) {
     for mut run in runs {
-        backend.cancel_turn_by_id(&run.run_id).unwrap();
+        backend.cancel_turn_by_id(None, &run.run_id).unwrap();
         support::finish(&mut run).await;
     }
 }
@@ -394,10 +403,13 @@ async fn cancellation_ends_a_turn_whose_caller_does_not_read() {
     {
         tokio::task::yield_now().await;
     }
-    backend.cancel_turn_by_id(&run.run_id).unwrap();
-    let end = terminal(&support::finish(&mut run).await);
+    backend.cancel_turn_by_id(None, &run.run_id).unwrap();
+    let events = support::finish(&mut run).await;
+    let end = terminal(&events);
     assert_eq!(end.outcome, Outcome::Cancelled);
     assert!(end.text.starts_with("words "));
+    // What was accepted is sent, be it after the cancellation.
+    assert_eq!(deltas(&events), end.text);
 }
 
 #[tokio::test]
@@ -407,7 +419,7 @@ async fn a_lost_session_file_is_told() {
     let mut run = backend.begin_turn(None, "go").await.unwrap();
     support::until(&mut run, |e| matches!(e, RunEvent::Delta { .. })).await;
     std::fs::remove_file(place.file(&run.session_id)).unwrap();
-    backend.cancel_turn_by_id(&run.run_id).unwrap();
+    backend.cancel_turn_by_id(None, &run.run_id).unwrap();
     let end = terminal(&support::finish(&mut run).await);
     assert_eq!(
         (end.outcome, end.persistence),

@@ -96,7 +96,7 @@ host::operation! {
     session: Optional,
     params: CancelPayload,
     answer: CancellationRequested,
-    errors: [InvalidPayload, NotInitialized, LimitExceeded, UnknownTurn],
+    errors: [InvalidPayload, NotInitialized, LimitExceeded, InvalidSessionId, UnknownTurn],
     example: r#"{"turn_id":"<turn_id>"}"# => r#"{"status":"cancellation_requested"}"#,
     handler: cancel,
 }
@@ -108,7 +108,9 @@ async fn cancel(
     if payload.turn_id.len() > ID_BYTES {
         return Err(Word::LimitExceeded);
     }
-    let asked = cx.engine().cancel_turn_by_id(&payload.turn_id);
+    let asked = cx
+        .engine()
+        .cancel_turn_by_id(cx.session_id(), &payload.turn_id);
     asked.map_err(desk_word)?;
     Ok(CancellationRequested {
         status: "cancellation_requested",

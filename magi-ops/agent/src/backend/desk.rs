@@ -245,14 +245,14 @@ impl Backend {
         Ok(())
     }
 
-    /// Asks a turn to stop. Its end comes as an event.
-    pub fn cancel_turn_by_id(&self, turn_id: &str) -> Result<(), DeskError> {
+    /// Asks a turn to stop, of the session `id` if one is named. Its end comes as an event.
+    pub fn cancel_turn_by_id(&self, id: Option<&str>, turn_id: &str) -> Result<(), DeskError> {
+        let id = id.map(session_id).transpose()?;
         let mut state = self.lock();
-        let run = state
-            .of_run(turn_id)
-            .and_then(|(_, attachment)| attachment.run.as_ref());
-        let run = run.filter(|run| !run.ended).ok_or(DeskError::UnknownTurn)?;
-        run.control.cancel.cancel();
+        let (of, attachment) = state.of_run(turn_id).ok_or(DeskError::UnknownTurn)?;
+        let run = attachment.run.as_ref().filter(|run| !run.ended);
+        let run = run.filter(|_| id.is_none_or(|id| id == *of));
+        run.ok_or(DeskError::UnknownTurn)?.control.cancel.cancel();
         Ok(())
     }
 }

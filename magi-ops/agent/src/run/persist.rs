@@ -12,8 +12,11 @@ use crate::attach::SharedWriter;
 
 /// Text that waits for the disk at most, before it is written.
 const PENDING_BYTES: usize = 4096;
-/// How long it waits at most, and the least time between two pieces that are no longer: models say a word
-/// at a time, and a record for each would soon be more lines than a session may have.
+/// Pieces of a run that are written as they come, so that a process that is killed leaves what it showed.
+/// Models say a word at a time: a record for each would soon be more lines than a session may have, and more
+/// than a replay shows.
+const PROMPT_PIECES: u32 = 400;
+/// The least time between two pieces after those.
 const PENDING_TIME: Duration = Duration::from_millis(250);
 
 pub(super) struct Persist {
@@ -24,6 +27,8 @@ pub(super) struct Persist {
     pending: usize,
     /// When text was written last.
     text_written: Option<Instant>,
+    /// Writes of text so far.
+    pieces: u32,
     in_flight: Option<JoinHandle<Result<(), AppendError>>>,
     /// The message whose first pieces are on their way to the disk or there.
     begun: Option<Arc<str>>,
@@ -38,6 +43,7 @@ impl Persist {
             queue: Vec::new(),
             pending: 0,
             text_written: None,
+            pieces: 0,
             in_flight: None,
             begun: None,
             failed: false,
@@ -100,7 +106,7 @@ impl Persist {
             return None;
         }
         let now = Instant::now();
-        let waits = (1..PENDING_BYTES).contains(&self.pending);
+        let waits = self.pieces >= PROMPT_PIECES && (1..PENDING_BYTES).contains(&self.pending);
         let last = self.text_written.filter(|_| waits);
         Some(last.map_or(now, |at| at + PENDING_TIME))
     }
@@ -128,6 +134,7 @@ impl Persist {
         self.begun = last.or(self.begun.take());
         if std::mem::take(&mut self.pending) > 0 {
             self.text_written = Some(Instant::now());
+            self.pieces += 1;
         }
         let writer = self.writer.clone();
         let run_id = Arc::clone(&self.run_id);

@@ -157,6 +157,11 @@ impl Sink {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The caller is gone.
+    fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -177,17 +182,14 @@ impl Sink {
         true
     }
 
-    /// Sends a delta that must not drop. Waits as long as the caller needs, but not for one that is
-    /// gone, and no longer once the run is cancelled: the terminal event has the text.
-    async fn delta(&self, event: impl FnOnce(u64) -> RunEvent) -> Result<(), Lost> {
-        let permit = tokio::select! {
+    /// Room for a delta that must not drop. Waits as long as the caller needs, but not for one that
+    /// is gone; `None` once the run is cancelled, so that its provider need not wait as well.
+    async fn room_for_delta(&self) -> Result<Option<Reserved<'_>>, Lost> {
+        tokio::select! {
             biased;
-            permit = self.queue.reserve() => permit.map_err(|_| Lost)?,
-            () = self.cancel.cancelled() => return Ok(()),
-        };
-        let mut counts = self.counts();
-        Reserved(permit).send(event(counts.next()));
-        Ok(())
+            room = self.queue.reserve() => room.map(|room| Some(Reserved(room))).map_err(|_| Lost),
+            () = self.cancel.cancelled() => Ok(None),
+        }
     }
 
     /// Waits until a delta may have room.
@@ -224,27 +226,53 @@ impl Deltas {
     }
 
     pub(super) async fn push(&mut self, sink: &Sink, text: &Redacted) {
+        if !sink.drops_deltas() {
+            self.held.push(text);
+            while !self.held.is_empty() {
+                match sink.room_for_delta().await {
+                    Ok(Some(room)) => self.send_held(sink, room),
+                    // It comes with the end of the message, when nothing else waits for it.
+                    Ok(None) => return,
+                    Err(Lost) => return sink.lose(),
+                }
+            }
+            return;
+        }
         let mut start = 0;
         while start < text.len() {
             let end = text.as_str().floor_char_boundary(start + MAX_TEXT_BYTES);
-            let piece = text.part(start..end);
+            self.push_piece(sink, &text.part(start..end)).await;
             start = end;
-            if sink.drops_deltas() {
-                self.push_piece(sink, &piece).await;
-                continue;
-            }
-            let sent = sink.delta(|sequence| RunEvent::Delta {
-                sequence,
-                message_id: Arc::clone(&self.message_id),
-                part: self.part,
-                text: piece,
-            });
-            if sent.await.is_err() {
-                sink.lost.store(true, Ordering::Relaxed);
-                return;
-            }
-            self.part += 1;
         }
+    }
+
+    /// The end of the message: sends what is held. A caller whose deltas must not drop gets all of it.
+    pub(super) async fn finish(&mut self, sink: &Sink) {
+        if sink.drops_deltas() {
+            self.flush(sink);
+            return;
+        }
+        while !self.held.is_empty() && !sink.is_lost() {
+            match sink.reserve().await {
+                Ok(room) => self.send_held(sink, room),
+                Err(Lost) => return,
+            }
+        }
+    }
+
+    /// Sends as much of what is held as one event takes.
+    fn send_held(&mut self, sink: &Sink, room: Reserved<'_>) {
+        let end = self.held.as_str().floor_char_boundary(MAX_TEXT_BYTES);
+        let rest = self.held.part(end..self.held.len());
+        let text = std::mem::replace(&mut self.held, rest).part(0..end);
+        let mut counts = sink.counts();
+        room.send(RunEvent::Delta {
+            sequence: counts.next(),
+            message_id: Arc::clone(&self.message_id),
+            part: self.part,
+            text,
+        });
+        self.part += 1;
     }
 
     async fn push_piece(&mut self, sink: &Sink, piece: &Redacted) {

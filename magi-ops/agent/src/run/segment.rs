@@ -57,7 +57,7 @@ impl Segment {
     ) -> (String, Redacted, Result<(), Lost>) {
         let rest = self.stream.finish();
         self.deltas.push(sink, &rest).await;
-        self.deltas.flush(sink);
+        self.deltas.finish(sink).await;
         persist.message(&self.id, self.response, &self.raw, partial);
         let whole = redactor.redact(&self.raw);
         let sent = if sink.drops_deltas() {

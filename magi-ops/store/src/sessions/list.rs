@@ -64,7 +64,7 @@ impl Sessions {
     ) -> Result<SessionList, ListError> {
         let limit = limit.clamp(1, MAX_LIST_ITEMS);
         // One more than the page holds tells whether more remain.
-        let mut candidates = self.candidates(after, limit + 1)?;
+        let (mut candidates, nameless) = self.candidates(after, limit + 1)?;
         let truncated = candidates.len() > limit;
         if truncated {
             candidates.pop_last();
@@ -73,7 +73,11 @@ impl Sessions {
             sessions: Vec::new(),
             next_after: candidates.last().filter(|_| truncated).cloned(),
             truncated,
-            incomplete: false,
+            // Each is told of on the page where it would stand.
+            incomplete: nameless.iter().any(|name| {
+                let last = candidates.last().filter(|_| truncated);
+                last.is_none_or(|last| name.as_str() <= last.as_str())
+            }),
         };
         for id in candidates {
             match self.look(&id, redactor) {
@@ -89,20 +93,23 @@ impl Sessions {
         Ok(list)
     }
 
-    /// The `count` smallest ids after `after`.
+    /// The `count` smallest ids after `after`, and the names behind it that are called like a session's and
+    /// cannot be an id.
     fn candidates(
         &self,
         after: Option<&SessionId>,
         count: usize,
-    ) -> Result<BTreeSet<SessionId>, ListError> {
+    ) -> Result<(BTreeSet<SessionId>, Vec<String>), ListError> {
         let failed = |error: io::Error| ListError::Io(error.kind());
         let mut smallest: BTreeSet<SessionId> = BTreeSet::new();
+        let mut nameless = Vec::new();
         for (scanned, entry) in fs::read_dir(&self.dir).map_err(failed)?.enumerate() {
             if scanned == MAX_SCAN_ENTRIES {
                 return Err(ListError::ScanLimit);
             }
             let name = entry.map_err(failed)?.file_name();
-            let Some(name) = name.to_str().and_then(SessionId::name_of_file) else {
+            let name = name.to_string_lossy();
+            let Some(name) = SessionId::name_of_file(&name) else {
                 continue;
             };
             let is_full = smallest.len() == count;
@@ -111,14 +118,18 @@ impl Sessions {
             {
                 continue;
             }
-            if let Ok(id) = name.parse() {
-                smallest.insert(id);
-                if smallest.len() > count {
-                    smallest.pop_last();
+            match name.parse() {
+                Ok(id) => {
+                    smallest.insert(id);
+                    if smallest.len() > count {
+                        smallest.pop_last();
+                    }
                 }
+                Err(_) if name.is_empty() => {}
+                Err(_) => nameless.push(name.to_owned()),
             }
         }
-        Ok(smallest)
+        Ok((smallest, nameless))
     }
 
     /// The summary of a session, and whether all of its head could be read. An error if the
@@ -235,15 +246,17 @@ mod tests {
         fs::write(place.path(".jsonl"), "").unwrap();
         let all = list(&place, None, 32);
         assert_eq!(ids(&all), ["10", "9", "Z", "_", "a", "a-b", "b"]);
-        assert!(!all.truncated && !all.incomplete && all.next_after.is_none());
+        assert!(!all.truncated && all.next_after.is_none());
+        // One is called like a session and cannot be one; it would be the last.
+        assert!(all.incomplete);
         let page = list(&place, None, 3);
         assert_eq!(ids(&page), ["10", "9", "Z"]);
-        assert!(page.truncated);
+        assert!(page.truncated && !page.incomplete);
         assert_eq!(page.next_after.as_ref().unwrap().as_str(), "Z");
         assert_eq!(ids(&list(&place, Some("Z"), 3)), ["_", "a", "a-b"]);
         let last = list(&place, Some("a-b"), 1);
         assert_eq!(ids(&last), ["b"]);
-        assert!(!last.truncated && last.next_after.is_none());
+        assert!(!last.truncated && last.next_after.is_none() && last.incomplete);
         assert!(list(&place, Some("b"), 1).sessions.is_empty());
         // An id that is none of them is a position too.
         assert_eq!(ids(&list(&place, Some("aa"), 1)), ["b"]);
