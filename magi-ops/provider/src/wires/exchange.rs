@@ -141,11 +141,19 @@ impl Exchange {
             State::Read(mut reading) => {
                 let stall = Instant::now() + self.patience.stall;
                 let until = reading.first.unwrap_or(stall).min(self.deadline);
-                let bytes = timeout_at(until, reading.answer.chunk())
+                let arrived = timeout_at(until, reading.answer.chunk())
                     .await
-                    .map_err(stalled)?
-                    .map_err(|_| Failure::new(ProviderError::Network))?;
+                    .map_err(stalled)
+                    .and_then(|read| read.map_err(|_| Failure::new(ProviderError::Network)));
                 let begun = self.ready.len();
+                let bytes = match arrived {
+                    Ok(bytes) => bytes,
+                    // A response that is whole but for its end marker is whole.
+                    Err(_) if reading.reader.end(&mut self.ready).is_ok() => {
+                        return Ok(State::Ended);
+                    }
+                    Err(failure) => return Err(failure),
+                };
                 let progress = reading.read(bytes.as_deref(), &mut self.ready);
                 self.spoken |= self.ready.range(begun..).any(|chunk| {
                     // Counts are replaced by later ones.

@@ -171,6 +171,23 @@ async fn a_connection_lost_after_output_is_not() {
     server.saw_nothing_more();
 }
 
+/// Some servers leave out the end marker, and of those some the end of the body as well.
+#[tokio::test]
+async fn what_follows_a_whole_response_does_not_matter() {
+    let said =
+        json!({"choices": [{"delta": {"content": "All"}, "finish_reason": "stop"}]}).to_string();
+    for end in [Step::Close, Step::Hang] {
+        let steps = vec![stream_head(), events(std::slice::from_ref(&said)), end];
+        let server = Server::start(vec![steps]).await;
+        let patience = Patience {
+            stall: Duration::from_secs(2),
+            ..quick()
+        };
+        let read = read(respond(&server, patience)).await;
+        assert_eq!(read, (vec![text("All")], None));
+    }
+}
+
 #[tokio::test]
 async fn nobody_there_is_a_network_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
