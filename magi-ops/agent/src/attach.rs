@@ -12,7 +12,7 @@ use crate::conversation;
 use crate::error::SessionError;
 use crate::history::Snapshot;
 use crate::run::Control;
-use crate::startup::{Admitted, Choice, Selected};
+use crate::startup::{Admitted, Choice, Selected, Storage};
 
 /// Something a client should know about an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,11 +240,11 @@ pub(crate) fn open(
 }
 
 /// Creates a session whose first record is on the disk. Blocks.
-pub(crate) fn create_durable(admitted: &Admitted) -> Result<Conversation, SessionError> {
-    let mut writer = admitted.sessions.create()?;
+pub(crate) fn create_durable(storage: &Storage) -> Result<Conversation, SessionError> {
+    let mut writer = storage.sessions.create()?;
     let begin = Body::Session {
         created_at: now_ms(),
-        cwd: recorded_cwd(&admitted.cwd),
+        cwd: recorded_cwd(&storage.cwd),
         provider: None,
         model: None,
     };

@@ -391,6 +391,33 @@ async fn hooks_and_instructions_are_activities_without_details() {
 }
 
 #[tokio::test]
+async fn settings_that_cannot_be_read_close_no_session() {
+    let place = Place::scripted(&[json!([{"text": "x"}])]);
+    let settings = std::fs::read_to_string(place.home().join("settings.json")).unwrap();
+    place.settings("{");
+    let backend = desk(&place);
+    let session = backend.create_attached().await.unwrap();
+    let other = desk(&place);
+    assert_eq!(
+        other.list_sessions(None, 32).await.unwrap().sessions.len(),
+        1
+    );
+    assert!(
+        other
+            .replay(&session, None, 32)
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
+    let begun = backend.begin_turn(Some(&session), "go").await;
+    assert_eq!(begun.unwrap_err(), DeskError::Internal);
+    place.settings(&settings);
+    let (_, events) = whole_turn(&backend, Some(&session)).await;
+    assert_eq!(terminal(&events).text, "x");
+}
+
+#[tokio::test]
 async fn cancellation_ends_a_turn_whose_caller_does_not_read() {
     let place =
         Place::scripted(&[json!([{"text": "words ", "chunks": 1}, {"repeat": 2000, "text": "x"}])]);

@@ -11,7 +11,7 @@ use crate::attach::{self, Active, Attachment, Hold};
 use crate::error::{DeskError, SessionError};
 use crate::replay::ReplayPage;
 use crate::run::{self, Control, Kind, MAX_PROMPT_BYTES, Run};
-use crate::startup::{self, Admitted, Reached, StartupError};
+use crate::startup::{self, Admitted, Reached, StartupError, Storage};
 
 /// Most attached sessions of a process.
 const MAX_ATTACHMENTS: usize = 16;
@@ -46,9 +46,11 @@ impl State {
 impl Backend {
     /// Prepares the home and takes the snapshot of instructions, skills and policies that this process
     /// works with, for a dialect whose launch may do so before any request. Settings that cannot be
-    /// read are no reason to fail: they are tried again when something needs them. Blocks.
+    /// read are no reason to fail: sessions are listed, opened and replayed without, and a turn tries
+    /// again. Blocks.
     pub fn prepare(&self) -> Result<(), StartupError> {
-        startup::prepare(&self.environment)?;
+        let storage = Storage::of(&self.environment)?;
+        self.lock().storage = Some(Arc::new(storage));
         if let Ok(admitted) =
             startup::admit(&self.environment, &mut Reached::default(), &self.cancel)
         {
@@ -69,6 +71,17 @@ impl Backend {
         Ok(Arc::clone(state.admitted.get_or_insert(Arc::new(admitted))))
     }
 
+    async fn storage(&self) -> Result<Arc<Storage>, DeskError> {
+        if let Some(storage) = &self.lock().storage {
+            return Ok(Arc::clone(storage));
+        }
+        let environment = self.environment.clone();
+        let open = move || Storage::of(&environment);
+        let storage = blocking(open).await?.map_err(|_| DeskError::Internal)?;
+        let mut state = self.lock();
+        Ok(Arc::clone(state.storage.get_or_insert(Arc::new(storage))))
+    }
+
     /// One page of all sessions, ordered by id, from behind `after`.
     pub async fn list_sessions(
         &self,
@@ -76,11 +89,11 @@ impl Backend {
         limit: usize,
     ) -> Result<SessionList, DeskError> {
         let after = after.map(session_id).transpose()?;
-        let admitted = self.admitted().await?;
+        let storage = self.storage().await?;
         let list = move || {
-            admitted
+            storage
                 .sessions
-                .list(after.as_ref(), limit, &admitted.redactor)
+                .list(after.as_ref(), limit, &storage.redactor)
         };
         Ok(blocking(list).await??)
     }
@@ -93,18 +106,18 @@ impl Backend {
         limit: usize,
     ) -> Result<ReplayPage, DeskError> {
         let id = session_id(id)?;
-        let admitted = self.admitted().await?;
+        let storage = self.storage().await?;
         let after = after.map(str::to_owned);
-        let page = move || admitted.replays.page(&id, after.as_deref(), limit);
+        let page = move || storage.replays.page(&id, after.as_deref(), limit);
         Ok(blocking(page).await??)
     }
 
     /// Creates a session whose first record is on the disk and attaches it. Returns its id.
     pub async fn create_attached(self: &Arc<Self>) -> Result<String, DeskError> {
         let _desk = self.desk.lock().await;
-        let admitted = self.admitted().await?;
+        let storage = self.storage().await?;
         self.lock().has_place()?;
-        let (id, attachment) = blocking(move || new_session(&admitted)).await??;
+        let (id, attachment) = blocking(move || new_session(&storage)).await??;
         let name = id.to_string();
         self.install(id, attachment)?;
         Ok(name)
@@ -114,7 +127,7 @@ impl Backend {
     pub async fn attach(self: &Arc<Self>, id: &str) -> Result<(), DeskError> {
         let id = session_id(id)?;
         let _desk = self.desk.lock().await;
-        let admitted = self.admitted().await?;
+        let storage = self.storage().await?;
         {
             let mut state = self.lock();
             match state.attachments.get_mut(&id) {
@@ -128,7 +141,7 @@ impl Backend {
         }
         let held = {
             let id = id.clone();
-            blocking(move || admitted.sessions.attach(&id)).await?
+            blocking(move || storage.sessions.attach(&id)).await?
         };
         let held = held.map_err(SessionError::from)?;
         self.install(id, Attachment::leased(held))
@@ -186,8 +199,8 @@ impl Backend {
         };
         let (id, attachment) = match id {
             None => {
-                let admitted = Arc::clone(&admitted);
-                let (id, mut attachment) = blocking(move || new_session(&admitted)).await??;
+                let storage = self.storage().await?;
+                let (id, mut attachment) = blocking(move || new_session(&storage)).await??;
                 attachment.explicit = false;
                 (id, attachment)
             }
@@ -267,8 +280,8 @@ async fn blocking<T: Send + 'static>(
     spawn_blocking(work).await.map_err(|_| DeskError::Internal)
 }
 
-fn new_session(admitted: &Admitted) -> Result<(SessionId, Attachment), SessionError> {
-    let conversation = attach::create_durable(admitted)?;
+fn new_session(storage: &Storage) -> Result<(SessionId, Attachment), SessionError> {
+    let conversation = attach::create_durable(storage)?;
     let id = conversation.writer.with(|writer| writer.id().clone());
     Ok((id, Attachment::of(conversation)))
 }

@@ -16,7 +16,7 @@ use crate::attach::{Attachment, Conversation};
 use crate::error::{SessionError, TurnError};
 use crate::run::Ended;
 use crate::startup::{
-    self, Admitted, Environment, InitializeError, Reached, Selected, StartupError,
+    self, Admitted, Environment, InitializeError, Reached, Selected, StartupError, Storage,
 };
 
 pub use desk::Detached;
@@ -65,6 +65,8 @@ struct State {
     /// The startup selection and context, as far as startup came.
     reached: Reached,
     admitted: Option<Arc<Admitted>>,
+    /// Application-service's view of the sessions.
+    storage: Option<Arc<Storage>>,
     /// What answers where a session does not say otherwise; see [`Backend::initialize`].
     selected: Option<Arc<Selected>>,
     attachments: HashMap<SessionId, Attachment>,

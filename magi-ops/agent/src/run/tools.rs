@@ -256,7 +256,7 @@ async fn run(
         Permission::Ask if !admitted.can_ask => {
             let content = format!(
                 "Nobody can be asked for permission here; `permissions.{}` set to `allow` in settings.json \
-                 would allow it.",
+                 would allow it, from the next start of this process on.",
                 call.name
             );
             return refused(content, "nobody can be asked").into();

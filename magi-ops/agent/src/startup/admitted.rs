@@ -16,7 +16,6 @@ use tools::{DefaultPolicy, Skill, Toolbox};
 use super::guidance::Guidance;
 use super::select::{Choice, Kept, Selected, select, select_choice};
 use super::{Environment, Reached, StartupError};
-use crate::replay::Replays;
 
 /// Everything that a process works with, as it was at startup.
 pub(crate) struct Admitted {
@@ -24,8 +23,6 @@ pub(crate) struct Admitted {
     pub(crate) cwd: PathBuf,
     pub(crate) sessions: Sessions,
     pub(crate) redactor: Redactor,
-    /// Projections of sessions for clients that are not attached to them.
-    pub(crate) replays: Replays,
     pub(crate) toolbox: Toolbox,
     pub(crate) hooks: Hooks,
     /// The tools that a model is offered: all that are not denied.
@@ -145,10 +142,8 @@ pub(crate) fn admit(
             });
         }
     }
-    let sessions = Sessions::new(&home);
     Ok(Admitted {
-        replays: Replays::new(sessions.clone(), redactor.clone()),
-        sessions,
+        sessions: Sessions::new(&home),
         toolbox,
         hooks: Hooks::new(cwd.clone(), Guard::this_program(), settings.hooks.clone()),
         system: guidance.system(&cwd, &tools),
@@ -167,7 +162,7 @@ pub(crate) fn admit(
 }
 
 /// The keys that settings name by their variables, whatever those are called.
-fn named_keys<'a>(
+pub(super) fn named_keys<'a>(
     settings: &'a Settings,
     environment: &'a Environment,
 ) -> impl Iterator<Item = &'a str> {

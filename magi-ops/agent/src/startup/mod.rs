@@ -1,16 +1,16 @@
 //! Startup: what a process admits once, as one snapshot: storage roots, settings, provider, context,
 //! guidance. Blocking; runs on one worker. Nothing here is read again for a running process.
 
-use store::Home;
-
 mod admitted;
 mod environment;
 mod guidance;
 mod select;
+mod storage;
 
 pub(crate) use admitted::{Admitted, admit};
 pub use environment::Environment;
 pub(crate) use select::{Choice, Selected, provider_ready};
+pub(crate) use storage::Storage;
 
 /// Why initialization failed (spec: local-agent, "Startup errors").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,13 +43,6 @@ pub(crate) struct Reached {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) context_id: Option<String>,
-}
-
-/// Creates the home's directories; see [`Home::prepare`].
-pub(crate) fn prepare(environment: &Environment) -> Result<(), StartupError> {
-    Home::prepare(&environment.home()?)
-        .map(drop)
-        .map_err(|_| StartupError::Failed)
 }
 
 #[cfg(test)]

@@ -1,0 +1,52 @@
+//! What a process can tell of its sessions whatever its settings say: where they are, and how they are shown.
+//! Settings only add what the redactor knows.
+
+use std::path::PathBuf;
+
+use store::sessions::Sessions;
+use store::settings::Settings;
+use store::{Home, Redactor};
+
+use super::admitted::named_keys;
+use super::{Environment, StartupError};
+use crate::replay::Replays;
+
+/// Sessions without what works on them.
+pub(crate) struct Storage {
+    /// Canonical.
+    pub(crate) cwd: PathBuf,
+    pub(crate) sessions: Sessions,
+    pub(crate) redactor: Redactor,
+    /// Projections of sessions for clients that are not attached to them.
+    pub(crate) replays: Replays,
+}
+
+impl Storage {
+    /// Creates the home's directories; see [`Home::prepare`]. Blocks.
+    pub(crate) fn of(environment: &Environment) -> Result<Self, StartupError> {
+        let cwd = environment
+            .cwd
+            .canonicalize()
+            .map_err(|_| StartupError::Failed)?;
+        let home = Home::prepare(&environment.home()?).map_err(|_| StartupError::Failed)?;
+        let mut redactor = environment.redactor();
+        if let Ok(settings) = Settings::load(home.root(), &cwd, environment.overrides()) {
+            redactor = redactor.knowing(named_keys(&settings, environment));
+        }
+        let sessions = Sessions::new(&home);
+        Ok(Self {
+            cwd,
+            replays: Replays::new(sessions.clone(), redactor.clone()),
+            sessions,
+            redactor,
+        })
+    }
+}
+
+impl std::fmt::Debug for Storage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Storage")
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
