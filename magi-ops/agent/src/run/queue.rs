@@ -149,6 +149,15 @@ impl Sink {
         !self.drops_deltas() && self.queue.capacity() == 0
     }
 
+    /// Waits for room for a delta that must not drop, for `time` at most. Whether it can go on.
+    pub(super) async fn has_room_within(&self, time: Duration) -> bool {
+        tokio::select! {
+            biased;
+            room = timeout(time, self.queue.reserve()) => room.is_ok(),
+            () = self.cancel.cancelled() => true,
+        }
+    }
+
     pub(super) fn drops_deltas(&self) -> bool {
         self.may_drop == MayDrop::Deltas
     }

@@ -2,6 +2,7 @@
 //! Raw text goes to the store and the provider; what is shown passes the redactor.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use store::sessions::Flush;
 use store::{Redacted, Redactor, StreamRedactor};
@@ -12,6 +13,10 @@ use super::queue::{Deltas, Lost, MAX_TEXT_BYTES, Sink};
 
 /// Most bytes of one event's text as JSON: even all escapes leave room in a frame of 65,536.
 const MAX_TEXT_JSON_BYTES: usize = 6 * MAX_TEXT_BYTES;
+
+/// How long the caller's next read is waited for before what was accepted goes to the disk: longer than
+/// one that reads on ever takes.
+const CALLER_TIME: Duration = Duration::from_millis(50);
 
 pub(super) struct Segment {
     pub(super) id: Arc<str>,
@@ -37,8 +42,9 @@ impl Segment {
     pub(super) async fn push(&mut self, text: &str, sink: &Sink, persist: &mut Persist) {
         self.raw.push_str(text);
         persist.text(&self.id, self.response, text);
-        if sink.must_wait() {
-            // However long the caller takes, what was accepted is kept meanwhile.
+        // However long the caller takes, what was accepted is kept meanwhile. One that reads on
+        // costs no write for each piece.
+        if sink.must_wait() && !sink.has_room_within(CALLER_TIME).await {
             persist.settle(Flush::Written).await;
         }
         if let Some(shown) = self.stream.push(text) {

@@ -121,3 +121,25 @@ async fn a_slow_reader_that_lives_loses_nothing() {
         .collect();
     assert_eq!(whole, want);
 }
+
+#[tokio::test(start_paused = true)]
+async fn room_is_waited_for_while_the_reader_reads_and_not_beyond_a_time() {
+    const TIME: Duration = Duration::from_millis(50);
+    let cancel = CancellationToken::new();
+    let (sink, mut events) = ends_for(MayDrop::Activities, cancel.clone());
+    let mut deltas = Deltas::new("m".into());
+    while !sink.must_wait() {
+        deltas.push(&sink, &text("x")).await;
+    }
+    let started = Instant::now();
+    assert!(!sink.has_room_within(TIME).await);
+    assert_eq!(started.elapsed(), TIME);
+    let (room, _) = tokio::join!(sink.has_room_within(TIME), events.recv());
+    assert!(room);
+    assert_eq!(started.elapsed(), TIME);
+    // Nobody waits for a run that is cancelled.
+    deltas.push(&sink, &text("x")).await;
+    cancel.cancel();
+    assert!(sink.must_wait() && sink.has_room_within(TIME).await);
+    assert_eq!(started.elapsed(), TIME);
+}
