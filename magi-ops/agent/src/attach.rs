@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use provider::{Message, ThinkingLevel};
 use store::sessions::{
-    Body, Flush, Held, Opened, Record, SessionId, Writer, now_ms, recorded_cwd, verify_cwd,
+    Body, Flush, Held, Record, SessionId, Writer, now_ms, recorded_cwd, verify_cwd,
 };
 
-use crate::conversation;
+use crate::conversation::Replay;
 use crate::error::SessionError;
 use crate::history::Snapshot;
 use crate::run::Control;
@@ -154,22 +154,18 @@ impl Attachment {
 }
 
 impl Conversation {
-    fn new(
-        writer: Writer,
-        selected: Option<Arc<Selected>>,
-        records: &[Record],
-    ) -> Result<Self, SessionError> {
-        Ok(Self {
+    fn new(writer: Writer, selected: Option<Arc<Selected>>, content: Content) -> Self {
+        Self {
             writer: SharedWriter::new(writer),
             selected,
-            recorded: recorded(records),
-            messages: conversation::replay(records)?,
+            recorded: content.recorded(),
+            messages: content.messages,
             revision: crate::new_id(),
             stale: false,
             snapshot: None,
             issued: 0,
             used: false,
-        })
+        }
     }
 
     /// A new revision: cursors and pages of the old one are void.
@@ -178,6 +174,55 @@ impl Conversation {
         self.snapshot = None;
         self.issued = 0;
         self.revision.clone()
+    }
+}
+
+/// What an attachment keeps of a session's records.
+#[derive(Default)]
+struct Content {
+    /// The records that tell of working directories and selections.
+    about: Vec<Record>,
+    messages: Vec<Message>,
+}
+
+impl Content {
+    /// Reads a session by `read`, which gives each record to what it is given.
+    fn of(
+        read: impl FnOnce(&mut dyn FnMut(Record)) -> Result<Writer, store::sessions::SessionError>,
+    ) -> Result<(Writer, Self), SessionError> {
+        let mut about = Vec::new();
+        let mut replay = Replay::default();
+        let mut taken = Ok(());
+        let writer = read(&mut |record| {
+            if let Body::Session { .. } | Body::Selection { .. } = record.body {
+                about.push(record);
+            } else if taken.is_ok() {
+                taken = replay.take(record);
+            }
+        })?;
+        taken?;
+        let messages = replay.finish();
+        Ok((writer, Self { about, messages }))
+    }
+
+    /// The selection that the session was last used with.
+    fn recorded(&self) -> Option<Choice> {
+        self.about
+            .iter()
+            .rev()
+            .find_map(|record| match &record.body {
+                Body::Session {
+                    provider: Some(provider),
+                    model: Some(model),
+                    ..
+                } => Some(Choice::of(provider, model, ThinkingLevel::Default)),
+                Body::Selection {
+                    provider,
+                    model,
+                    thinking,
+                } => Some(Choice::of(provider, model, *thinking)),
+                _ => None,
+            })
     }
 }
 
@@ -214,7 +259,8 @@ pub(crate) fn create(
     selected: &Arc<Selected>,
 ) -> Result<Prepared, SessionError> {
     let writer = admitted.sessions.create()?;
-    let conversation = Conversation::new(writer, Some(Arc::clone(selected)), &[])?;
+    let selected = Some(Arc::clone(selected));
+    let conversation = Conversation::new(writer, selected, Content::default());
     Ok(Prepared::new(conversation, Vec::new()))
 }
 
@@ -226,16 +272,16 @@ pub(crate) fn open(
     id: &SessionId,
     held: Option<&SharedWriter>,
 ) -> Result<Prepared, SessionError> {
-    let Opened { writer, records } = match held {
-        Some(held) => held.with(|writer| admitted.sessions.reopen(writer))?,
-        None => admitted.sessions.open(id)?,
-    };
+    let (writer, content) = Content::of(|take| match held {
+        Some(held) => held.with(|writer| admitted.sessions.reopen_with(writer, take)),
+        None => admitted.sessions.attach(id)?.load_with(take),
+    })?;
     let mut notices = Vec::new();
-    if !verify_cwd(&records, &admitted.cwd)? {
+    if !verify_cwd(&content.about, &admitted.cwd)? {
         notices.push(Notice::CwdUnverified);
     }
-    let selected = restore(admitted, startup, &records, &mut notices);
-    let conversation = Conversation::new(writer, Some(selected), &records)?;
+    let selected = restore(admitted, startup, &content, &mut notices);
+    let conversation = Conversation::new(writer, Some(selected), content);
     Ok(Prepared::new(conversation, notices))
 }
 
@@ -251,34 +297,17 @@ pub(crate) fn create_durable(storage: &Storage) -> Result<Conversation, SessionE
     writer
         .append(None, vec![begin], Flush::Durable)
         .map_err(|_| SessionError::SessionInvalid)?;
-    Conversation::new(writer, None, &[])
+    Ok(Conversation::new(writer, None, Content::default()))
 }
 
 /// Reads the content of a session whose lease is held. Blocks.
 pub(crate) fn load(admitted: &Admitted, hold: &Hold) -> Result<Conversation, SessionError> {
-    let Opened { writer, records } = match hold {
-        Hold::Leased(held) => held.load()?,
-        Hold::Writing(writer) => writer.with(|writer| admitted.sessions.reopen(writer))?,
-    };
-    verify_cwd(&records, &admitted.cwd)?;
-    Conversation::new(writer, None, &records)
-}
-
-/// The selection that the session was last used with.
-fn recorded(records: &[Record]) -> Option<Choice> {
-    records.iter().rev().find_map(|record| match &record.body {
-        Body::Session {
-            provider: Some(provider),
-            model: Some(model),
-            ..
-        } => Some(Choice::of(provider, model, ThinkingLevel::Default)),
-        Body::Selection {
-            provider,
-            model,
-            thinking,
-        } => Some(Choice::of(provider, model, *thinking)),
-        _ => None,
-    })
+    let (writer, content) = Content::of(|take| match hold {
+        Hold::Leased(held) => held.load_with(take),
+        Hold::Writing(writer) => writer.with(|writer| admitted.sessions.reopen_with(writer, take)),
+    })?;
+    verify_cwd(&content.about, &admitted.cwd)?;
+    Ok(Conversation::new(writer, None, content))
 }
 
 /// The selection that the session was saved with, as far as it is available; the thinking level also
@@ -286,10 +315,10 @@ fn recorded(records: &[Record]) -> Option<Choice> {
 fn restore(
     admitted: &Admitted,
     startup: &Arc<Selected>,
-    records: &[Record],
+    content: &Content,
     notices: &mut Vec<Notice>,
 ) -> Arc<Selected> {
-    let Some(saved) = recorded(records) else {
+    let Some(saved) = content.recorded() else {
         return Arc::clone(startup);
     };
     let restored = if saved == startup.choice {

@@ -12,18 +12,9 @@ const UNKNOWN_RESULT: &str = "The call was interrupted; whether it had an effect
 /// Longest id of a tool call, in bytes (spec: local-agent, "Bounds and failure policy").
 pub(crate) const MAX_CALL_ID_BYTES: usize = 1024;
 
-/// Reads the conversation. Refuses records whose ids could not be shown.
-pub(crate) fn replay(records: &[Record]) -> Result<Vec<Message>, SessionError> {
-    let mut replay = Replay::default();
-    for record in records {
-        replay.take(record)?;
-    }
-    replay.close();
-    Ok(replay.messages)
-}
-
+/// Puts the conversation together, record by record.
 #[derive(Default)]
-struct Replay {
+pub(crate) struct Replay {
     messages: Vec<Message>,
     current: Option<Response>,
 }
@@ -38,20 +29,22 @@ struct Response {
 }
 
 impl Replay {
-    fn take(&mut self, record: &Record) -> Result<(), SessionError> {
-        match &record.body {
+    /// Takes the next record. Refuses one whose ids could not be shown; nothing comes of the others
+    /// then.
+    pub(crate) fn take(&mut self, record: Record) -> Result<(), SessionError> {
+        match record.body {
             Body::UserInput { message_id, text } => {
-                check(message_id)?;
+                check(&message_id)?;
                 self.close();
-                self.messages.push(Message::User { text: text.clone() });
+                self.messages.push(Message::User { text });
             }
             Body::AssistantText {
                 message_id,
                 response,
                 text,
             } => {
-                check(message_id)?;
-                self.text_of(*response, message_id).push_str(text);
+                check(&message_id)?;
+                self.text_of(response, &message_id).push_str(&text);
             }
             Body::AssistantMessage {
                 message_id,
@@ -59,10 +52,10 @@ impl Replay {
                 text,
                 ..
             } => {
-                check(message_id)?;
+                check(&message_id)?;
                 match text {
-                    Some(text) => self.text_of(*response, message_id).clone_from(text),
-                    None if self.has_text(*response, message_id) => {}
+                    Some(text) => *self.text_of(response, &message_id) = text,
+                    None if self.has_text(response, &message_id) => {}
                     // Neither a text nor pieces that could be it.
                     None => return Err(SessionError::SessionInvalid),
                 }
@@ -71,10 +64,10 @@ impl Replay {
                 response,
                 text,
                 signature,
-            } => self.response(*response).thoughts.push(Thought {
-                text: text.clone(),
-                signature: signature.clone(),
-            }),
+            } => self
+                .response(response)
+                .thoughts
+                .push(Thought { text, signature }),
             Body::ToolStarted {
                 activity_id,
                 call_id,
@@ -82,16 +75,16 @@ impl Replay {
                 name,
                 input,
             } => {
-                check(activity_id)?;
+                check(&activity_id)?;
                 if call_id.len() > MAX_CALL_ID_BYTES {
                     return Err(SessionError::SessionInvalid);
                 }
                 let call = ToolCall {
-                    id: call_id.clone(),
-                    name: name.clone(),
-                    input: input.clone(),
+                    id: call_id,
+                    name,
+                    input,
                 };
-                self.response(*response).calls.push((call, None));
+                self.response(response).calls.push((call, None));
             }
             Body::ToolFinished {
                 activity_id,
@@ -101,17 +94,17 @@ impl Replay {
                 content,
                 ..
             } => {
-                check(activity_id)?;
+                check(&activity_id)?;
                 let calls = self.current.iter_mut().flat_map(|r| &mut r.calls);
                 let call = calls
                     .rev()
-                    .find(|(call, result)| call.id == *call_id && result.is_none())
+                    .find(|(call, result)| call.id == call_id && result.is_none())
                     .ok_or(SessionError::SessionInvalid)?;
                 call.1 = Some(Message::ToolResult {
-                    call_id: call_id.clone(),
-                    name: name.clone(),
-                    content: content.clone(),
-                    is_error: *is_error,
+                    call_id,
+                    name,
+                    content,
+                    is_error,
                 });
             }
             Body::Reasoning { item_id, .. } => item_id.as_deref().map_or(Ok(()), check)?,
@@ -119,6 +112,12 @@ impl Replay {
             Body::Session { .. } | Body::Selection { .. } | Body::Diagnostic { .. } => {}
         }
         Ok(())
+    }
+
+    /// The conversation as far as it came.
+    pub(crate) fn finish(mut self) -> Vec<Message> {
+        self.close();
+        self.messages
     }
 
     fn response(&mut self, number: u32) -> &mut Response {

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use store::Redacted;
-use store::sessions::Record;
 
 use crate::attach::SharedWriter;
 use crate::error::SessionError;
@@ -15,6 +14,7 @@ mod project;
 
 pub(crate) use chunk::{json_len, split};
 pub(crate) use project::project;
+use project::{Projection, Projector};
 
 /// Most bytes of one page, however its members are serialized as JSON (spec: local-agent,
 /// "Bounds and failure policy").
@@ -88,33 +88,34 @@ impl Snapshot {
         known: Option<Arc<Self>>,
     ) -> Result<Arc<Self>, SessionError> {
         writer.with(|writer| {
-            let records = match known {
+            let projected = match known {
                 Some(_) => None,
-                None if !writer.is_durable() => Some(Ok(Vec::new())),
                 None => {
-                    let opened = admitted.sessions.reopen(writer);
-                    Some(opened.map(|opened| opened.records))
+                    let mut projector = Projector::new();
+                    let read = if writer.is_durable() {
+                        let mut take = |record| projector.take(&record);
+                        admitted.sessions.reopen_with(writer, &mut take).map(drop)
+                    } else {
+                        Ok(())
+                    };
+                    Some(read.map(|()| projector.finish()))
                 }
             };
             // After the read, so that a change before or during it is noticed.
             if !writer.is_unchanged() {
                 return Err(SessionError::StaleRevision);
             }
-            match (known, records) {
+            match (known, projected) {
                 (Some(known), _) => Ok(known),
-                (None, Some(records)) => Self::new(&records?, &admitted.redactor).map(Arc::new),
+                (None, Some(projected)) => Self::new(projected?, &admitted.redactor).map(Arc::new),
                 (None, None) => Err(SessionError::StaleRevision),
             }
         })
     }
 
-    /// Projects, redacts and cuts. Beyond the snapshot's bounds it is `HistoryLimit`, not a
-    /// shortened history.
-    pub(crate) fn new(
-        records: &[Record],
-        redactor: &store::Redactor,
-    ) -> Result<Self, SessionError> {
-        let projection = project(records);
+    /// Redacts and cuts. Beyond the snapshot's bounds it is `HistoryLimit`, not a shortened
+    /// history.
+    fn new(projection: Projection, redactor: &store::Redactor) -> Result<Self, SessionError> {
         let mut parts = Vec::new();
         let mut pages = vec![0];
         let mut total = 0;

@@ -49,31 +49,20 @@ pub(crate) struct Projection {
 
 /// The projection of records in order. Numbers tell where some are missing.
 pub(crate) fn project(records: &[Record]) -> Projection {
-    let mut projector = Projector {
-        out: Projection {
-            messages: Vec::new(),
-            ends: Vec::new(),
-            complete: true,
-        },
-        turn: None,
-        places: HashMap::new(),
-        next: 1,
-        torn: HashSet::new(),
-        broken: false,
-    };
+    let mut projector = Projector::new();
     for record in records {
         projector.take(record);
     }
-    projector.end_turn();
-    projector.out
+    projector.finish()
 }
 
-struct Projector<'a> {
+/// Puts a projection together, record by record: of most bytes of a long session nothing is shown.
+pub(crate) struct Projector {
     out: Projection,
     /// The number of the record that opened the turn that has no end yet.
     turn: Option<u64>,
     /// Where the open turn's identified things stand in `out`.
-    places: HashMap<(EntryKind, &'a str), usize>,
+    places: Places,
     /// The number that the next record has unless some are missing.
     next: u64,
     /// Messages that lack pieces. What is behind the hole is not shown: without its beginning a
@@ -83,11 +72,45 @@ struct Projector<'a> {
     broken: bool,
 }
 
-impl<'a> Projector<'a> {
-    fn take(&mut self, record: &'a Record) {
+#[derive(Default)]
+struct Places {
+    messages: HashMap<String, usize>,
+    summaries: HashMap<String, usize>,
+    activities: HashMap<String, usize>,
+}
+
+impl Projector {
+    pub(crate) fn new() -> Self {
+        Self {
+            out: Projection {
+                messages: Vec::new(),
+                ends: Vec::new(),
+                complete: true,
+            },
+            turn: None,
+            places: Places::default(),
+            next: 1,
+            torn: HashSet::new(),
+            broken: false,
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Projection {
+        self.end_turn();
+        self.out
+    }
+
+    /// Takes the next record.
+    pub(crate) fn take(&mut self, record: &Record) {
         if record.n != self.next {
             self.broken = true;
-            self.torn.extend(self.places.values());
+            let Places {
+                messages,
+                summaries,
+                activities,
+            } = &self.places;
+            let all = [messages, summaries, activities];
+            self.torn.extend(all.into_iter().flat_map(HashMap::values));
         }
         self.next = record.n.wrapping_add(1);
         self.show(record);
@@ -102,7 +125,7 @@ impl<'a> Projector<'a> {
         }
     }
 
-    fn show(&mut self, record: &'a Record) {
+    fn show(&mut self, record: &Record) {
         match &record.body {
             Body::UserInput { message_id, text } => {
                 self.end_turn();
@@ -139,18 +162,15 @@ impl<'a> Projector<'a> {
                 provider_summary: true,
             } => {
                 let id = format!("reasoning.{}", record.n);
-                let place = item_id.as_deref().and_then(|item| {
-                    self.places
-                        .get(&(EntryKind::ReasoningSummary, item))
-                        .copied()
-                });
+                let place = item_id
+                    .as_ref()
+                    .and_then(|item| self.places.summaries.get(item).copied());
                 match place {
                     Some(place) => self.out.messages[place].text.clone_from(text),
                     None => {
                         let place = self.add(id, EntryKind::ReasoningSummary, text.clone(), false);
                         if let Some(item) = item_id {
-                            self.places
-                                .insert((EntryKind::ReasoningSummary, item), place);
+                            self.places.summaries.insert(item.clone(), place);
                         }
                     }
                 }
@@ -165,8 +185,7 @@ impl<'a> Projector<'a> {
                     text,
                     true,
                 );
-                self.places
-                    .insert((EntryKind::Activity, activity_id), place);
+                self.places.activities.insert(activity_id.clone(), place);
             }
             Body::ToolFinished {
                 activity_id,
@@ -177,10 +196,7 @@ impl<'a> Projector<'a> {
             } => {
                 let state = if *is_error { "failed" } else { "completed" };
                 let text = format!("{name} {state}: {summary}");
-                if let Some(&place) = self
-                    .places
-                    .get(&(EntryKind::Activity, activity_id.as_str()))
-                {
+                if let Some(&place) = self.places.activities.get(activity_id) {
                     let message = &mut self.out.messages[place];
                     message.text = text;
                     message.partial = false;
@@ -198,7 +214,7 @@ impl<'a> Projector<'a> {
             Body::TurnFinished { outcome, .. } => {
                 self.out.ends.push((self.out.messages.len(), *outcome));
                 self.turn = None;
-                self.places.clear();
+                self.places = Places::default();
             }
             // Raw reasoning and what only a provider needs.
             Body::Reasoning { .. }
@@ -216,7 +232,7 @@ impl<'a> Projector<'a> {
             let id = format!("interrupted.{n}");
             self.add(id, EntryKind::Diagnostic, INTERRUPTED.to_owned(), true);
         }
-        self.places.clear();
+        self.places = Places::default();
     }
 
     fn add(&mut self, id: String, kind: EntryKind, text: String, partial: bool) -> usize {
@@ -231,14 +247,13 @@ impl<'a> Projector<'a> {
     }
 
     /// Where the assistant message `id` is; partial until it is said to be complete.
-    fn message(&mut self, id: &'a str) -> usize {
-        let key = (EntryKind::Assistant, id);
-        if let Some(&place) = self.places.get(&key) {
+    fn message(&mut self, id: &str) -> usize {
+        if let Some(&place) = self.places.messages.get(id) {
             return place;
         }
         let place = self.add(id.to_owned(), EntryKind::Assistant, String::new(), true);
         self.out.messages[place].open = true;
-        self.places.insert(key, place);
+        self.places.messages.insert(id.to_owned(), place);
         if self.broken {
             self.torn.insert(place);
         }

@@ -86,7 +86,7 @@ fn tool_end(id: &str, is_error: bool) -> Body {
 }
 
 fn snapshot(bodies: Vec<Body>) -> Snapshot {
-    Snapshot::new(&records(bodies), &Redactor::default()).unwrap()
+    Snapshot::new(project(&records(bodies)), &Redactor::default()).unwrap()
 }
 
 /// Kind, text and partial of each message, and completeness.
@@ -110,7 +110,7 @@ fn half_a_secret_at_the_end_of_an_open_message_is_not_shown() {
     let mut holed = records([begun(), vec![piece("a", "lost"), whole("a", None, false)]].concat());
     holed.remove(2);
     for records in [records(begun()), holed] {
-        let snapshot = Snapshot::new(&records, &redactor).unwrap();
+        let snapshot = Snapshot::new(project(&records), &redactor).unwrap();
         let shown = snapshot.parts.iter().find(|part| part.message_id == "a");
         assert_eq!(shown.unwrap().text.as_str(), "It is ");
     }
@@ -201,7 +201,7 @@ fn only_summaries_with_provenance_show_and_later_ones_replace() {
     // Records from before provenance was stored have none.
     let line = r#"{"v":1,"n":1,"session":"s","at":0,"body":{"type":"reasoning","text":"old"}}"#;
     let old: Record = serde_json::from_str(line).unwrap();
-    let snapshot = Snapshot::new(&[old], &Redactor::default()).unwrap();
+    let snapshot = Snapshot::new(project(&[old]), &Redactor::default()).unwrap();
     assert!(snapshot.parts.is_empty());
 }
 
@@ -263,7 +263,7 @@ fn beyond_the_snapshot_bounds_there_is_no_page() {
     let many = |count: usize| {
         let bodies = (0..count).map(|n| user(&n.to_string(), "")).collect();
         // Each of these turns was interrupted, which adds an entry, but for the last record.
-        Snapshot::new(&records(bodies), &Redactor::default())
+        Snapshot::new(project(&records(bodies)), &Redactor::default())
     };
     assert!(many(MAX_SNAPSHOT_PARTS / 2).is_ok());
     assert_eq!(
@@ -272,7 +272,7 @@ fn beyond_the_snapshot_bounds_there_is_no_page() {
     );
     let long = |bytes: usize| {
         let bodies = vec![user("u", &"x".repeat(bytes))];
-        Snapshot::new(&records(bodies), &Redactor::default())
+        Snapshot::new(project(&records(bodies)), &Redactor::default())
     };
     assert!(long(MAX_SNAPSHOT_BYTES - 256 * 1024).is_ok());
     assert_eq!(
@@ -358,7 +358,7 @@ proptest! {
             bodies.push(end(Outcome::Completed));
         }
         let redactor = Redactor::default();
-        let snapshot = Snapshot::new(&records(bodies), &redactor).unwrap();
+        let snapshot = Snapshot::new(project(&records(bodies)), &redactor).unwrap();
         let got = read(&snapshot, &session);
         prop_assert_eq!(got.len(), texts.len());
         for ((_, got), text) in got.iter().zip(&texts) {

@@ -122,8 +122,16 @@ async fn play_with(
         events,
         asked: Vec::new(),
         stored,
-        replayed: crate::conversation::replay(&records).unwrap(),
+        replayed: replayed(records),
     }
+}
+
+fn replayed(records: Vec<store::sessions::Record>) -> Vec<Message> {
+    let mut replay = crate::conversation::Replay::default();
+    for record in records {
+        replay.take(record).unwrap();
+    }
+    replay.finish()
 }
 
 fn error_code(events: &[RunEvent]) -> Option<RunErrorCode> {

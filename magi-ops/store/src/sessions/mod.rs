@@ -79,7 +79,16 @@ impl Held {
     /// Reads the session under the lease. Use one of the writers that come of this at a time:
     /// each notices what another appended as a change by someone else.
     pub fn load(&self) -> Result<Opened, SessionError> {
-        self.sessions.read(&self.id, Arc::clone(&self.lease))
+        let mut records = Vec::new();
+        let writer = self.load_with(&mut |record| records.push(record))?;
+        Ok(Opened { writer, records })
+    }
+
+    /// The same, with each record given to `take` as it is read, oldest first, and kept nowhere: a
+    /// session can be far longer than what somebody wants of it. After an error, what was given
+    /// counts for nothing.
+    pub fn load_with(&self, take: &mut dyn FnMut(Record)) -> Result<Writer, SessionError> {
+        self.sessions.read(&self.id, Arc::clone(&self.lease), take)
     }
 }
 
@@ -119,16 +128,31 @@ impl Sessions {
     /// Reads the session of `writer` again under the lease it holds, which both then share. A
     /// failure leaves `writer` as it is.
     pub fn reopen(&self, writer: &Writer) -> Result<Opened, SessionError> {
-        self.require_file(writer.id())?;
-        self.read(writer.id(), Arc::clone(writer.lease()))
+        let mut records = Vec::new();
+        let writer = self.reopen_with(writer, &mut |record| records.push(record))?;
+        Ok(Opened { writer, records })
     }
 
-    fn read(&self, id: &SessionId, lease: Arc<Lease>) -> Result<Opened, SessionError> {
+    /// The same, with each record given to `take`; see [`Held::load_with`].
+    pub fn reopen_with(
+        &self,
+        writer: &Writer,
+        take: &mut dyn FnMut(Record),
+    ) -> Result<Writer, SessionError> {
+        self.require_file(writer.id())?;
+        self.read(writer.id(), Arc::clone(writer.lease()), take)
+    }
+
+    fn read(
+        &self,
+        id: &SessionId,
+        lease: Arc<Lease>,
+        take: &mut dyn FnMut(Record),
+    ) -> Result<Writer, SessionError> {
         let file = read::open(&self.dir.join(id.file_name()))?;
         lease.retain(&file)?;
-        let content = read::read(file, id)?;
-        let (writer, records) = Writer::resume(self.dir.clone(), id.clone(), lease, content);
-        Ok(Opened { writer, records })
+        let content = read::read(file, id, take)?;
+        Ok(Writer::resume(self.dir.clone(), id.clone(), lease, content))
     }
 
     fn require_file(&self, id: &SessionId) -> Result<(), SessionError> {

@@ -2,7 +2,7 @@
 //! No repair here: the next append truncates under the lease.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -13,10 +13,14 @@ use super::writer::Stamp;
 use super::{MAX_READ_BYTES, MAX_READ_LINES, SessionError, SessionId};
 use crate::file::{self, Links};
 
-/// A session file as it was read.
+/// How much is read at a time: a session can be far longer than what is kept of it.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// A session file that was read, its records aside.
 pub(super) struct Content {
     pub(super) file: File,
-    pub(super) records: Vec<Record>,
+    /// The number that the next record gets.
+    pub(super) next: u64,
     /// Bytes up to the last LF: the records that were acknowledged.
     pub(super) end: u64,
     /// Digest of those bytes.
@@ -51,48 +55,52 @@ fn refusal(error: std::io::Error) -> SessionError {
     }
 }
 
-/// Reads all of an open session file.
-pub(super) fn read(file: File, id: &SessionId) -> Result<Content, SessionError> {
+/// Reads all of an open session file and gives each record to `take`, oldest first. What was given
+/// counts for nothing if an error follows.
+pub(super) fn read(
+    file: File,
+    id: &SessionId,
+    take: &mut dyn FnMut(Record),
+) -> Result<Content, SessionError> {
     let stamp = Stamp::of(&file).map_err(|_| SessionError::Invalid)?;
     if stamp.len > MAX_READ_BYTES {
         return Err(SessionError::HistoryLimit);
     }
-    let mut bytes = Vec::with_capacity(stamp.len as usize);
-    (&file)
-        .take(MAX_READ_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|_| SessionError::Invalid)?;
-    if bytes.len() as u64 > MAX_READ_BYTES {
-        return Err(SessionError::HistoryLimit);
-    }
-    // What follows the last LF was never acknowledged: a write and its LF are one.
-    bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1));
-    let records = parse(&bytes, id)?;
+    // The file may grow while it is read.
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, (&file).take(MAX_READ_BYTES + 1));
     let mut hash = Sha256::new();
-    hash.update(&bytes);
+    let (mut end, mut next, mut lines) = (0, 1, 0);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = input
+            .read_until(b'\n', &mut line)
+            .map_err(|_| SessionError::Invalid)?;
+        if end + read as u64 > MAX_READ_BYTES {
+            return Err(SessionError::HistoryLimit);
+        }
+        // What follows the last LF was never acknowledged: a write and its LF are one.
+        let Some(text) = line.strip_suffix(b"\n") else {
+            break;
+        };
+        if lines == MAX_READ_LINES {
+            return Err(SessionError::HistoryLimit);
+        }
+        let record = Record::parse(text, id)
+            .filter(|record| record.n == next)
+            .ok_or(SessionError::Invalid)?;
+        hash.update(&line);
+        end += read as u64;
+        next += 1;
+        lines += 1;
+        take(record);
+    }
+    drop(input);
     Ok(Content {
         file,
-        records,
-        end: bytes.len() as u64,
+        next,
+        end,
         hash,
         stamp,
     })
-}
-
-fn parse(bytes: &[u8], id: &SessionId) -> Result<Vec<Record>, SessionError> {
-    let lines = memchr::memchr_iter(b'\n', bytes).count();
-    if lines > MAX_READ_LINES {
-        return Err(SessionError::HistoryLimit);
-    }
-    let mut records: Vec<Record> = Vec::with_capacity(lines);
-    let mut from = 0;
-    for end in memchr::memchr_iter(b'\n', bytes) {
-        let last = records.last().map_or(0, |record| record.n);
-        let record = Record::parse(&bytes[from..end], id)
-            .filter(|record| record.n == last + 1)
-            .ok_or(SessionError::Invalid)?;
-        records.push(record);
-        from = end + 1;
-    }
-    Ok(records)
 }

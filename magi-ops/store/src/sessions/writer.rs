@@ -130,17 +130,12 @@ impl Writer {
     }
 
     /// Goes on where `content` ends.
-    pub(super) fn resume(
-        dir: PathBuf,
-        id: SessionId,
-        lease: Arc<Lease>,
-        content: Content,
-    ) -> (Self, Vec<Record>) {
-        let writer = Self {
+    pub(super) fn resume(dir: PathBuf, id: SessionId, lease: Arc<Lease>, content: Content) -> Self {
+        Self {
             dir,
             id,
             lease,
-            next: content.records.last().map_or(1, |record| record.n + 1),
+            next: content.next,
             open: Some(Open {
                 file: content.file,
                 end: content.end,
@@ -149,8 +144,7 @@ impl Writer {
                 stamp: Some(content.stamp),
             }),
             failed: false,
-        };
-        (writer, content.records)
+        }
     }
 
     pub fn id(&self) -> &SessionId {
