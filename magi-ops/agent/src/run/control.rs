@@ -52,7 +52,7 @@ impl Control {
     }
 
     /// Asks for an approval and waits. Everything but a timely `true` denies.
-    pub(super) async fn ask(&self, sink: &Sink, summary: Redacted) -> bool {
+    pub(super) async fn ask(&self, sink: &Sink, summary: Redacted) -> Answer {
         let approval_id = crate::new_id();
         let (sender, mut answer) = oneshot::channel();
         // Before the event: the answer may be there as soon as it is out.
@@ -69,19 +69,36 @@ impl Control {
             })
             .await;
         if asked.is_err() {
-            return false;
+            return Answer::Cancelled;
         }
-        let allowed = tokio::select! {
+        let unanswered = tokio::select! {
             biased;
-            allowed = &mut answer => return allowed.unwrap_or(false),
-            () = self.cancel.cancelled() => false,
-            () = tokio::time::sleep(APPROVAL_EXPIRY) => false,
+            allowed = &mut answer => return allowed.map_or(Answer::Cancelled, Answer::of),
+            () = self.cancel.cancelled() => Answer::Cancelled,
+            () = tokio::time::sleep(APPROVAL_EXPIRY) => Answer::Expired,
         };
         if waiting.withdraw() {
-            return allowed;
+            return unanswered;
         }
         // The answer was recorded at the same moment: it has won.
-        answer.try_recv().unwrap_or(false)
+        answer.try_recv().map_or(unanswered, Answer::of)
+    }
+}
+
+/// What came of an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Allowed,
+    Denied,
+    /// Nobody answered.
+    Expired,
+    /// The run was, or nobody listens.
+    Cancelled,
+}
+
+impl Answer {
+    fn of(allowed: bool) -> Self {
+        if allowed { Self::Allowed } else { Self::Denied }
     }
 }
 

@@ -31,8 +31,8 @@ use queue::{Lost, MayDrop, Sink};
 
 /// Longest prompt, in UTF-8 bytes (spec: local-agent, "Bounds and failure policy").
 pub const MAX_PROMPT_BYTES: usize = 16_384;
-/// Most bytes of tool results in one run: they stay in memory for the next requests.
-const MAX_RESULT_BYTES: usize = 64 * 1024 * 1024;
+/// Most bytes of tool results in one run: they stay in memory for the next requests, and a session holds 64 MiB.
+const MAX_RESULT_BYTES: usize = 32 * 1024 * 1024;
 /// Most activities of one run (spec: local-agent, "Bounds and failure policy").
 const MAX_ACTIVITIES: usize = 4096;
 /// Most provider responses of one run.
@@ -243,7 +243,11 @@ impl Worker {
         let mut result = AssertUnwindSafe(self.drive(prompt))
             .catch_unwind()
             .await
-            .unwrap_or_else(|_| Err(Stop::execution("the run stopped unexpectedly")));
+            .unwrap_or_else(|_| {
+                // Its tools are tasks of their own.
+                control.cancel.cancel();
+                Err(Stop::execution("the run stopped unexpectedly"))
+            });
         if matches!(result, Ok(()) | Err(Stop::Failed(..))) {
             let outcome = if result.is_ok() {
                 "completed"
@@ -364,8 +368,13 @@ impl Worker {
             return Ok(Arc::clone(selected));
         }
         let admitted = Arc::clone(&self.admitted);
-        let selected = tokio::task::spawn_blocking(move || admitted.select_now())
-            .await
+        let reading = tokio::task::spawn_blocking(move || admitted.select_now());
+        let selected = tokio::select! {
+            biased;
+            () = self.control.cancel.cancelled() => return Err(Stop::Cancelled),
+            selected = reading => selected,
+        };
+        let selected = selected
             .map_err(|_| Stop::execution("the settings cannot be read"))?
             .map_err(|error| match error {
                 StartupError::ProviderUnavailable => {

@@ -276,7 +276,7 @@ async fn activities_beyond_4096_are_a_content_limit() {
 
 /// Within one response too: what its calls bring stays in memory until all of them are over.
 #[tokio::test]
-async fn results_beyond_64_mib_stop_the_calls_that_bring_them() {
+async fn results_beyond_32_mib_stop_the_calls_that_bring_them() {
     let big = format!("{}\n", "x".repeat(170)).repeat(1500);
     let reads = (0..1000).map(|n| call(format!("r{n}"), "read", json!({ "path": "big" })));
     let write = call("w", "write", json!({ "path": "big", "content": big }));

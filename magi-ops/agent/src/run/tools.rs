@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tools::hooks::HookVerdict;
 use tools::{Access, ToolOutcome};
 
-use super::control::Control;
+use super::control::{Answer, Control};
 use super::event::{Activity, ActivityState};
 use super::hooks;
 use super::queue::Sink;
@@ -140,7 +140,14 @@ impl Worker {
             name: call.name.clone(),
             input: call.input.clone(),
         });
-        self.persist.start();
+        // Before it runs: whatever becomes of this process, the session knows that it may have had an effect.
+        self.persist
+            .settle(if access.parallel {
+                Flush::Written
+            } else {
+                Flush::Durable
+            })
+            .await;
         let name = self.shown_name(call);
         self.activity(Activity::Tool {
             id: activity_id.clone(),
@@ -264,9 +271,18 @@ async fn run(
         Permission::Ask => {
             // Redacted whole and then cut.
             let summary = admitted.redactor.redact(&access.summary);
-            if !control.ask(sink, summary.summary(MAX_SUMMARY_BYTES)).await {
-                let content = "The person did not allow this call.".to_owned();
-                return refused(content, "not allowed").into();
+            let (content, short) = match control.ask(sink, summary.summary(MAX_SUMMARY_BYTES)).await
+            {
+                Answer::Allowed => ("", ""),
+                Answer::Denied => ("The person did not allow this call.", "not allowed"),
+                Answer::Expired => (
+                    "Nobody answered in time; this call was not made.",
+                    "nobody answered",
+                ),
+                Answer::Cancelled => ("The call was cancelled.", "cancelled"),
+            };
+            if !content.is_empty() {
+                return refused(content.to_owned(), short).into();
             }
         }
     }

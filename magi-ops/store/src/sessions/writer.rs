@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::lease::Lease;
 use super::read::Content;
 use super::record::{Body, Record, SCHEMA_VERSION, now_ms};
-use super::{MAX_READ_BYTES, SessionId};
+use super::{MAX_READ_BYTES, MAX_READ_LINES, SessionId};
 use crate::file::{self, Links};
 
 /// A file touched this recently may change again without a visible change of its times: clocks
@@ -35,6 +35,9 @@ pub enum AppendError {
     /// The file is not the one that this writer left: edited, truncated, replaced or removed.
     #[error("the session file was changed by someone else")]
     Changed,
+    /// The file would be beyond what can be read again.
+    #[error("the session is at its bounds")]
+    Full,
     /// An earlier failure left the file in an unknown state.
     #[error("an earlier append failed")]
     Failed,
@@ -195,6 +198,11 @@ impl Writer {
             };
             serde_json::to_writer(&mut lines, &record).map_err(|_| AppendError::Encode)?;
             lines.push(b'\n');
+        }
+        let end = self.open.as_ref().map_or(0, |open| open.end);
+        let lines_after = self.next - 1 + count;
+        if end + lines.len() as u64 > MAX_READ_BYTES || lines_after > MAX_READ_LINES as u64 {
+            return Err(AppendError::Full);
         }
         let path = self.path();
         // Readers see all of this append, put back or flushed, or nothing of it.
@@ -369,5 +377,45 @@ impl Open {
             left -= read as u64;
         }
         Ok(hash.finalize().to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::tests::{Place, append};
+    use super::*;
+
+    #[test]
+    fn nothing_is_appended_that_could_not_be_read_again() {
+        let place = Place::new();
+        let mut writer = place.sessions.create().unwrap();
+        let id = writer.id().clone();
+        let most = "x".repeat(MAX_READ_BYTES as usize / 2);
+        append(&mut writer, &most).unwrap();
+        assert!(matches!(append(&mut writer, &most), Err(AppendError::Full)));
+        // Not a failure of the file: what fits is still taken.
+        append(&mut writer, "end").unwrap();
+        drop(writer);
+        assert_eq!(place.sessions.open(&id).unwrap().records.len(), 2);
+
+        let mut writer = place.sessions.create().unwrap();
+        let id = writer.id().clone();
+        let body = || Body::Diagnostic {
+            code: "c".into(),
+            summary: String::new(),
+        };
+        let many = |count: usize| (0..count).map(|_| body()).collect();
+        writer
+            .append(None, many(MAX_READ_LINES), Flush::Written)
+            .unwrap();
+        let beyond = writer.append(None, many(1), Flush::Written);
+        assert!(matches!(beyond, Err(AppendError::Full)));
+        drop(writer);
+        assert_eq!(
+            place.sessions.open(&id).unwrap().records.len(),
+            MAX_READ_LINES
+        );
     }
 }
