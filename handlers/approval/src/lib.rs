@@ -31,7 +31,10 @@ host::operation! {
     needs: Initialization,
     params: AnswerParams,
     answer: Recorded,
-    errors: [InvalidParams, NotInitialized, StaleApproval],
+    errors: [
+        InvalidParams, NotInitialized, StaleApproval, ConfigurationInvalid, ProfileInvalid,
+        ProviderUnavailable, StartupCancelled, StartupFailed,
+    ],
     example: r#"{"session_id":"<session_id>","run_id":"<run_id>","approval_id":"<approval_id>","allow":true}"# => r#"{"recorded":true}"#,
     handler: answer,
 }

@@ -72,7 +72,8 @@ host::operation! {
     answer: Page,
     errors: [
         InvalidParams, NotInitialized, Busy, SessionMissing, StaleSession, StaleRevision, HistoryLimit,
-        SessionInvalid, ContentLimit, OperationCancelled,
+        SessionInvalid, ContentLimit, OperationCancelled, ConfigurationInvalid, ProfileInvalid,
+        ProviderUnavailable, StartupCancelled, StartupFailed,
     ],
     example: r#"{"session_id":"<session_id>","revision":"<revision>","cursor":null}"# => r#"{"session_id":"<session_id>","revision":"<revision>","entries":[],"next_cursor":null,"complete":true}"#,
     handler: page,

@@ -56,7 +56,10 @@ host::operation! {
     needs: Initialization,
     params: NoParams,
     answer: SessionAttached,
-    errors: [InvalidParams, NotInitialized, Busy, SessionInvalid, OperationCancelled],
+    errors: [
+        InvalidParams, NotInitialized, Busy, SessionInvalid, OperationCancelled, ConfigurationInvalid,
+        ProfileInvalid, ProviderUnavailable, StartupCancelled, StartupFailed,
+    ],
     example: "{}" => r#"{"session_id":"<session_id>","durable":false,"revision":"<revision>","notices":[]}"#,
     handler: create,
 }
@@ -82,7 +85,8 @@ host::operation! {
     answer: SessionAttached,
     errors: [
         InvalidParams, NotInitialized, Busy, SessionMissing, SessionBusy, SessionInvalid, CwdMismatch,
-        HistoryLimit, OperationCancelled,
+        HistoryLimit, OperationCancelled, ConfigurationInvalid, ProfileInvalid, ProviderUnavailable,
+        StartupCancelled, StartupFailed,
     ],
     example: r#"{"session_id":"<session_id>"}"# => r#"{"session_id":"<session_id>","durable":false,"revision":"<revision>","notices":[]}"#,
     handler: open,

@@ -48,6 +48,7 @@ host::operation! {
     answer: Accepted,
     errors: [
         InvalidParams, NotInitialized, Busy, SessionInvalid, SessionMissing, StaleSession, OperationCancelled,
+        ConfigurationInvalid, ProfileInvalid, ProviderUnavailable, StartupCancelled, StartupFailed,
     ],
     example: r#"{"session_id":"<session_id>","prompt":"What is in this directory?"}"# => r#"{"run_id":"<run_id>","accepted":true}"#,
     handler: start,
@@ -79,7 +80,10 @@ host::operation! {
     needs: Initialization,
     params: CancelParams,
     answer: CancellationRequested,
-    errors: [InvalidParams, NotInitialized, StaleRun],
+    errors: [
+        InvalidParams, NotInitialized, StaleRun, ConfigurationInvalid, ProfileInvalid, ProviderUnavailable,
+        StartupCancelled, StartupFailed,
+    ],
     example: r#"{"session_id":"<session_id>","run_id":"<run_id>"}"# => r#"{"cancellation_requested":true}"#,
     handler: cancel,
 }
