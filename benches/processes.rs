@@ -2,88 +2,20 @@
 //! Prints ratios; asserts nothing.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
+
+use peer::{Peer, local, quantile, ratio};
+
+mod peer;
 
 const MAGI: &str = env!("CARGO_BIN_EXE_magi-code");
 const MTY: &str = env!("CARGO_BIN_EXE_mty");
 
-struct Peer {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    line: String,
-}
-
-impl Peer {
-    fn start(command: &mut Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        Self {
-            input: child.stdin.take().unwrap(),
-            output: BufReader::new(child.stdout.take().unwrap()),
-            child,
-            line: String::new(),
-        }
-    }
-
-    fn ask(&mut self, request: &[u8]) -> usize {
-        self.input.write_all(request).unwrap();
-        self.line.clear();
-        self.output.read_line(&mut self.line).unwrap()
-    }
-
-    fn rss_kib(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|l| l.starts_with("VmRSS:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
-    }
-
-    fn end(mut self) {
-        drop(self.input);
-        let mut rest = Vec::new();
-        let _ = self.output.read_to_end(&mut rest);
-        let _ = self.child.wait();
-    }
-}
-
-fn local(id: usize, method: &str, params: &str) -> Vec<u8> {
-    format!(
-        r#"{{"protocol":"magi-code.local-agent","version":1,"id":"r{id}","method":"{method}","params":{params}}}"#
-    )
-    .into_bytes()
-    .into_iter()
-    .chain(*b"\n")
-    .collect()
-}
-
 fn service(id: usize, method: &str, payload: &str) -> Vec<u8> {
-    format!(
-        r#"{{"protocol_version":1,"kind":"request","request_id":"r{id}","method":"{method}","payload":{payload}}}"#
-    )
-    .into_bytes()
-    .into_iter()
-    .chain(*b"\n")
-    .collect()
-}
-
-fn quantile(times: &mut [Duration], q: f64) -> Duration {
-    times.sort_unstable();
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss
-    )]
-    times[((times.len() - 1) as f64 * q) as usize]
-}
-
-fn ratio(a: Duration, b: Duration) -> f64 {
-    a.as_secs_f64() / b.as_secs_f64()
+    peer::service(id, method, None, payload)
 }
 
 struct Bench {
@@ -247,46 +179,7 @@ impl Bench {
     }
 }
 
-/// What one turn took, from the request to its terminal event.
-struct Turn {
-    took: Duration,
-    deltas: usize,
-    delta_bytes: usize,
-    all_bytes: usize,
-}
-
 impl Bench {
-    /// Turns of the offline provider, each with its flushed append, in one child.
-    fn turns(&self) {
-        const TURNS: usize = 40;
-        for (name, deltas) in [("1-delta", 1), ("2,000-delta", 2000)] {
-            let mut agent = self.scripted(&format!(r#"{{"repeat":{deltas},"text":"x123456 "}}"#));
-            let session = agent.session();
-            let mut turns: Vec<Turn> = (0..TURNS).map(|n| agent.turn(n, &session)).collect();
-            turns.sort_unstable_by_key(|turn| turn.took);
-            let median = &turns[TURNS / 2];
-            println!(
-                "{name:<11} turn, local-agent         {:>10.2?}  {:.2?} a delta, {} B a delta, {} B in all",
-                median.took,
-                median.took / deltas,
-                median.delta_bytes / median.deltas.max(1),
-                median.all_bytes,
-            );
-            agent.end();
-        }
-    }
-
-    fn scripted(&self, step: &str) -> Peer {
-        let script = self.home.join("script.json");
-        std::fs::write(&script, format!(r#"{{"turns":[{{"steps":[{step}]}}]}}"#)).unwrap();
-        let settings = format!(r#"{{"providers":{{"fixture":{{"script":{script:?}}}}}}}"#);
-        std::fs::write(self.home.join("settings.json"), settings).unwrap();
-        let mut agent = Peer::start(&mut self.magi(&["serve", "--stdio"]));
-        agent.ask(&local(0, "initialize", r#"{"required_capabilities":[]}"#));
-        std::fs::remove_file(self.home.join("settings.json")).unwrap();
-        agent
-    }
-
     /// All requests that one child may take, and its memory before and after.
     fn lifetime(&self) {
         let mut agent = Peer::start(&mut self.magi(&["serve", "--stdio"]));
@@ -303,42 +196,6 @@ impl Bench {
             agent.rss_kib()
         );
         agent.end();
-    }
-}
-
-impl Peer {
-    fn session(&mut self) -> String {
-        self.ask(&local(1, "session.create", "{}"));
-        let (_, rest) = self.line.split_once(r#""session_id":""#).unwrap();
-        rest.split_once('"').unwrap().0.to_owned()
-    }
-
-    fn turn(&mut self, n: usize, session: &str) -> Turn {
-        let params = format!(r#"{{"session_id":"{session}","prompt":"go"}}"#);
-        let begun = Instant::now();
-        let mut bytes = self.ask(&local(n + 2, "turn.start", &params));
-        let (mut deltas, mut delta_bytes) = (0, 0);
-        while !self.line.contains(r#""event":"run.finished""#) {
-            self.line.clear();
-            let read = self.output.read_line(&mut self.line).unwrap();
-            assert!(read > 0, "the child ended in a turn");
-            bytes += read;
-            if self.line.contains(r#""event":"message.delta""#) {
-                deltas += 1;
-                delta_bytes += read;
-            }
-        }
-        assert!(
-            self.line.contains(r#""persistence":"durable""#),
-            "{}",
-            self.line
-        );
-        Turn {
-            took: begun.elapsed(),
-            deltas,
-            delta_bytes,
-            all_bytes: bytes,
-        }
     }
 }
 
@@ -360,7 +217,6 @@ fn main() {
     bench.round_trips();
     bench.sustained();
     bench.lifetime();
-    bench.turns();
     for program in [MAGI, MTY] {
         let bytes = std::fs::metadata(program).unwrap().len();
         println!(
