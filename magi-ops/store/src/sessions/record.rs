@@ -3,7 +3,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde::de::IntoDeserializer as _;
+use serde::de::value::Error as ValueError;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::SessionId;
@@ -39,6 +41,13 @@ impl Record {
     }
 }
 
+/// A level is a wish and no content: one that another version knows must not cost the session.
+fn known_level<'de, D: Deserializer<'de>>(source: D) -> Result<ThinkingLevel, D::Error> {
+    let word = String::deserialize(source)?;
+    let level: Result<_, ValueError> = ThinkingLevel::deserialize(word.into_deserializer());
+    Ok(level.unwrap_or_default())
+}
+
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -58,7 +67,8 @@ pub enum Body {
     Selection {
         provider: String,
         model: String,
-        #[serde(default)]
+        /// A level that this version has no word for is the default.
+        #[serde(default, deserialize_with = "known_level")]
         thinking: ThinkingLevel,
     },
     /// What the person asked; opens a turn.
@@ -141,4 +151,40 @@ pub fn now_ms() -> u64 {
         .map_or(0, |time| {
             u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(thinking: Option<Value>) -> Option<ThinkingLevel> {
+        let mut body = json!({"type": "selection", "provider": "p", "model": "m"});
+        if let Some(thinking) = thinking {
+            body["thinking"] = thinking;
+        }
+        let line = json!({"v": 1, "n": 1, "session": "s", "at": 7, "body": body}).to_string();
+        match Record::parse(line.as_bytes(), &"s".parse().unwrap())?.body {
+            Body::Selection { thinking, .. } => Some(thinking),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_thinking_level_of_another_version_is_the_default() {
+        use ThinkingLevel::{Default, High, Low, Max, Medium, XHigh};
+        assert_eq!(read(None), Some(Default));
+        for unknown in ["", "ultra", "High", "x-high"] {
+            assert_eq!(read(Some(json!(unknown))), Some(Default), "{unknown}");
+        }
+        for level in [Default, Low, Medium, High, XHigh, Max] {
+            assert_eq!(read(Some(json!(level))), Some(level));
+        }
+        // What is no word at all is malformed as before.
+        assert_eq!(read(Some(json!(3))), None);
+        assert_eq!(read(Some(Value::Null)), None);
+    }
 }
