@@ -128,8 +128,9 @@ pub struct ToolSpec {
 pub enum Chunk {
     /// A piece of the answer's text; pieces concatenate.
     Text(String),
-    /// A piece of reasoning. Only a summary that the provider itself made for display has
-    /// `provider_summary`; anything else is raw thinking and must not be shown.
+    /// A piece of raw thinking, which must not be shown; or, with `provider_summary`, one summary that
+    /// the provider itself made for display. A summary comes whole and only once the provider has
+    /// completed it, so two of them never run together and half of one is never told.
     Reasoning {
         text: String,
         provider_summary: bool,

@@ -7,7 +7,7 @@ use store::sessions::Body;
 
 use super::event::{Activity, ActivityState, Category, ContextSource, RunEvent};
 use super::respond::Turn;
-use super::{MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
+use super::{MAX_ACTIVITIES, MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
 use crate::startup::Selected;
 
 /// Longest summary of reasoning that is shown while the run goes on, in bytes (spec:
@@ -23,13 +23,21 @@ impl Worker {
         Ok(self.sink.activity(activity).await?)
     }
 
-    /// Anything else than reasoning ends a summary. Only summaries that the provider made for
-    /// display come here.
-    pub(super) async fn end_reasoning(&mut self, turn: &mut Turn) -> Result<(), Stop> {
-        if turn.reasoning.is_empty() {
+    /// A summary of its reasoning that the provider made for display, whole: stored and shown as an
+    /// item of its own.
+    pub(super) async fn accept_summary(
+        &mut self,
+        text: String,
+        turn: &mut Turn,
+    ) -> Result<(), Stop> {
+        if text.is_empty() {
             return Ok(());
         }
-        let text = std::mem::take(&mut turn.reasoning);
+        // Summaries have identities of the run as tool calls do, and there are only so many.
+        if self.activities + turn.calls.len() >= MAX_ACTIVITIES {
+            return Err(Stop::limit("the run has too many activities"));
+        }
+        self.activities += 1;
         let id = format!("{}.{}", turn.response, turn.summaries);
         turn.summaries += 1;
         let activity = self.reasoning_summary(id.clone(), &text);

@@ -54,9 +54,6 @@ impl Worker {
         let mut turn = Turn::new(response);
         let mut end = self.read(&mut stream, &mut turn).await;
         drop(stream);
-        if let Err(lost) = self.end_reasoning(&mut turn).await {
-            end = Err(lost);
-        }
         if let Err(lost) = self.end_segment(&mut turn, end.is_err()).await {
             // Authoritative text did not arrive: that outweighs why the response ended.
             end = Err(lost);
@@ -98,10 +95,9 @@ impl Worker {
                     provider_summary: true,
                 } => {
                     self.count_unshown(text.len())?;
-                    turn.reasoning.push_str(&text);
+                    self.accept_summary(text, turn).await?;
                 }
                 Chunk::ToolCall(mut call) => {
-                    self.end_reasoning(turn).await?;
                     self.end_segment(turn, false).await?;
                     if call.id.len() > MAX_CALL_ID_BYTES {
                         return Err(Stop::execution("the provider's response is malformed"));
@@ -160,7 +156,6 @@ impl Worker {
         if text.is_empty() {
             return Ok(());
         }
-        self.end_reasoning(turn).await?;
         if turn.segment.is_none() {
             if self.segments == MAX_SEGMENTS {
                 return Err(Stop::limit("the run has too many messages"));
@@ -261,8 +256,7 @@ pub(super) struct Turn {
     /// The raw text of the messages that ended.
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
-    /// The summary that is arriving.
-    pub(super) reasoning: String,
+    /// Summaries of reasoning so far.
     pub(super) summaries: u32,
     pub(super) usage: Option<Usage>,
 }
@@ -275,7 +269,6 @@ impl Turn {
             thoughts: Vec::new(),
             text: String::new(),
             calls: Vec::new(),
-            reasoning: String::new(),
             summaries: 0,
             usage: None,
         }

@@ -11,6 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::Environment;
 
+mod chunks;
+
 /// Plays one list of chunks for each response, and keeps what it was asked.
 struct Canned {
     responses: Vec<Vec<Chunk>>,
