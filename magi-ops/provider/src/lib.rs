@@ -139,6 +139,9 @@ pub enum Chunk {
     Thought(Thought),
     /// A complete tool call.
     ToolCall(ToolCall),
+    /// The model reached the limit of its output or its context: what came is all there is. Follows
+    /// what was cut off, whose last tool call may lack a part of its input. At most once.
+    Cut,
     /// Nothing has arrived yet, and the request is about to be sent once more.
     Retry(Retry),
     /// Token counts; a later report replaces an earlier one of the same response.

@@ -135,6 +135,19 @@ impl Worker {
             .await
     }
 
+    /// That the model was cut off. The run goes on with what came; whoever reads the answer, now or
+    /// from the history, must not take it for a whole one.
+    pub(super) async fn report_cut(&mut self) -> Result<(), Stop> {
+        let code = RunErrorCode::ContentLimit;
+        let summary =
+            Redacted::fixed("the model reached the limit of its output; what it wrote ends there");
+        self.persist.push(Body::Diagnostic {
+            code: code.word().to_owned(),
+            summary: summary.as_str().to_owned(),
+        });
+        self.diagnose(code, summary).await
+    }
+
     /// Tells a person something, on either dialect: as words, and as an activity without details.
     pub(super) async fn diagnose(&self, code: RunErrorCode, summary: Redacted) -> Result<(), Stop> {
         let id = crate::new_id();

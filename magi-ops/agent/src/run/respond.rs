@@ -58,6 +58,12 @@ impl Worker {
             // Authoritative text did not arrive: that outweighs why the response ended.
             end = Err(lost);
         }
+        if turn.cut
+            && end.is_ok()
+            && let Err(lost) = self.report_cut().await
+        {
+            end = Err(lost);
+        }
         if let Err(lost) = self.report_usage(&turn, selected).await {
             end = Err(lost);
         }
@@ -123,6 +129,7 @@ impl Worker {
                     turn.thoughts.push(thought);
                 }
                 Chunk::Usage(usage) => turn.usage = Some(usage),
+                Chunk::Cut => turn.cut = true,
                 Chunk::Retry(retry) => self.report_retry(&retry).await?,
                 // Raw thinking is neither shown nor kept.
                 Chunk::Reasoning { .. } => {}
@@ -258,6 +265,8 @@ pub(super) struct Turn {
     pub(super) calls: Vec<ToolCall>,
     /// Summaries of reasoning so far.
     pub(super) summaries: u32,
+    /// The model reached the limit of its output.
+    cut: bool,
     pub(super) usage: Option<Usage>,
 }
 
@@ -270,6 +279,7 @@ impl Turn {
             text: String::new(),
             calls: Vec::new(),
             summaries: 0,
+            cut: false,
             usage: None,
         }
     }

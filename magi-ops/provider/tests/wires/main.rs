@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod anthropic;
+mod anthropic_cut;
 mod building;
 mod cancelling;
 mod encryption;

@@ -211,14 +211,41 @@ async fn servers_that_index_calls_their_own_way_are_understood() {
 async fn the_output_limit_ends_with_what_came() {
     let (chunks, error) = read_of(&[
         delta(json!({"content": "Half a sen"})),
-        call(json!({"index": 0, "id": "a", "function": {"name": "list"}})),
+        call(json!({"index": 0, "id": "a", "function": {"name": "list", "arguments": "{}"}})),
+        call(json!({"index": 1, "id": "b", "function": {"name": "list"}})),
+        finish("length"),
+        // Some servers say it again with the counts.
         finish("length"),
         DONE.to_owned(),
     ])
     .await;
     assert_eq!(error, None);
     assert_eq!(chunks[0], text("Half a sen"));
-    assert_eq!(calls(&chunks)[0].input, json!(""));
+    let inputs: Vec<_> = calls(&chunks).iter().map(|call| &call.input).collect();
+    assert_eq!(inputs, [&json!({}), &json!("")]);
+    assert_eq!(chunks[3..], [Chunk::Cut]);
+}
+
+#[tokio::test]
+async fn only_a_limit_is_a_cut() {
+    for (end, cut) in [
+        (vec![finish("length"), DONE.to_owned()], true),
+        (vec![finish("length")], true),
+        (vec![finish("model_length"), DONE.to_owned()], true),
+        (vec![finish("stop"), DONE.to_owned()], false),
+        (vec![finish("tool_calls"), DONE.to_owned()], false),
+        (vec![finish("something_new"), DONE.to_owned()], false),
+        (vec![DONE.to_owned()], false),
+    ] {
+        let events = [vec![delta(json!({"content": "Hello"}))], end].concat();
+        let mut expected = vec![text("Hello")];
+        expected.extend(cut.then_some(Chunk::Cut));
+        assert_eq!(read_of(&events).await, (expected, None), "{events:?}");
+    }
+    // What did not come to its end has failed and is no cut.
+    let lost = [delta(json!({"content": "Hello"}))];
+    let lost = read_of(&lost).await;
+    assert_eq!(lost, (vec![text("Hello")], Some(ProviderError::Network)));
 }
 
 #[tokio::test]

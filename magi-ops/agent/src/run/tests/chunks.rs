@@ -1,4 +1,4 @@
-//! What a run makes of summaries of reasoning.
+//! What a run makes of summaries of reasoning and of an answer that was cut off.
 //! Tools and bounds of messages are tested beside.
 
 use super::*;
@@ -8,6 +8,73 @@ fn summary(text: &str) -> Chunk {
         text: text.into(),
         provider_summary: true,
     }
+}
+
+/// The diagnostics, as they were told.
+fn diagnostics(events: &[RunEvent]) -> Vec<(RunErrorCode, &str)> {
+    let told = events.iter().filter_map(|event| match event {
+        RunEvent::Diagnostic { code, summary } => Some((*code, summary.as_str())),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_is_told_and_the_run_goes_on() {
+    let played = play(vec![
+        vec![
+            text("Half a sen"),
+            call("c1", "read", json!({ "path": "a.txt" })),
+            call("c2", "read", json!("{\"pa")),
+            Chunk::Cut,
+            Chunk::Usage(Default::default()),
+        ],
+        vec![text("Whole.")],
+    ])
+    .await;
+    assert_eq!(error_code(&played.events), None);
+    let told = diagnostics(&played.events);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].0, RunErrorCode::ContentLimit);
+    assert!(told[0].1.contains("limit of its output"), "{told:?}");
+    // Once the text it is about is whole on the screen, and before the calls.
+    let place = |wanted: fn(&RunEvent) -> bool| played.events.iter().position(wanted).unwrap();
+    let diagnostic = place(|e| matches!(e, RunEvent::Diagnostic { .. }));
+    assert!(
+        place(|e| matches!(
+            e,
+            RunEvent::Reconcile {
+                last_part: true,
+                ..
+            }
+        )) < diagnostic
+    );
+    assert!(
+        diagnostic
+            < place(|e| {
+                let RunEvent::Activity { activity, .. } = e else {
+                    return false;
+                };
+                matches!(activity, Activity::Tool { .. })
+            })
+    );
+    // The complete call ran, the other one was refused.
+    let results = |message: &Message| match message {
+        Message::ToolResult { is_error, .. } => Some(*is_error),
+        _ => None,
+    };
+    let results: Vec<_> = played.asked[1].iter().filter_map(results).collect();
+    assert_eq!(results, [false, true]);
+    assert!(played.stored.contains(told[0].1), "{}", played.stored);
+}
+
+#[tokio::test]
+async fn a_run_ends_as_completed_with_what_the_limit_left_of_it() {
+    let played = play(vec![vec![text("Half a sen"), Chunk::Cut]]).await;
+    assert_eq!(error_code(&played.events), None);
+    assert_eq!(diagnostics(&played.events).len(), 1);
+    let partial = |e: &RunEvent| matches!(e, RunEvent::Reconcile { partial: true, .. });
+    assert!(!played.events.iter().any(partial));
 }
 
 #[tokio::test]

@@ -154,6 +154,9 @@ pub(super) struct MessageReader {
     calls: usize,
     counts: Counts,
     stop: Option<String>,
+    /// A call whose block has ended. Whether its input is whole shows by what follows: the API ends the
+    /// block also where the output's limit cut it off.
+    ended: Option<Block>,
 }
 
 impl MessageReader {
@@ -167,6 +170,7 @@ impl MessageReader {
             calls: 0,
             counts: Counts::default(),
             stop: None,
+            ended: None,
         }
     }
 
@@ -182,19 +186,30 @@ impl MessageReader {
                 content_block,
             } => self.start(index, content_block, out)?,
             Event::ContentBlockDelta { index, delta } => self.delta(index, delta, out)?,
-            Event::ContentBlockStop { index } => {
-                if let Some(block) = self.open.remove(&index) {
-                    self.finish(block, true, out);
+            Event::ContentBlockStop { index } => match self.open.remove(&index) {
+                Some(call @ Block::ToolUse { .. }) => {
+                    self.settle(true, out);
+                    self.ended = Some(call);
                 }
-            }
+                Some(block) => self.finish(block, true, out),
+                None => {}
+            },
             Event::MessageDelta { delta, usage } => {
                 self.stop = delta.stop_reason.or(self.stop.take());
                 self.count(usage, out);
             }
             Event::MessageStop => {
-                // What the output's limit cut off was not closed.
+                let cut = matches!(
+                    self.stop.as_deref(),
+                    Some("max_tokens" | "model_context_window_exceeded")
+                );
+                // If a block is open, that one is what was cut off.
+                self.settle(!cut || !self.open.is_empty(), out);
                 for (_, block) in std::mem::take(&mut self.open) {
                     self.finish(block, false, out);
+                }
+                if cut {
+                    out.push_back(Chunk::Cut);
                 }
                 return match self.stop.as_deref() {
                     Some("refusal") => Err(ProviderError::Refused),
@@ -213,6 +228,7 @@ impl MessageReader {
         start: Start,
         out: &mut VecDeque<Chunk>,
     ) -> Result<(), ProviderError> {
+        self.settle(true, out);
         let block = match start {
             Start::Text { text } => {
                 self.say(text, out);
@@ -275,6 +291,13 @@ impl MessageReader {
             _ => return Err(ProviderError::Malformed),
         }
         Ok(())
+    }
+
+    /// Gives the call whose block has ended.
+    fn settle(&mut self, complete: bool, out: &mut VecDeque<Chunk>) {
+        if let Some(block) = self.ended.take() {
+            self.finish(block, complete, out);
+        }
     }
 
     fn finish(&mut self, block: Block, complete: bool, out: &mut VecDeque<Chunk>) {
@@ -439,12 +462,13 @@ mod tests {
                     "input_tokens": count, "cache_read_input_tokens": count, "output_tokens": count,
                 }})
             }),
+            1 => Just(json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}})),
             1 => Just(json!({"type": "message_stop"})),
         ]
     }
 
     proptest! {
-        /// Any order of events gives pieces or a refusal, and never one id twice.
+        /// Any order of events gives pieces or a refusal, never one id twice, and nothing after a cut.
         #[test]
         fn no_order_of_events_makes_it_panic(events in prop::collection::vec(event(), 0..40)) {
             let mut reader = reader();
@@ -456,6 +480,8 @@ mod tests {
                 }
             }
             let mut ids = HashSet::new();
+            let cut = out.iter().position(|chunk| *chunk == Chunk::Cut);
+            prop_assert!(cut.is_none_or(|at| at + 1 == out.len()));
             for chunk in out {
                 if let Chunk::ToolCall(call) = chunk {
                     prop_assert!(!call.id.is_empty() && ids.insert(call.id));

@@ -125,7 +125,8 @@ impl CompletionReader {
         out: &mut VecDeque<Chunk>,
     ) -> Result<Progress, ProviderError> {
         if data.trim() == "[DONE]" {
-            // A server that gave no reason to finish has finished all the same.
+            // Some local servers give no reason to finish. The marker alone says that all of the response
+            // is here, which a lost connection cannot; whether the model was cut off stays unknown then.
             self.finish(true, out);
             return Ok(Progress::Done);
         }
@@ -141,7 +142,16 @@ impl CompletionReader {
             match choice.finish_reason.as_deref() {
                 None | Some("") => {}
                 Some("content_filter") => return Err(ProviderError::Refused),
-                Some(reason) => self.finish(reason != "length", out),
+                Some(reason) => {
+                    // Mistral has a word of its own for the context's limit.
+                    let cut = matches!(reason, "length" | "model_length");
+                    // Some servers give the reason again with the counts.
+                    let first = !self.finished;
+                    self.finish(!cut, out);
+                    if cut && first {
+                        out.push_back(Chunk::Cut);
+                    }
+                }
             }
         }
         if let Some(counts) = event.usage {
