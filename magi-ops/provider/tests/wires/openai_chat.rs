@@ -291,7 +291,7 @@ async fn errors_inside_the_stream_have_their_error() {
 
 #[tokio::test]
 async fn events_that_make_no_sense_are_malformed() {
-    let many: Vec<_> = (0..129)
+    let many: Vec<_> = (0..4097)
         .map(|at| call(json!({"index": at, "id": at.to_string(), "function": {"name": "x"}})))
         .collect();
     let far = call(json!({"index": u64::MAX, "id": "a", "function": {"name": "x"}}));
