@@ -1,7 +1,8 @@
 //! Secrets known by what a line does with them: pairs of a cookie header, `name:password` of a command, the
 //! token of a bot. The words and the forms that secrets are known by otherwise stand elsewhere.
 
-use super::random::is_mixed;
+use super::placeholder::{is_filled_in, is_placeholder};
+use super::random::{is_mixed, is_random};
 use super::shapes::Rest;
 use super::tail::Tail;
 use super::words::in_name;
@@ -20,8 +21,9 @@ const BOT_BEGIN: &[u8] = b"AA";
 const BOT_DIGITS: std::ops::RangeInclusive<usize> = 8..=12;
 
 /// Masks the values of the cookie header whose pairs begin at `at`: from the first one to the end of the
-/// line, whatever they look like. Returns where they end.
-pub(super) fn cookies(text: &str, at: usize, found: &mut Found) -> Option<usize> {
+/// line, whatever they look like. Returns where they end. `code` sets a cookie rather than sending it
+/// (`document.cookie = "theme=dark"`), and only what looks drawn by lot is one.
+pub(super) fn cookies(text: &str, at: usize, code: bool, found: &mut Found) -> Option<usize> {
     let bytes = text.as_bytes();
     let name = length(&bytes[at..], |b| in_name(b) || b == b'%');
     let sign = at + name;
@@ -36,7 +38,14 @@ pub(super) fn cookies(text: &str, at: usize, found: &mut Found) -> Option<usize>
         // A comparison, or nothing at all.
         Some(b'=' | b';' | b'"' | b'\'' | b'`' | b'<') => None,
         Some(byte) if byte.is_ascii_whitespace() => None,
-        Some(_) => Some(found.hit(text, sign + 1, sign + 1, Tail::Line)),
+        Some(_) => {
+            let rest = &text[sign + 1..];
+            let window = &rest[..rest.floor_char_boundary(NAME_BYTES)];
+            let (len, _) = Tail::Unquoted { to_blank: false }.walk(window, &[]);
+            let value = &window[..len];
+            let none = is_filled_in(value) || code && !is_random(value, PASSWORD_BYTES);
+            (!none).then(|| found.hit(text, sign + 1, sign + 1, Tail::Line))
+        }
     }
 }
 
@@ -83,7 +92,8 @@ fn command_login(text: &str, at: usize, found: &mut Found) {
     let window = &rest[..rest.floor_char_boundary(NAME_BYTES)];
     let tail = Tail::Unquoted { to_blank: true };
     let (len, _) = tail.clone().walk(window, &[]);
-    if len >= PASSWORD_BYTES && is_mixed(&window[..len]) {
+    let value = &window[..len];
+    if len >= PASSWORD_BYTES && is_mixed(value) && !is_placeholder(value) {
         found.hit(text, from, from, tail);
     }
 }

@@ -1,11 +1,14 @@
 //! The one redaction seam: whatever a provider, a tool or a file said passes here on its way out.
-//! It finds and masks secrets; what is secret stands in `shapes` and `words`, streaming in `stream`.
+//! It finds and masks secrets; what is secret stands in `shapes`, `words` and `logins`, streaming in `stream`.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod assigned;
+mod code;
 mod logins;
+mod place;
 mod placeholder;
 mod random;
 mod shapes;

@@ -37,6 +37,17 @@ pub(super) fn is_random(run: &str, least: usize) -> bool {
             && entropy(run) >= 4.0)
 }
 
+/// The number of a thing, 8-4-4-4-12 hexadecimal digits; what stands before it in a path may be there.
+pub(super) fn is_uuid(run: &str) -> bool {
+    let last = run.rsplit(['/', '=']).next().unwrap_or_default();
+    steps(run.len());
+    last.len() == 36
+        && last.bytes().enumerate().all(|(at, b)| match at {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}
+
 /// Whether a piece falls into words as names in code do, `getTokenBudget2For`: half of it and more are runs of
 /// three small letters, of which strings drawn by lot from both cases have a sixth.
 fn is_worded(piece: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Secrets known by their own form: keys with a known beginning, JSON web tokens, private key blocks, URL passwords.
 //! What is secret only for the word beside it is not decided here.
 
+use super::placeholder::is_filled_in;
 use super::random::is_random;
 use super::tail::{KeyEnd, Tail};
 use super::{Found, WINDOW_BYTES, steps};
@@ -332,7 +333,9 @@ fn url_password(text: &str, from: usize, found: &mut Found) {
         None if is_random(user, 12) => 0,
         None => return,
     };
-    if secret < user.len() {
+    // A template of an address.
+    let filled_in = !open && secret > 0 && is_filled_in(&user[secret..]);
+    if secret < user.len() && !filled_in {
         found.ranges.push(from + secret..from + user.len());
         if open && end.is_none() {
             found.open.push(Tail::Url);

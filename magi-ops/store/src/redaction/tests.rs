@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 mod bounds;
 mod harmless;
+mod literal;
 mod values;
 
 use super::*;

@@ -1,12 +1,10 @@
-//! Secrets known by the word beside them: assignments, authorization headers, random strings near `token` and its like.
+//! Words that tell of a secret beside them, and random strings near one; what is assigned to one is judged in `assigned`.
 //! Hand-made rather than regular expressions: it runs for each delta of a stream, and at process start.
 
 use std::ops::Range;
 
-use super::logins::cookies;
-use super::placeholder::is_placeholder;
-use super::random::{in_random, is_mixed, is_random};
-use super::tail::{Quoted, Tail};
+use super::random::{in_random, is_random, is_uuid};
+use super::tail::Tail;
 use super::{Found, WINDOW_BYTES, starts_with_ignoring_case, steps};
 
 /// How far after its word a random string is looked for, in bytes.
@@ -16,17 +14,13 @@ const NEAR_BYTES: usize = 40;
 const NAME_BYTES: usize = 64;
 /// Characters of letters and digits that make a session's or a signature's value. An id that is no secret
 /// falls into shorter pieces, or is a number.
-const SESSION_BYTES: usize = 16;
-/// A quoted value that has not ended is told by this many bytes.
-const QUOTED_BYTES: usize = 8;
-/// One that looks like a placeholder, as `<what to put here>`, may turn out to be none up to this many.
-const PLACEHOLDER_BYTES: usize = 64;
+pub(super) const SESSION_BYTES: usize = 16;
 /// How far before the end of a stream a word still counts: a name's rest, what stands between it and the
 /// value, or the reach of a random string.
 pub(super) const REACH_BYTES: usize = 160;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     /// What follows is secret whatever it looks like.
     Password,
     /// What follows is secret if it looks like a value.
@@ -146,48 +140,18 @@ pub(super) fn find(text: &str, found: &mut Found) {
 }
 
 /// One of the words, with the name it is a part of.
-struct Word<'a> {
-    text: &'a str,
+pub(super) struct Word<'a> {
+    pub(super) text: &'a str,
     /// The whole name, as `DB_PASSWORD_2`.
-    name: Range<usize>,
+    pub(super) name: Range<usize>,
     /// Where the word itself begins and ends.
-    start: usize,
-    end: usize,
-    class: Class,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) class: Class,
 }
 
 pub(super) fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
-}
-
-/// White space within a line, and what has no width at all.
-fn is_blank(c: char) -> bool {
-    match c {
-        ' ' | '\t' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => true,
-        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => false,
-        _ => c.is_whitespace(),
-    }
-}
-
-/// What may stand between a name and its operator: quotes, brackets, emphasis.
-fn is_wrapping(c: char) -> bool {
-    matches!(c, '\\' | ']' | '*' | '_') || closing(c).is_some() || "”’»」".contains(c)
-}
-
-fn is_operator(c: char) -> bool {
-    matches!(c, ':' | '=' | '>' | '：' | '＝')
-}
-
-/// The quote that ends what `opening` begins.
-fn closing(opening: char) -> Option<char> {
-    match opening {
-        '"' | '\'' | '`' | '＂' => Some(opening),
-        '“' => Some('”'),
-        '‘' => Some('’'),
-        '«' => Some('»'),
-        '「' => Some('」'),
-        _ => None,
-    }
 }
 
 impl<'a> Word<'a> {
@@ -226,177 +190,6 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// As in `.env` files and shells.
-    fn is_variable(&self) -> bool {
-        let name = &self.text[self.name.clone()];
-        name.len() >= 3
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-    }
-
-    /// Behind at most `most` characters of a kind.
-    fn skip(&self, at: usize, kind: fn(char) -> bool, most: usize) -> usize {
-        let rest = &self.text[at..];
-        let skipped = rest.chars().take(most).take_while(|&c| kind(c));
-        let len = skipped.map(char::len_utf8).sum::<usize>();
-        steps(len + 1);
-        at + len
-    }
-
-    /// What a decision looks at.
-    fn window(&self, from: usize) -> &'a str {
-        let rest = &self.text[from..];
-        &rest[..rest.floor_char_boundary(WINDOW_BYTES)]
-    }
-
-    /// `name = value` in its many notations. Returns where what it masked ends.
-    fn assigned(&self, found: &mut Found) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        let mut at;
-        let spaced;
-        let colon;
-        // `password == stored`: code about a value, which is one only when it is quoted.
-        let mut compared = false;
-        if self.class == Class::Scheme {
-            spaced = true;
-            colon = false;
-            at = self.skip(self.name.end, is_blank, 8);
-            if at == self.name.end {
-                return None;
-            }
-        } else {
-            let wrapped = self.skip(self.name.end, is_wrapping, 4);
-            let named = self.skip(wrapped, is_blank, 8);
-            let operator = self.skip(named, is_operator, 2);
-            // A path in code is no assignment.
-            if operator == named || &self.text[named..operator] == "::" {
-                return None;
-            }
-            compared = matches!(&self.text[named..operator], "==" | "=>");
-            at = self.skip(operator, |c| c == '*', 2);
-            at = self.skip(at, is_blank, 8);
-            spaced = at > operator || named > self.name.end;
-            colon = self.text[..operator].ends_with([':', '：']);
-        }
-        if self.class == Class::Header {
-            // `Authorization: Bearer x`: the scheme itself is no secret.
-            let opened = self.skip(at, is_wrapping, 4);
-            for scheme in ["bearer", "basic", "token", "digest", "apikey", "negotiate"] {
-                if starts_with_ignoring_case(&bytes[opened..], scheme) {
-                    let value = self.skip(opened + scheme.len(), is_blank, 8);
-                    if value > opened + scheme.len() {
-                        return self.unquoted(value, false, found, |value| value.len() >= 4);
-                    }
-                }
-            }
-        }
-        if self.class == Class::Cookie {
-            return cookies(self.text, self.skip(at, is_wrapping, 4), found);
-        }
-        let opened = self.skip(at, |c| c == '\\', 4);
-        let mark = self.text[opened..].chars().next();
-        if let Some((mark, closing)) = mark.and_then(|mark| Some((mark, closing(mark)?))) {
-            return self.quoted(opened + mark.len_utf8(), closing, opened - at, found);
-        }
-        if compared {
-            return None;
-        }
-        let class = self.class;
-        // `XDG_SESSION=wayland`.
-        let variable = self.is_variable() && !spaced && !colon && class != Class::Session;
-        let name_ends = bytes.get(self.end).is_none_or(|b| !b.is_ascii_alphabetic())
-            || self.text[self.end..self.name.end] == *"s";
-        self.unquoted(at, variable, found, |value| match class {
-            _ if is_placeholder(value) => false,
-            // A counter (`MAX_TOKENS=4096`) or a directory (`PWD=/home`).
-            _ if variable => {
-                let counter = class != Class::Password && value.bytes().all(|b| b.is_ascii_digit());
-                !counter && !value.starts_with('/')
-            }
-            _ if !name_ends || value.contains('(') || value.contains("::") => false,
-            _ if self.names_itself(value) => false,
-            Class::Password => value.len() >= 4 && (!spaced && !colon || is_password(value)),
-            Class::Token | Class::Header => is_mixed(value) && value.len() >= 8,
-            Class::Scheme => is_mixed(value) && value.len() >= 16,
-            Class::Weak => is_random(value, 12),
-            Class::Session | Class::Cookie => is_random(value, SESSION_BYTES),
-        })
-    }
-
-    /// Whether the word is one by itself: `secretKey` and `tokens`, but not `secretary`.
-    fn ends_name(&self) -> bool {
-        let bytes = self.text.as_bytes();
-        let upper = bytes[self.end - 1].is_ascii_uppercase();
-        self.text[self.end..self.name.end].eq_ignore_ascii_case("s")
-            || bytes
-                .get(self.end)
-                .is_none_or(|b| !b.is_ascii_alphabetic() || b.is_ascii_uppercase() && !upper)
-    }
-
-    /// `password=args.password`: a piece of code that passes a value on, and shows none.
-    fn names_itself(&self, value: &str) -> bool {
-        let word = &self.text[self.start..self.end];
-        let mut path = value.bytes();
-        path.all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'?' | b'!'))
-            && value
-                .as_bytes()
-                .windows(word.len())
-                .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
-    }
-
-    fn quoted(&self, from: usize, mark: char, level: usize, found: &mut Found) -> Option<usize> {
-        let window = self.window(from);
-        let mut tail = Quoted::new(mark, level).into();
-        let (len, ended) = Tail::walk(&mut tail, window, &[]);
-        let value = &window[..len - tail.give_back()];
-        let placeholder = is_placeholder(value) || value.starts_with('<');
-        let most = if placeholder {
-            PLACEHOLDER_BYTES
-        } else {
-            QUOTED_BYTES
-        };
-        if !ended && len < most {
-            found.wait(from);
-        }
-        let secret = match self.class {
-            _ if !self.ends_name() => false,
-            Class::Password => value.len() >= 4,
-            // A counter has no letters.
-            Class::Token => {
-                value.len() >= 4 && (value.len() >= 8 || !value.bytes().all(|b| b.is_ascii_digit()))
-            }
-            Class::Header | Class::Scheme => value.len() >= 8,
-            Class::Weak => is_random(value, 12),
-            Class::Session | Class::Cookie => is_random(value, SESSION_BYTES),
-        };
-        if secret && !is_placeholder(value) {
-            return Some(found.hit(self.text, from, from, Quoted::new(mark, level).into()));
-        }
-        None
-    }
-
-    /// Masks what stands at `from` if `secret` says so of it, or of its beginning.
-    fn unquoted(
-        &self,
-        from: usize,
-        to_blank: bool,
-        found: &mut Found,
-        secret: impl Fn(&str) -> bool,
-    ) -> Option<usize> {
-        let window = self.window(from);
-        // What is random has digits; most that follows a mere `key=` has none.
-        let weak = matches!(self.class, Class::Weak | Class::Session);
-        if weak && !to_blank && !window.bytes().any(|b| b.is_ascii_digit()) {
-            return None;
-        }
-        let (len, _) = Tail::Unquoted { to_blank }.walk(window, &[]);
-        let value = &window[..len];
-        steps(4 * len);
-        (!value.is_empty() && secret(value))
-            .then(|| found.hit(self.text, from, from, Tail::Unquoted { to_blank }))
-    }
-
     /// A random string on the same line, a few words further, behind what is `masked`. Returns where it ends.
     /// `judged` is the last one that was none: the words within it don't look at it again.
     fn near(
@@ -429,8 +222,17 @@ impl<'a> Word<'a> {
             let end = (at..most).find(|&i| !in_random(bytes[i])).unwrap_or(most);
             steps(end - at);
             let run = &self.text[at..end];
-            if run.len() >= 16 && is_random(run, 12) && !self.is_digest(at, run) {
-                return Some(found.hit(self.text, at, at, Tail::Random));
+            let known = |run: &str| {
+                self.is_digest(at, run)
+                    || self.class == Class::Weak && is_uuid(run)
+                    || is_public_key(run)
+            };
+            if run.len() >= 16 && is_random(run, 12) && !known(run) {
+                // `TOKEN=x` beside another word: its name is no part of it.
+                let name = run.find('=').map_or(0, |sign| sign + 1);
+                let own = is_random(&run[name..], 12) && !is_random(&run[..name], 12);
+                let from = if own { at + name } else { at };
+                return Some(found.hit(self.text, from, from, Tail::Random));
             }
             *judged = at..end;
             at = end;
@@ -457,19 +259,9 @@ impl<'a> Word<'a> {
     }
 }
 
-impl From<Quoted> for Tail {
-    fn from(quoted: Quoted) -> Self {
-        Self::Quoted(quoted)
-    }
-}
-
-/// Whether the value of a password may be one, where prose and code look the same: digits, or
-/// signs within. Names with dots and underscores are code.
-fn is_password(value: &str) -> bool {
-    let code = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'[');
-    let mut inner = value.chars();
-    inner.next_back();
-    !value.bytes().all(code)
-        && (value.bytes().any(|b| b.is_ascii_digit())
-            || inner.as_str().bytes().any(|b| b.is_ascii_punctuation()))
+/// The half of a pair that everyone may see, as `ssh-keygen` writes it.
+fn is_public_key(run: &str) -> bool {
+    ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh"]
+        .iter()
+        .any(|begin| run.starts_with(begin))
 }

@@ -1,0 +1,449 @@
+//! Whether what is assigned to a word's name is a secret: `name = value` in its many notations, headers too.
+//! The words stand in `words`, what a value looks like in `placeholder`, `code` and `random`.
+
+use super::code::{contains, is_expression, is_name_with, is_path, is_wordy};
+use super::logins::cookies;
+use super::place::{closes_quote, is_line_of_env, is_literal};
+use super::placeholder::{is_message, is_placeholder};
+use super::random::{is_mixed, is_random, is_uuid};
+use super::tail::{Quoted, Tail};
+use super::words::{Class, SESSION_BYTES, Word};
+use super::{Found, WINDOW_BYTES, starts_with_ignoring_case, steps};
+
+/// A quoted value is told by so many bytes: a stream and a whole text look at the same ones.
+const QUOTED_BYTES: usize = 64;
+
+/// Ends of names that say something about a secret and hold none.
+const ABOUT: &[&str] = &[
+    "type",
+    "types",
+    "url",
+    "uri",
+    "file",
+    "filename",
+    "path",
+    "name",
+    "dir",
+    "ttl",
+    "length",
+    "len",
+    "count",
+    "limit",
+    "limits",
+    "expiry",
+    "expires",
+    "expiration",
+    "timeout",
+    "endpoint",
+    "header",
+    "algorithm",
+    "alg",
+    "field",
+    "prefix",
+    "suffix",
+    "enabled",
+    "required",
+    "policy",
+    "hint",
+    "label",
+    "placeholder",
+    "days",
+    "hours",
+    "minutes",
+    "seconds",
+    "size",
+    "min",
+    "max",
+    "format",
+    "provider",
+    "store",
+    "version",
+    "env",
+    "ref",
+    "arn",
+    "usage",
+    "budget",
+    "color",
+    "class",
+    "error",
+    "message",
+    "title",
+    "description",
+    "at",
+    "status",
+    "kind",
+    "index",
+    "rules",
+    "source",
+];
+/// Before `key`: what is looked up, not locked.
+const LOOKUPS: &[&str] = &[
+    "cache",
+    "primary",
+    "foreign",
+    "sort",
+    "partition",
+    "public",
+    "group",
+    "object",
+    "routing",
+    "range",
+    "hash",
+    "index",
+    "row",
+    "map",
+    "hot",
+    "idempotency",
+    "unique",
+];
+
+/// How a name and its value are joined.
+#[derive(Clone, Copy)]
+struct Join {
+    /// Blanks stand between.
+    spaced: bool,
+    colon: bool,
+    /// `password == stored`: code about a value, which is one only when it is quoted.
+    compared: bool,
+    /// `Kind::Password => "..."`: what the name is shown as, more often than its value.
+    shown: bool,
+    /// The name stands in quotes of its own.
+    wrapped: bool,
+}
+
+/// White space within a line, and what has no width at all.
+fn is_blank(c: char) -> bool {
+    match c {
+        ' ' | '\t' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => true,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => false,
+        _ => c.is_whitespace(),
+    }
+}
+
+/// What may stand between a name and its operator: quotes, brackets, emphasis.
+fn is_wrapping(c: char) -> bool {
+    matches!(c, '\\' | ']' | '*' | '_') || closing(c).is_some() || "”’»」".contains(c)
+}
+
+fn is_operator(c: char) -> bool {
+    matches!(c, ':' | '=' | '>' | '：' | '＝')
+}
+
+/// The quote that ends what `opening` begins.
+fn closing(opening: char) -> Option<char> {
+    match opening {
+        '"' | '\'' | '`' | '＂' => Some(opening),
+        '“' => Some('”'),
+        '‘' => Some('’'),
+        '«' => Some('»'),
+        '「' => Some('」'),
+        _ => None,
+    }
+}
+
+impl Word<'_> {
+    /// As in `.env` files and shells.
+    fn is_variable(&self) -> bool {
+        let name = &self.text[self.name.clone()];
+        name.len() >= 3
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    }
+
+    /// Behind at most `most` characters of a kind.
+    fn skip(&self, at: usize, kind: fn(char) -> bool, most: usize) -> usize {
+        let rest = &self.text[at..];
+        let skipped = rest.chars().take(most).take_while(|&c| kind(c));
+        let len = skipped.map(char::len_utf8).sum::<usize>();
+        steps(len + 1);
+        at + len
+    }
+
+    /// What a decision looks at.
+    fn window(&self, from: usize, bytes: usize) -> &str {
+        let rest = &self.text[from..];
+        &rest[..rest.floor_char_boundary(bytes)]
+    }
+
+    /// Where the value begins, and how it is joined to the name.
+    fn join(&self) -> Option<(usize, Join)> {
+        let end = self.name.end;
+        if self.class == Class::Scheme {
+            let at = self.skip(end, is_blank, 8);
+            let join = Join {
+                spaced: true,
+                colon: false,
+                compared: false,
+                shown: false,
+                wrapped: false,
+            };
+            return (at > end).then_some((at, join));
+        }
+        let wrapped = self.skip(end, is_wrapping, 4);
+        let named = self.skip(wrapped, is_blank, 8);
+        let operator = self.skip(named, is_operator, 2);
+        let sign = &self.text[named..operator];
+        // A path in code is no assignment.
+        if operator == named || sign == "::" {
+            return None;
+        }
+        let before = &self.text.as_bytes()[..self.name.start];
+        let wraps = self.text[end..wrapped].contains(['"', '\'', '`', '”', '’', '»', '」']);
+        let symbol = before.ends_with(b":") && !before.ends_with(b"::");
+        // `a->token > 1`, `token->value`, `Option<Token>`, `</token>`; `<password>` alone is one.
+        let greater = sign.starts_with('>')
+            && (named > end
+                || self.text[..end].ends_with('-')
+                || before.ends_with(b"</")
+                || before.strip_suffix(b"<").is_some_and(|type_name| {
+                    type_name.last().is_some_and(|&b| b.is_ascii_alphanumeric())
+                }));
+        let at = self.skip(operator, |c| c == '*', 2);
+        let at = self.skip(at, is_blank, 8);
+        let join = Join {
+            spaced: at > operator || named > end,
+            colon: sign.ends_with([':', '：']),
+            compared: greater || matches!(sign, "==" | "=>"),
+            shown: sign == "=>" && !wraps && !symbol,
+            wrapped: wraps,
+        };
+        Some((at, join))
+    }
+
+    /// `name = value`. Returns where what it masked ends.
+    pub(super) fn assigned(&self, found: &mut Found) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let (at, join) = self.join()?;
+        if self.class == Class::Header {
+            // `Authorization: Bearer x`: the scheme itself is no secret.
+            let opened = self.skip(at, is_wrapping, 4);
+            for scheme in ["bearer", "basic", "token", "digest", "apikey", "negotiate"] {
+                if starts_with_ignoring_case(&bytes[opened..], scheme) {
+                    let value = self.skip(opened + scheme.len(), is_blank, 8);
+                    if value > opened + scheme.len() {
+                        return self.unquoted(value, false, found, |value, next| {
+                            value.len() >= 4
+                                && !is_placeholder(value)
+                                && !is_expression(value, next)
+                                && !is_wordy(value)
+                        });
+                    }
+                }
+            }
+        }
+        if self.class == Class::Cookie {
+            let code = !join.colon && !join.wrapped;
+            return cookies(self.text, self.skip(at, is_wrapping, 4), code, found);
+        }
+        let opened = self.skip(at, |c| c == '\\', 4);
+        let mark = self.text[opened..].chars().next();
+        if let Some((mark, closing)) = mark.and_then(|mark| Some((mark, closing(mark)?))) {
+            return self.quoted(opened + mark.len_utf8(), closing, opened - at, join, found);
+        }
+        if join.compared && self.class != Class::Scheme {
+            return None;
+        }
+        // `XDG_SESSION=wayland`.
+        let variable =
+            self.is_variable() && !join.spaced && !join.colon && self.class != Class::Session;
+        self.unquoted(at, variable, found, |value, next| {
+            let plain = !is_placeholder(value) && !is_expression(value, next);
+            plain
+                && match variable {
+                    true => self.is_variables(value),
+                    false => self.is_assigned(value, at, join),
+                }
+        })
+    }
+
+    /// Whether `value` is the secret of a variable of a shell or an `.env` file.
+    fn is_variables(&self, value: &str) -> bool {
+        let path = ["/", "./", "../", "~", "http://", "https://"];
+        if path.iter().any(|begin| value.starts_with(begin)) {
+            return value.starts_with('/') && is_random(value, SESSION_BYTES);
+        }
+        if self.is_about() || self.class == Class::Weak && !self.locks() {
+            return is_random(value, SESSION_BYTES);
+        }
+        // A counter: `MAX_TOKENS=4096`, `TOKENS=128k`.
+        let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
+        let counter = self.class != Class::Password && unit.len() <= 1;
+        let other = value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+            && is_name_with(value, &self.text[self.start..self.end]);
+        !counter && !other && (self.class != Class::Weak || value.len() >= 8)
+    }
+
+    /// Whether the word `key` ends its name, by itself and not as what a thing is found by.
+    fn locks(&self) -> bool {
+        let before = &self.text[self.name.start..self.start];
+        let last = before
+            .trim_end_matches('_')
+            .rsplit('_')
+            .next()
+            .unwrap_or_default();
+        before.ends_with('_')
+            && self.text[self.end..self.name.end]
+                .bytes()
+                .all(|b| b.is_ascii_digit() || b == b'_')
+            && !LOOKUPS.iter().any(|word| last.eq_ignore_ascii_case(word))
+    }
+
+    /// Whether `value`, which stands at `at` without quotes, is a secret; not one of a shell's variable.
+    fn is_assigned(&self, value: &str, at: usize, join: Join) -> bool {
+        let bytes = self.text.as_bytes();
+        let name_ends = bytes.get(self.end).is_none_or(|b| !b.is_ascii_alphabetic())
+            || self.text[self.end..self.name.end] == *"s";
+        if !name_ends || value.contains('(') || value.contains("::") || self.names_itself(value) {
+            return false;
+        }
+        if self.is_about() {
+            return is_random(value, SESSION_BYTES);
+        }
+        match self.class {
+            Class::Password => {
+                let data = !join.spaced
+                    && !join.colon
+                    && (!value.is_ascii()
+                        || is_literal(self.text, self.name.start)
+                        || is_line_of_env(self.text, self.name.start, at + value.len()));
+                value.len() >= 4 && (is_password(value) || data)
+            }
+            // `#ff00aa1` in a style sheet.
+            Class::Token | Class::Header => {
+                is_mixed(value) && value.len() >= 8 && !value.starts_with('#')
+            }
+            Class::Scheme => is_mixed(value) && value.len() >= 16,
+            Class::Weak => is_random(value, 12) && !is_uuid(value),
+            Class::Session | Class::Cookie => is_random(value, SESSION_BYTES),
+        }
+    }
+
+    /// Whether the word is one by itself: `secretKey` and `tokens`, but not `secretary`.
+    fn ends_name(&self) -> bool {
+        let bytes = self.text.as_bytes();
+        let upper = bytes[self.end - 1].is_ascii_uppercase();
+        self.text[self.end..self.name.end].eq_ignore_ascii_case("s")
+            || bytes
+                .get(self.end)
+                .is_none_or(|b| !b.is_ascii_alphabetic() || b.is_ascii_uppercase() && !upper)
+    }
+
+    /// `token_type`, `passwordFile`, `password.length`.
+    fn is_about(&self) -> bool {
+        let rest = &self.text[self.end..self.name.end];
+        let parts = rest.rsplit(|c: char| !c.is_ascii_alphanumeric());
+        let Some(last) = parts.map(str::trim_start).find(|part| !part.is_empty()) else {
+            return false;
+        };
+        steps(rest.len());
+        let capital = |at: &usize| last.as_bytes()[*at].is_ascii_uppercase();
+        let camel = match last.bytes().any(|b| b.is_ascii_lowercase()) {
+            true => (0..last.len()).rev().find(capital).unwrap_or(0),
+            false => 0,
+        };
+        ABOUT
+            .iter()
+            .any(|word| last[camel..].eq_ignore_ascii_case(word))
+    }
+
+    /// `password=args.password`, `secret: my-app-secret`: what passes a value on, and shows none.
+    fn names_itself(&self, value: &str) -> bool {
+        let word = &self.text[self.start..self.end];
+        let mut path = value.bytes();
+        path.all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'?' | b'!'))
+            && contains(value, word)
+            || is_name_with(value, word) && value.split(['-', '_', '.']).count() <= 3
+    }
+
+    fn quoted(
+        &self,
+        from: usize,
+        mark: char,
+        level: usize,
+        join: Join,
+        found: &mut Found,
+    ) -> Option<usize> {
+        let window = self.window(from, QUOTED_BYTES);
+        let mut tail = Quoted::new(mark, level).into();
+        let (len, ended) = Tail::walk(&mut tail, window, &[]);
+        if !ended && self.text.len() == from + window.len() {
+            found.wait(from);
+        }
+        let value = &window[..len - tail.give_back()];
+        let secret = match self.class {
+            _ if !self.ends_name() => false,
+            _ if self.is_about() => is_random(value, SESSION_BYTES),
+            Class::Password => value.len() >= 4 && (!join.shown || is_password(value)),
+            // A counter has no letters, a sentence is no token.
+            Class::Token => {
+                value.len() >= 4
+                    && !value.contains(' ')
+                    && (value.len() >= 8 || !value.bytes().all(|b| b.is_ascii_digit()))
+            }
+            Class::Header => value.len() >= 8 && (!value.contains(' ') || is_mixed(value)),
+            Class::Scheme => value.len() >= 8,
+            Class::Weak => is_random(value, 12) && !is_uuid(value),
+            Class::Session | Class::Cookie => is_random(value, SESSION_BYTES),
+        };
+        // `` TOKEN=`cat file` ``: what a shell runs.
+        let command = mark == '`' && !join.spaced && !join.colon && value.contains(' ');
+        let named = || {
+            let word = &self.text[self.start..self.end];
+            is_name_with(value, word)
+                && value.split(['-', '_', '.', '/']).count() <= 2
+                && !value.bytes().any(|b| b.is_ascii_digit())
+        };
+        let harmless = || {
+            command
+                || is_placeholder(value)
+                || is_expression(value, None) && is_path(value)
+                || is_message(value)
+                || named()
+                || !join.wrapped && closes_quote(self.text, self.name.start, from, mark, level)
+        };
+        (secret && !harmless())
+            .then(|| found.hit(self.text, from, from, Quoted::new(mark, level).into()))
+    }
+
+    /// Masks what stands at `from` if `secret` says so of it, or of its beginning, and of what ends it.
+    fn unquoted(
+        &self,
+        from: usize,
+        to_blank: bool,
+        found: &mut Found,
+        secret: impl Fn(&str, Option<char>) -> bool,
+    ) -> Option<usize> {
+        let window = self.window(from, WINDOW_BYTES);
+        // What is random has digits; most that follows a mere `key=` has none.
+        let weak = matches!(self.class, Class::Weak | Class::Session);
+        if weak && !to_blank && !window.bytes().any(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        let (len, _) = Tail::Unquoted { to_blank }.walk(window, &[]);
+        let value = &window[..len];
+        let next = window[len..].chars().next();
+        steps(4 * len);
+        (!value.is_empty() && secret(value, next))
+            .then(|| found.hit(self.text, from, from, Tail::Unquoted { to_blank }))
+    }
+}
+
+impl From<Quoted> for Tail {
+    fn from(quoted: Quoted) -> Self {
+        Self::Quoted(quoted)
+    }
+}
+
+/// Whether the value of a password may be one, where prose and code look the same: digits, or
+/// signs within. Names with dots, slashes and underscores are code, and two words with a hyphen prose.
+fn is_password(value: &str) -> bool {
+    let code = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'[' | b'/');
+    let mut inner = value.chars();
+    inner.next_back();
+    let words =
+        value.split('-').all(|part| part.bytes().all(code)) && value.split('-').count() <= 2;
+    !words
+        && (value.bytes().any(|b| b.is_ascii_digit())
+            || inner.as_str().bytes().any(|b| b.is_ascii_punctuation()))
+}

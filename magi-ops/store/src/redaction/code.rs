@@ -1,0 +1,185 @@
+//! What a value is where it is code: a path to where it is kept, a call, an element, a type.
+//! Only a look at one value and the character behind it, in one pass over a bounded window.
+
+use super::random::is_random;
+use super::steps;
+
+/// Names of kinds and methods that have digits within, and look drawn by lot to the other rules.
+const TERMS: &[&str] = &[
+    "base64",
+    "base64url",
+    "base32",
+    "base58",
+    "sha1",
+    "sha256",
+    "sha384",
+    "sha512",
+    "hs256",
+    "rs256",
+    "es256",
+    "md5",
+    "bcrypt",
+    "argon2",
+    "argon2id",
+    "ed25519",
+    "x25519",
+    "secp256k1",
+    "x509",
+    "pkcs8",
+    "pkcs12",
+    "oauth2",
+    "utf8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "u16",
+    "u32",
+    "u64",
+    "u128",
+    "i32",
+    "i64",
+    "f32",
+    "f64",
+    "float32",
+    "float64",
+    "varchar2",
+    "aes128",
+    "aes256",
+    "aws4-hmac-sha256",
+];
+/// Where a path to a value begins that is kept elsewhere.
+const ROOTS: &[&str] = &[
+    "self", "this", "args", "argv", "cfg", "conf", "config", "configs", "settings", "env",
+    "environ", "process", "os", "sys", "req", "request", "res", "response", "ctx", "context",
+    "opts", "options", "params", "props", "state", "data", "var", "local", "module", "each",
+    "input", "inputs", "secrets", "vars", "github", "steps", "user", "account", "app", "event",
+    "row", "record", "form", "body", "headers", "model", "new", "old", "excluded", "vault",
+];
+/// What a path says that leads to a secret.
+const NAMES: &[&str] = &["pass", "pwd", "secret", "token", "key", "cred", "auth"];
+
+/// Most digits in a row within a name.
+const DIGITS: usize = 3;
+
+/// Whether `value` names, makes or types what it stands for. `next` is the character that ends it.
+pub(super) fn is_expression(value: &str, next: Option<char>) -> bool {
+    steps(3 * value.len());
+    let value = value.trim_start_matches(['&', '*', '!']);
+    let value = value.trim_end_matches([';', ',']);
+    if let Some(at) = value.find(['(', '[']) {
+        let (head, rest) = (&value[..at], &value[at + 1..]);
+        let quote = matches!(next, Some('"' | '\'' | '`'));
+        let whole = if value.as_bytes()[at] == b'(' {
+            rest.contains(')')
+                || matches!(next, Some(')' | ','))
+                || rest.is_empty() && next.is_some()
+        } else {
+            let index = rest.split(']').next().unwrap_or_default();
+            quote && rest.is_empty()
+                || next == Some(']') && is_index(index)
+                || rest.len() > index.len() && is_index(index)
+        };
+        return (whole || quote && rest.is_empty()) && head.len() >= 2 && is_path(head);
+    }
+    TERMS.iter().any(|term| value.eq_ignore_ascii_case(term))
+        || value.contains("::") && is_path(value)
+        || value.contains("->") && is_path(value)
+        || value.contains('.') && is_path(value) && leads_elsewhere(value)
+}
+
+/// A number or a name, perhaps of a range.
+fn is_index(index: &str) -> bool {
+    !index.is_empty()
+        && index
+            .bytes()
+            .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b':'))
+        || is_path(index.trim_matches(['"', '\'']))
+}
+
+/// Names with dots, colons or arrows between.
+pub(super) fn is_path(value: &str) -> bool {
+    let mut names = value
+        .split(['.', ':', '>', '?', '!'])
+        .map(|name| name.trim_end_matches('-'))
+        .filter(|name| !name.is_empty())
+        .peekable();
+    names.peek().is_some() && names.all(is_name) && !is_random(value, 12)
+}
+
+/// As programs name things: letters, and few digits that end a part of it.
+fn is_name(name: &str) -> bool {
+    let mut digits = 0;
+    let mut groups = 0;
+    let mut parts = 1;
+    for byte in name.bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                groups += usize::from(digits == 0);
+                digits += 1;
+            }
+            b'_' | b'-' => {
+                parts += 1;
+                digits = 0;
+            }
+            b'A'..=b'Z' | b'a'..=b'z' => digits = 0,
+            _ => return false,
+        }
+        if digits > DIGITS {
+            return false;
+        }
+    }
+    groups <= parts && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn leads_elsewhere(path: &str) -> bool {
+    let root = path.split('.').next().unwrap_or_default();
+    ROOTS.iter().any(|known| root.eq_ignore_ascii_case(known))
+        || NAMES.iter().any(|word| contains(path, word))
+}
+
+/// Whether `word` stands in `text`, in any case.
+pub(super) fn contains(text: &str, word: &str) -> bool {
+    steps(text.len());
+    text.as_bytes()
+        .windows(word.len())
+        .any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// A name of several words, one of them `word`: `db_password`, `my-secret-v2`, `MY_API_KEY`.
+pub(super) fn is_name_with(value: &str, word: &str) -> bool {
+    let value = value.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    value.contains(['_', '-', '.', '/'])
+        && is_path(&value.replace('/', "."))
+        && value.split(['_', '-', '.', '/']).any(|part| {
+            part.eq_ignore_ascii_case(word)
+                || part
+                    .strip_suffix('s')
+                    .is_some_and(|part| part.eq_ignore_ascii_case(word))
+        })
+}
+
+/// Letters in lower case, or with an upper one at the words' beginnings, or all upper: what a person writes.
+pub(super) fn is_wordy(value: &str) -> bool {
+    steps(value.len());
+    let mut lower = 0;
+    let mut upper = 0;
+    for byte in value.bytes() {
+        match byte {
+            b'a'..=b'z' => lower += 1,
+            b'A'..=b'Z' => upper += 1,
+            b'_' | b'-' | b'.' | b',' | b':' => {}
+            _ => return false,
+        }
+    }
+    let longest = value
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .map(str::len)
+        .max();
+    let mixed = lower > 0 && upper > 0;
+    longest.unwrap_or(0) < 24 && (!mixed || upper * 4 <= lower + 2)
+}
