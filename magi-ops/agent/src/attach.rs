@@ -1,7 +1,7 @@
 //! Attaching a session: create or open it, verify that it belongs here, restore its selection.
 //! How many there may be is the backend's rule; reading and writing files is the store's.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use provider::{Message, ThinkingLevel};
 use store::sessions::{
@@ -13,6 +13,7 @@ use crate::error::SessionError;
 use crate::history::Snapshot;
 use crate::run::Control;
 use crate::startup::{Admitted, Choice, Selected, Storage};
+use crate::writer::SharedWriter;
 
 /// Something a client should know about an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,20 +98,6 @@ pub(crate) struct Conversation {
     pub(crate) issued: usize,
     /// A run was started from here.
     pub(crate) used: bool,
-}
-
-/// The one writer of the attached session; locked on threads that may block.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedWriter(Arc<Mutex<Writer>>);
-
-impl SharedWriter {
-    pub(crate) fn new(writer: Writer) -> Self {
-        Self(Arc::new(Mutex::new(writer)))
-    }
-
-    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Writer) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 impl Attachment {

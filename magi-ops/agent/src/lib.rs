@@ -10,6 +10,7 @@ mod prompt;
 mod replay;
 mod run;
 mod startup;
+mod writer;
 
 pub use attach::{Attached, Notice};
 pub use backend::{Backend, Detached, Phase, Status};

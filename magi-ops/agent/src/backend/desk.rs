@@ -243,7 +243,7 @@ impl Backend {
         let task = run::Task::new(admitted, &control, conversation, prompt, Kind::Turn);
         attachment.run = Some(Active::new(control));
         self.install(id, attachment)?;
-        Ok(run::start(self, task))
+        Ok(run::start(Arc::clone(self) as Arc<dyn run::Owner>, task))
     }
 
     /// Puts an attachment into the table, unless the process is at its end.

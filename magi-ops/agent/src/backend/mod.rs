@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::attach::{Attachment, Conversation};
 use crate::error::{SessionError, TurnError};
-use crate::run::Ended;
+use crate::run::{Ended, Owner};
 use crate::startup::{
     self, Admitted, Environment, InitializeError, Reached, Selected, StartupError, Storage,
 };
@@ -260,8 +260,16 @@ impl Backend {
         let _ = spawn_blocking(move || drop(attachments)).await;
     }
 
-    /// The run's input is on the disk: the revision that shows it.
-    pub(crate) fn input_stored(&self, run_id: &str) -> String {
+    /// Clears a run that is over on both sides, and takes out an attachment that ends with it.
+    fn settle(&self, state: &mut State, id: &SessionId) -> Option<Attachment> {
+        let attachment = state.attachments.get_mut(id)?;
+        let over = attachment.settle() && (attachment.closing || !attachment.explicit);
+        over.then(|| state.attachments.remove(id)).flatten()
+    }
+}
+
+impl Owner for Backend {
+    fn input_stored(&self, run_id: &str) -> String {
         let mut state = self.lock();
         let attachment = state.of_run(run_id).map(|(_, attachment)| attachment);
         debug_assert!(attachment.is_some());
@@ -270,9 +278,7 @@ impl Backend {
             .map_or_else(crate::new_id, Conversation::renew)
     }
 
-    /// The worker of a run is done. Returns the revision that shows the run, if the history is
-    /// what the run says it is. `None` for a run that broke off.
-    pub(crate) fn run_ended(&self, run_id: &str, ended: Option<Ended>) -> Option<String> {
+    fn run_ended(&self, run_id: &str, ended: Option<Ended>) -> Option<String> {
         let mut state = self.lock();
         let (id, attachment) = state.of_run(run_id)?;
         let id = id.clone();
@@ -298,8 +304,7 @@ impl Backend {
         revision
     }
 
-    /// The caller of a run takes no more events.
-    pub(crate) fn events_drained(&self, run_id: &str, gave_up: bool) {
+    fn events_drained(&self, run_id: &str, gave_up: bool) {
         let mut state = self.lock();
         let Some((id, attachment)) = state.of_run(run_id) else {
             return;
@@ -314,13 +319,6 @@ impl Backend {
         let freed = self.settle(&mut state, &id);
         drop(state);
         free(freed);
-    }
-
-    /// Clears a run that is over on both sides, and takes out an attachment that ends with it.
-    fn settle(&self, state: &mut State, id: &SessionId) -> Option<Attachment> {
-        let attachment = state.attachments.get_mut(id)?;
-        let over = attachment.settle() && (attachment.closing || !attachment.explicit);
-        over.then(|| state.attachments.remove(id)).flatten()
     }
 }
 

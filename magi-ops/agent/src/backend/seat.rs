@@ -8,11 +8,12 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use super::{Backend, State};
-use crate::attach::{self, Active, Attached, Attachment, Prepared, SharedWriter};
+use crate::attach::{self, Active, Attached, Attachment, Prepared};
 use crate::error::{SessionError, TurnError};
 use crate::history::{self, HistoryPage, Snapshot};
 use crate::run::{self, Control, MAX_PROMPT_BYTES, Run};
 use crate::startup::{Admitted, Selected};
+use crate::writer::SharedWriter;
 
 /// Marks a session or history operation as active while it lives.
 struct Operation(Arc<Backend>);
@@ -253,7 +254,7 @@ impl Backend {
         let task = run::Task::new(admitted, &control, conversation, prompt, run::Kind::Run);
         attachment.run = Some(Active::new(control));
         drop(state);
-        Ok(run::start(self, task))
+        Ok(run::start(Arc::clone(self) as Arc<dyn run::Owner>, task))
     }
 
     /// Asks the active run to stop. Idempotent; its end comes as an event.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use store::Redacted;
 
-use crate::attach::SharedWriter;
 use crate::error::SessionError;
 use crate::startup::Admitted;
+use crate::writer::SharedWriter;
 
 mod chunk;
 mod project;

@@ -9,9 +9,9 @@ use provider::Message;
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
 
-use crate::attach::{Conversation, SharedWriter};
-use crate::backend::Backend;
+use crate::attach::Conversation;
 use crate::startup::{Admitted, Choice, Selected, StartupError};
+use crate::writer::SharedWriter;
 
 mod control;
 mod event;
@@ -70,6 +70,19 @@ impl RunErrorCode {
             Self::ProviderUnavailable => "provider_unavailable",
         }
     }
+}
+
+/// Who admitted a run and is told of its course.
+pub(crate) trait Owner: std::fmt::Debug + Send + Sync {
+    /// The run's input is on the disk: the revision that shows it.
+    fn input_stored(&self, run_id: &str) -> String;
+
+    /// The worker of a run is done. Returns the revision that shows the run, if the history is
+    /// what the run says it is. `None` for a run that broke off.
+    fn run_ended(&self, run_id: &str, ended: Option<Ended>) -> Option<String>;
+
+    /// The caller of a run takes no more events.
+    fn events_drained(&self, run_id: &str, gave_up: bool);
 }
 
 /// Whose rules a run follows.
@@ -151,17 +164,17 @@ impl From<Lost> for Stop {
     }
 }
 
-pub(crate) fn start(backend: &Arc<Backend>, task: Task) -> Run {
+pub(crate) fn start(owner: Arc<dyn Owner>, task: Task) -> Run {
     let run_id = task.control.run_id.clone();
     let session_id = task.control.session_id.clone();
     let may_drop = match task.kind {
         Kind::Run => MayDrop::Deltas,
         Kind::Turn => MayDrop::Activities,
     };
-    let (sink, events) = queue::channel(backend, &run_id, may_drop, task.control.cancel.clone());
+    let (sink, events) = queue::channel(&owner, &run_id, may_drop, task.control.cancel.clone());
     let worker = Worker {
         persist: Persist::new(task.writer.clone(), &run_id),
-        backend: Arc::clone(backend),
+        owner,
         admitted: task.admitted,
         control: task.control,
         writer: task.writer,
@@ -189,7 +202,7 @@ pub(crate) fn start(backend: &Arc<Backend>, task: Task) -> Run {
 }
 
 struct Worker {
-    backend: Arc<Backend>,
+    owner: Arc<dyn Owner>,
     admitted: Arc<Admitted>,
     control: Arc<Control>,
     writer: SharedWriter,
@@ -217,25 +230,25 @@ struct Worker {
     warned: bool,
 }
 
-/// Frees the backend also if the worker panics: a run that never ends would block it for good.
+/// Frees the owner also if the worker panics: a run that never ends would block it for good.
 struct Release<'a> {
-    backend: &'a Backend,
+    owner: &'a dyn Owner,
     run_id: &'a str,
     ended: Option<Ended>,
 }
 
 impl Drop for Release<'_> {
     fn drop(&mut self) {
-        self.backend.run_ended(self.run_id, self.ended.take());
+        self.owner.run_ended(self.run_id, self.ended.take());
     }
 }
 
 impl Worker {
     async fn run(mut self, prompt: String) {
-        let backend = Arc::clone(&self.backend);
+        let owner = Arc::clone(&self.owner);
         let control = Arc::clone(&self.control);
         let mut release = Release {
-            backend: &backend,
+            owner: &*owner,
             run_id: &control.run_id,
             ended: None,
         };
@@ -294,9 +307,9 @@ impl Worker {
             messages: Arc::unwrap_or_clone(std::mem::take(&mut self.messages)),
             durable,
         });
-        // The backend is told first: whoever sees the terminal event may begin the next run.
+        // The owner is told first: whoever sees the terminal event may begin the next run.
         let room = self.sink.reserve_terminal().await;
-        let revision = backend.run_ended(&control.run_id, release.ended.take());
+        let revision = owner.run_ended(&control.run_id, release.ended.take());
         if let Ok(room) = room {
             let text = std::mem::take(&mut self.shown);
             self.sink
@@ -353,7 +366,7 @@ impl Worker {
             return Err(Stop::NotStarted);
         }
         self.remember(Message::User { text: prompt });
-        let revision = self.backend.input_stored(&self.control.run_id);
+        let revision = self.owner.input_stored(&self.control.run_id);
         self.send(RunEvent::InputPersisted {
             message_id,
             revision,

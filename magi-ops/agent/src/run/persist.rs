@@ -8,7 +8,7 @@ use store::sessions::{AppendError, Body, Flush};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::attach::SharedWriter;
+use crate::writer::SharedWriter;
 
 /// Text that waits for the disk at most, before it is written.
 const PENDING_BYTES: usize = 4096;

@@ -11,9 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::RunErrorCode;
 use super::event::{Activity, Persistence, RunEvent};
-use crate::backend::Backend;
+use super::{Owner, RunErrorCode};
 
 /// Events between worker and caller (spec: local-agent, "Bounds and failure policy").
 const QUEUE: usize = 32;
@@ -332,12 +331,12 @@ impl Deltas {
 pub struct RunEvents {
     queue: mpsc::Receiver<Queued>,
     lost: Arc<AtomicBool>,
-    backend: Arc<Backend>,
+    owner: Arc<dyn Owner>,
     run_id: String,
     /// The last number seen.
     sequence: u64,
     finished: bool,
-    /// The backend knows that the caller takes no more.
+    /// The owner knows that the caller takes no more.
     settled: bool,
 }
 
@@ -345,7 +344,7 @@ impl RunEvents {
     /// The next event; `None` after [`RunEvent::Finished`], or when an event that must arrive did not.
     /// Cancel safe.
     ///
-    /// The backend admits other work once the caller asks for more behind the last event, or lets go
+    /// The owner admits other work once the caller asks for more behind the last event, or lets go
     /// of the rest: until then it may still be telling somebody of the end.
     pub async fn recv(&mut self) -> Option<RunEvent> {
         if self.finished {
@@ -384,7 +383,7 @@ impl RunEvents {
     fn settle(&mut self) {
         if !self.settled {
             self.settled = true;
-            self.backend.events_drained(&self.run_id, !self.finished);
+            self.owner.events_drained(&self.run_id, !self.finished);
         }
     }
 }
@@ -400,7 +399,7 @@ impl Drop for RunEvents {
 
 /// Both ends of a new run's events.
 pub(super) fn channel(
-    backend: &Arc<Backend>,
+    owner: &Arc<dyn Owner>,
     run_id: &str,
     may_drop: MayDrop,
     cancel: CancellationToken,
@@ -417,7 +416,7 @@ pub(super) fn channel(
     let events = RunEvents {
         queue,
         lost: Arc::clone(&sink.lost),
-        backend: Arc::clone(backend),
+        owner: Arc::clone(owner),
         run_id: run_id.to_owned(),
         sequence: 0,
         finished: false,

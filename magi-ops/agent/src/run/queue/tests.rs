@@ -11,7 +11,8 @@ fn ends() -> (Sink, RunEvents) {
 }
 
 fn ends_for(may_drop: MayDrop, cancel: CancellationToken) -> (Sink, RunEvents) {
-    channel(&Backend::new(Default::default()), "run", may_drop, cancel)
+    let owner: Arc<dyn Owner> = crate::Backend::new(Default::default());
+    channel(&owner, "run", may_drop, cancel)
 }
 
 fn text(text: &str) -> Redacted {
