@@ -36,6 +36,11 @@ sh -c 'echo $$ >> pids; kill -STOP $$; sleep 1000' &
 trap "" TERM; echo $$ >> pids; while :; do sleep 1000; done
 "#;
 const TREE_SIZE: usize = 4;
+/// Before the tree: stops its guard, which is the first number that is told.
+const STOPS_GUARD: &str = "echo $PPID >> pids; kill -STOP $PPID";
+/// Stops it again whenever it goes on; two numbers more than the tree's.
+const KEEPS_GUARD_STOPPED: &str = "echo $PPID >> pids
+sh -c 'trap \"\" TERM; echo $$ >> pids; while kill -STOP $0; do :; done' $PPID &";
 
 /// A place where the offline provider calls `bash` with each of `commands`, and is allowed to.
 fn place(commands: &[&str]) -> Arc<Place> {
@@ -51,11 +56,11 @@ fn place(commands: &[&str]) -> Arc<Place> {
     place
 }
 
-/// The numbers that the tree told, once it is complete.
-fn tree(place: &Place) -> Vec<u32> {
+/// The numbers that the tree told, once there are `size` of them.
+fn tree(place: &Place, size: usize) -> Vec<u32> {
     let path = place.work().join("pids");
     let told = || std::fs::read_to_string(&path).unwrap_or_default();
-    wait_for("the tree", || told().matches('\n').count() >= TREE_SIZE);
+    wait_for("the tree", || told().matches('\n').count() >= size);
     told().lines().map(|line| line.parse().unwrap()).collect()
 }
 
@@ -88,66 +93,118 @@ fn ask(agent: &mut Agent, output: &mut impl BufRead, method: &str, params: Value
 enum Death {
     EndOfInput,
     ClosedOutput,
+    Shutdown,
     Signal(Signal),
 }
 
+/// Lets the process end that way while `command` runs, which tells `size` numbers, and waits until nothing
+/// is left. Gives the exit code.
+fn die(death: Death, command: &str, size: usize) -> Option<i32> {
+    let place = place(&[command]);
+    let mut agent = Agent::spawn(match death {
+        Death::ClosedOutput => launch().place(&place).stalled(),
+        _ => launch().place(&place),
+    });
+    let pids;
+    match death {
+        Death::ClosedOutput => {
+            let mut output = BufReader::new(agent.server.take_stdout());
+            let mut ask = |method, params| ask(&mut agent, &mut output, method, params);
+            ask("initialize", json!({"required_capabilities": []}));
+            let session = ask("session.create", json!({}))["session_id"].clone();
+            ask("turn.start", json!({"session_id": session, "prompt": "go"}));
+            pids = tree(&place, size);
+            drop(output);
+        }
+        Death::EndOfInput | Death::Shutdown | Death::Signal(_) => {
+            agent.initialize();
+            let session = agent.create();
+            agent.begin(&session, "go");
+            pids = tree(&place, size);
+            match death {
+                Death::Signal(signal) => agent.server.signal(signal),
+                Death::Shutdown => drop(agent.send("shutdown", json!({}))),
+                _ => agent.server.close_stdin(),
+            }
+        }
+    }
+    let exit = agent.server.wait_exit();
+    wait_until_dead(&pids);
+    assert_eq!(exit.stderr, "", "{death:?}");
+    exit.code
+}
+
+const DEATHS: [Death; 5] = [
+    Death::EndOfInput,
+    Death::ClosedOutput,
+    Death::Shutdown,
+    Death::Signal(Signal::TERM),
+    Death::Signal(Signal::KILL),
+];
+
 #[test]
 fn nothing_is_left_after_any_death() {
-    for death in [
-        Death::EndOfInput,
-        Death::ClosedOutput,
-        Death::Signal(Signal::TERM),
-        Death::Signal(Signal::KILL),
-    ] {
-        let place = place(&[TREE]);
-        let mut agent = Agent::spawn(match death {
-            Death::ClosedOutput => launch().place(&place).stalled(),
-            _ => launch().place(&place),
-        });
-        let pids;
+    for death in DEATHS {
+        let code = die(death, TREE, TREE_SIZE);
         match death {
-            Death::ClosedOutput => {
-                let mut output = BufReader::new(agent.server.take_stdout());
-                let mut ask = |method, params| ask(&mut agent, &mut output, method, params);
-                ask("initialize", json!({"required_capabilities": []}));
-                let session = ask("session.create", json!({}))["session_id"].clone();
-                ask("turn.start", json!({"session_id": session, "prompt": "go"}));
-                pids = tree(&place);
-                drop(output);
-            }
-            Death::EndOfInput | Death::Signal(_) => {
-                agent.initialize();
-                let session = agent.create();
-                agent.begin(&session, "go");
-                pids = tree(&place);
-                match death {
-                    Death::Signal(signal) => agent.server.signal(signal),
-                    _ => agent.server.close_stdin(),
-                }
-            }
-        }
-        let exit = agent.server.wait_exit();
-        wait_until_dead(&pids);
-        match death {
-            Death::EndOfInput => assert_eq!(exit.code, Some(0), "{death:?}"),
-            Death::ClosedOutput => assert_eq!(exit.code, Some(1), "{death:?}"),
+            Death::EndOfInput | Death::Shutdown => assert_eq!(code, Some(0), "{death:?}"),
+            Death::ClosedOutput => assert_eq!(code, Some(1), "{death:?}"),
             Death::Signal(_) => {}
         }
-        assert_eq!(exit.stderr, "", "{death:?}");
+    }
+}
+
+#[test]
+fn a_stopped_guard_outlives_no_death() {
+    for death in DEATHS {
+        die(death, &format!("{STOPS_GUARD}\n{TREE}"), TREE_SIZE + 1);
+    }
+}
+
+/// After SIGKILL of this process nobody would be left who could end such a tree.
+#[test]
+fn a_guard_that_is_kept_stopped_is_replaced_before_an_orderly_death() {
+    for death in &DEATHS[..4] {
+        let command = format!("{KEEPS_GUARD_STOPPED}\n{TREE}");
+        die(*death, &command, TREE_SIZE + 2);
     }
 }
 
 #[test]
 fn nothing_is_left_after_a_cancelled_run() {
-    let place = place(&[TREE]);
+    for (turns, size) in [("", 0), (STOPS_GUARD, 1), (KEEPS_GUARD_STOPPED, 2)] {
+        let place = place(&[&format!("{turns}\n{TREE}")]);
+        let mut agent = Agent::ready(&place);
+        let session = agent.create();
+        let run_id = agent.begin(&session, "go");
+        let pids = tree(&place, TREE_SIZE + size);
+        let run = json!({"session_id": session, "run_id": run_id});
+        agent.ok("turn.cancel", run);
+        assert_eq!(agent.finish(run_id).outcome(), "cancelled");
+        // At the end of the run, not some time later.
+        let alive: Vec<_> = pids.iter().filter(|pid| lives(**pid)).collect();
+        assert!(alive.is_empty(), "{alive:?} {turns}");
+        agent.end();
+    }
+}
+
+#[test]
+fn a_command_that_kills_its_guard_fails_and_leaves_nothing() {
+    let place = place(&[
+        "(setsid sh -c 'echo $$ >> pids; exec sleep 1000' >/dev/null 2>&1 &)
+        echo $$ >> pids; until [ $(wc -l < pids) = 2 ]; do sleep 0.01; done
+        kill -9 $PPID; sleep 1000",
+    ]);
     let mut agent = Agent::ready(&place);
     let session = agent.create();
-    let run_id = agent.begin(&session, "go");
-    let pids = tree(&place);
-    let run = json!({"session_id": session, "run_id": run_id});
-    agent.ok("turn.cancel", run);
-    assert_eq!(agent.finish(run_id).outcome(), "cancelled");
-    wait_until_dead(&pids);
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed");
+    assert_eq!(run.named("activity").last().unwrap()["state"], "failed");
+    let alive: Vec<_> = tree(&place, 2)
+        .into_iter()
+        .filter(|pid| lives(*pid))
+        .collect();
+    assert!(alive.is_empty(), "{alive:?}");
     agent.end();
 }
 

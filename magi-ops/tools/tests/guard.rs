@@ -74,7 +74,7 @@ async fn signals_do_not_end_a_guard() {
     host.read_to_string(&mut told).unwrap();
     let started = format!("{{\"started\":{}}}", pids[0].as_raw_nonzero());
     let lines: Vec<_> = told.lines().collect();
-    assert_eq!(lines, [&started, "{\"exited\":5}"]);
+    assert_eq!(lines, [&started, "{\"exited\":5}", "\"gone\""]);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 

@@ -242,18 +242,6 @@ async fn a_tree_that_forks_all_the_time_is_ended() {
 }
 
 #[tokio::test]
-async fn a_command_that_kills_its_guard_is_lost_and_ended() {
-    let place = tempfile::tempdir().unwrap();
-    let line =
-        "echo $$ >> pids; (echo $BASHPID >> pids; exec sleep 1000) & kill -KILL $PPID; sleep 1000";
-    let lost = shell(line, place.path())
-        .run(&guard(), &CancellationToken::new())
-        .await;
-    assert!(matches!(lost, Err(ProcessError::Lost)), "{lost:?}");
-    wait_until_dead(&wait_for_pids(place.path(), 1).await).await;
-}
-
-#[tokio::test]
 async fn what_can_not_be_started_says_so() {
     let place = tempfile::tempdir().unwrap();
     let cancel = CancellationToken::new();

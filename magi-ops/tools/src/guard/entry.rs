@@ -34,6 +34,7 @@ pub fn run(control: OwnedFd, output: OwnedFd) -> i32 {
     if rustix::process::setsid().is_err() {
         return 2;
     }
+    go_on_without_host();
     close_on_exec();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -44,6 +45,13 @@ pub fn run(control: OwnedFd, output: OwnedFd) -> i32 {
         Ok(Ok(false)) => 1,
         Ok(Err(_)) | Err(_) => 2,
     }
+}
+
+/// Lets the kernel wake this process when the host dies: the command may have stopped it, and nobody else
+/// would know. Also sent when only the thread that started this ends, which does no harm.
+fn go_on_without_host() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::CONT));
 }
 
 /// Keeps from the command what this process inherited itself. The host opens nothing that its children
@@ -87,6 +95,7 @@ async fn guard(control: OwnedFd, output: OwnedFd) -> io::Result<bool> {
     control.set_nonblocking(true)?;
     let mut control = UnixStream::from_std(control)?;
     let Some(request) = Request::read(&mut control).await else {
+        tell(&mut control, &Report::Gone).await;
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let (mut host, mut reports) = control.into_split();
@@ -101,6 +110,7 @@ async fn guard(control: OwnedFd, output: OwnedFd) -> io::Result<bool> {
         }
         Err(error) => {
             tell(&mut reports, &Report::Failed(error.to_string())).await;
+            tell(&mut reports, &Report::Gone).await;
             return Ok(true);
         }
     }
@@ -125,7 +135,11 @@ async fn guard(control: OwnedFd, output: OwnedFd) -> io::Result<bool> {
             _ = timeout(SETTLE, tree.gone()) => {}
         }
     }
-    Ok(tree.end().await)
+    let gone = tree.end().await;
+    if gone {
+        tell(&mut reports, &Report::Gone).await;
+    }
+    Ok(gone)
 }
 
 /// Starts the command in a process group of its own. Nothing but the three standard descriptors reaches

@@ -1,10 +1,12 @@
 //! The guard of a command: which program it is, and the words that host and guard exchange.
-//! What the guard does as a process is in `entry`, killing a whole tree in `tree`; no tool lives here.
+//! What the guard does as a process is in `entry` and `tree`, what the host does without it in `forsaken`;
+//! no tool lives here.
 //!
 //! A process that dies by SIGKILL runs no handler, so the host can't promise to end what it started. Each
 //! command therefore has a guard between itself and the host: this very program, started once more with
 //! [`SUBCOMMAND`]. Its standard input is a socket to the host. The host asks for an end by closing its
-//! sending half, and dying in any way closes it too, so the guard knows one signal only.
+//! sending half, and dying in any way closes it too, so the guard knows one signal only. A guard that the
+//! command killed or stopped is no use; while the host lives, it then does the guard's work.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,13 +17,20 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 #[cfg(target_os = "linux")]
 mod descendants;
 mod entry;
+mod forsaken;
+mod members;
 mod tree;
 
 pub use entry::run;
+pub(crate) use forsaken::Forsaken;
 
 /// The first argument that makes a program call [`run`] instead of what it does otherwise. It is
 /// nobody's command: the guard speaks on its standard input with the process that started it.
 pub const SUBCOMMAND: &str = "__guard";
+
+/// The variable in a command's environment that tells whose it is, by a random value: the command's processes
+/// are found by it when the guard that they were below was killed.
+pub(crate) const MARK: &str = "MAGI_CODE_CALL";
 
 /// Longest argument list of a command, in bytes of JSON.
 pub(crate) const MAX_ARGV_BYTES: usize = 1024 * 1024;
@@ -96,7 +105,7 @@ impl Request {
     }
 }
 
-/// What a guard tells, one JSON text a line. The end of the stream says that nothing of the command lives.
+/// What a guard tells, one JSON text a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
@@ -108,6 +117,8 @@ pub(crate) enum Report {
     Exited(i32),
     /// This signal ended it.
     Signalled(i32),
+    /// Nothing of it lives any more: the last report, without which a guard that ended was lost.
+    Gone,
 }
 
 /// Most bytes of all reports of one guard.

@@ -6,23 +6,29 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, Lines, Take};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::process::Child;
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-use crate::guard::{Guard, MAX_REPORT_BYTES, Report, Request};
+use crate::guard::{Forsaken, Guard, MARK, MAX_REPORT_BYTES, Report, Request};
 
 mod capture;
 
 pub use capture::Captured;
 
-/// Longest wait for a tree's end once it was asked for; the guard needs far less unless a process can't be
-/// killed, and goes on without us then.
-const GONE_LIMIT: Duration = Duration::from_secs(1);
+/// Longest wait for a guard that was asked for an end. It needs far less unless it is kept from working or
+/// a process can't be killed; then the host does it, so that all is over within the 2000 ms of a teardown.
+const ANSWER_LIMIT: Duration = Duration::from_millis(700);
+/// The same for a guard whose command ended by itself, and which gives the rest some time.
+const SETTLE_LIMIT: Duration = Duration::from_secs(1);
+/// Longest wait for a guard's process when nothing of its command lives.
+const EXIT_LIMIT: Duration = Duration::from_millis(200);
 /// How long output is still read when nothing of the command lives. Only a pipe that was handed to a
 /// process outside of the tree stays open so long.
 const DRAIN_LIMIT: Duration = Duration::from_millis(250);
@@ -30,8 +36,9 @@ const DRAIN_LIMIT: Duration = Duration::from_millis(250);
 /// A command before it runs.
 ///
 /// It gets this process's whole environment, credentials included, as a person's shell would give it: a
-/// command that needs none of it can be started through `env -i`. It inherits no descriptor of this
-/// process, has no terminal, and its standard input holds `stdin` and ends.
+/// command that needs none of it can be started through `env -i`. `MAGI_CODE_CALL` is added, a random value
+/// by which its processes are found. It inherits no descriptor of this process, has no terminal, and its
+/// standard input holds `stdin` and ends.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The program, looked up in `PATH`, and its arguments; at most 1 MiB.
@@ -81,7 +88,7 @@ pub enum ProcessError {
     /// The program can't be executed.
     #[error("the command can't be started: {0}")]
     Command(String),
-    /// Somebody killed the guard. Its command's process group was killed then.
+    /// Somebody killed the guard. What could be found of its command was killed then.
     #[error("the command was lost: its guard ended unexpectedly")]
     Lost,
 }
@@ -114,8 +121,8 @@ impl Command {
     }
 
     /// Runs it. Asks the guard for an end as soon as `cancel` says so or the time is over, and returns
-    /// when nothing of the command lives, at most a second later. Dropping the future ends the command
-    /// as well.
+    /// when nothing of the command lives: within a second if the command let its guard work, at most two
+    /// if it did not. Dropping the future ends the command as well, by the guard alone.
     pub async fn run(
         self,
         guard: &Guard,
@@ -126,7 +133,7 @@ impl Command {
         let time_limit = self.time_limit;
         let Begun {
             request,
-            mut child,
+            mut keeper,
             control,
             output,
             errors,
@@ -140,7 +147,11 @@ impl Command {
                 })
             };
             tokio::pin!(reading);
-            let talking = talk(control, &request, time_limit, cancel);
+            let talking = async {
+                let (reports, asked) = talk(control, &request, &keeper, time_limit, cancel).await;
+                keeper.dismiss(&reports).await;
+                (reports, asked)
+            };
             tokio::pin!(talking);
             let mut read = false;
             let ended = loop {
@@ -154,14 +165,8 @@ impl Command {
             }
             ended
         };
-        if reports.complete && !ended_well(&mut child).await {
-            // Nobody looks after the command now. Its group is what can still be named.
-            if let Some(group) = reports.group {
-                let _ = rustix::process::kill_process_group(group, Signal::KILL);
-            }
-            if asked.is_none() {
-                return Err(ProcessError::Lost);
-            }
+        if asked.is_none() && reports.is_lost() {
+            return Err(ProcessError::Lost);
         }
         if asked.is_none() {
             if let Some(why) = reports.failure {
@@ -198,18 +203,23 @@ impl Command {
                     (Some(pipe::Receiver::from_owned_fd(errors.into())?), err)
                 }
             };
+            let mark = Uuid::new_v4().to_string();
             let mut command = tokio::process::Command::new(&guard.program);
             command
                 .args(&guard.args)
                 .current_dir(&self.cwd)
                 .envs(self.env.iter().map(|(name, value)| (name, value)))
+                .env(MARK, &mark)
                 .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
                 .stdout(out)
                 .stderr(err);
             Ok(Begun {
                 request,
                 // The guard's ends of all pipes are closed here when `command` goes out of scope.
-                child: command.spawn()?,
+                keeper: Keeper {
+                    child: command.spawn()?,
+                    mark,
+                },
                 control: UnixStream::from_std(ours)?,
                 output: pipe::Receiver::from_owned_fd(output.into())?,
                 errors,
@@ -222,7 +232,7 @@ impl Command {
 /// A guard that waits for its request.
 struct Begun {
     request: Vec<u8>,
-    child: Child,
+    keeper: Keeper,
     control: UnixStream,
     output: pipe::Receiver,
     errors: Option<pipe::Receiver>,
@@ -234,7 +244,9 @@ struct Reports {
     group: Option<Pid>,
     status: Option<Status>,
     failure: Option<String>,
-    /// The guard ended, and with it the command's tree.
+    /// Nothing of the command lives.
+    gone: bool,
+    /// The guard ended, or has nothing more to say.
     complete: bool,
 }
 
@@ -244,12 +256,18 @@ impl Reports {
         self.status.is_some() || self.failure.is_some()
     }
 
+    /// The guard ended before it had done its work.
+    fn is_lost(&self) -> bool {
+        self.complete && !self.gone
+    }
+
     fn take(&mut self, line: &str) {
         match serde_json::from_str(line) {
             Ok(Report::Started(pid)) if pid > 0 => self.group = Pid::from_raw(pid),
             Ok(Report::Failed(why)) => self.failure = Some(why),
             Ok(Report::Exited(code)) => self.status = Some(Status::Exited(code)),
             Ok(Report::Signalled(signal)) => self.status = Some(Status::Signalled(signal)),
+            Ok(Report::Gone) => self.gone = true,
             Ok(Report::Started(_)) | Err(_) => {}
         }
     }
@@ -292,6 +310,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
 async fn talk(
     mut control: UnixStream,
     request: &[u8],
+    keeper: &Keeper,
     time_limit: Duration,
     cancel: &CancellationToken,
 ) -> (Reports, Option<Asked>) {
@@ -315,19 +334,63 @@ async fn talk(
         tokio::select! {
             biased;
             () = cancel.cancelled() => asked = Some(Asked::Cancelled),
-            _ = timeout(GONE_LIMIT, listener.guard_end()) => {}
+            _ = timeout(SETTLE_LIMIT, listener.guard_end()) => {}
         }
     }
     if asked.is_some() {
         let _ = to.shutdown().await;
-        let _ = timeout(GONE_LIMIT, listener.guard_end()).await;
+        keeper.wake();
+        let _ = timeout(ANSWER_LIMIT, listener.guard_end()).await;
     }
     (listener.reports, asked)
 }
 
-/// Whether the guard, whose end of the conversation is closed, did what it is for, as far as it could.
-async fn ended_well(child: &mut Child) -> bool {
-    // One that closed its socket and lives on was tampered with; the runtime collects it when it ends.
-    let ended = timeout(GONE_LIMIT, child.wait()).await;
-    ended.is_ok_and(|status| status.is_ok_and(|status| matches!(status.code(), Some(0 | 1))))
+/// The host's hold on a guard's process.
+struct Keeper {
+    child: Child,
+    /// What its command has in the environment.
+    mark: String,
+}
+
+impl Keeper {
+    /// `None` once it was collected.
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.child.id()?).ok()?)
+    }
+
+    /// Lets a guard go on that the command has stopped.
+    fn wake(&self) {
+        if let Some(guard) = self.pid() {
+            let _ = kill_process(guard, Signal::CONT);
+        }
+    }
+
+    /// Ends the guard's process, and before it what it has left undone.
+    async fn dismiss(&mut self, reports: &Reports) {
+        let mut gone = reports.gone;
+        if let Some(guard) = self.pid().filter(|_| !gone) {
+            let forsaken = Forsaken {
+                guard,
+                command: reports.group.filter(|_| !reports.has_ended()),
+                mark: self.mark.clone(),
+            };
+            gone = spawn_blocking(move || forsaken.end())
+                .await
+                .is_ok_and(|gone| gone);
+            // Nobody is left to stop it. Now it collects what was killed.
+            self.wake();
+        }
+        let ended = timeout(EXIT_LIMIT, self.child.wait()).await;
+        // One whose command could not be ended goes on with that; the runtime collects it when it ends.
+        if ended.is_err() && gone && self.child.start_kill().is_ok() {
+            let _ = timeout(EXIT_LIMIT, self.child.wait()).await;
+        }
+    }
+}
+
+impl Drop for Keeper {
+    /// The guard sees that the conversation is over; it must not be stopped then.
+    fn drop(&mut self) {
+        self.wake();
+    }
 }
