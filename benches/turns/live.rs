@@ -1,6 +1,7 @@
 //! Turns: what they cost beyond the model, how soon a word is out, how soon a cancelled one ends, what stays in memory.
 //! Prints figures; judges none.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -46,14 +47,16 @@ pub(crate) fn overhead(program: &Path) {
                 });
                 let mut agent = Agent::start(program, &place, dialect);
                 let mut bare = model.connect();
-                let mut floor = vec![Duration::ZERO];
+                let (mut floor, mut flushes) = (vec![Duration::ZERO], Vec::new());
+                let mut file = std::fs::File::create(place.home().join("bare")).unwrap();
                 let (turn, processor) = turns(&mut agent, || {
                     floor.extend(wire.map(|wire| bare.exchange(wire)));
+                    flushes.push(flushed_append(&mut file));
                 });
-                let floor = quantile(&mut floor, 0.5);
+                let (floor, flush) = (quantile(&mut floor, 0.5), quantile(&mut flushes, 0.5));
                 let over = turn.took.saturating_sub(floor);
                 println!(
-                    "turn of {deltas:>4}, {:<11} {:<11} {over:>9.2?} beyond the model's {floor:>8.2?}; processor {processor:>8.2?}; {} events of {} B, {} B in all",
+                    "turn of {deltas:>4}, {:<11} {:<11} {over:>9.2?} beyond the model's {floor:>8.2?}; a bare flushed append {flush:>8.2?}; processor {processor:>8.2?}; {} events of {} B, {} B in all",
                     dialect.name(),
                     wire.map_or("fixture", Wire::api),
                     turn.deltas,
@@ -68,6 +71,14 @@ pub(crate) fn overhead(program: &Path) {
             }
         }
     }
+}
+
+/// What the disk asks for one record; a turn asks for two.
+fn flushed_append(file: &mut std::fs::File) -> Duration {
+    let begun = Instant::now();
+    file.write_all(&[b'x'; 512]).unwrap();
+    file.sync_data().unwrap();
+    begun.elapsed()
 }
 
 /// From the moment a word's event is written to the server's socket to the moment its delta is read from

@@ -68,7 +68,8 @@ fn session(bytes: usize) -> String {
         }
         line(t, &format!(r#"{{"type":"assistant_message",{message}}}"#));
         let (lines, len) = line(t, r#"{"type":"turn_finished","outcome":"completed"}"#);
-        if len + 64 * 1024 > bytes || lines + 100 > 100_000 {
+        // Room for the turns that follow.
+        if len + 128 * 1024 > bytes || lines + 1000 > 100_000 {
             return out;
         }
     }
