@@ -1,7 +1,7 @@
 //! Whether what is assigned to a word's name is a secret: `name = value` in its many notations, headers too.
 //! The words stand in `words`, what a value looks like in `placeholder`, `code` and `random`.
 
-use super::code::{contains, is_expression, is_name_with, is_path, is_wordy};
+use super::code::{contains, is_constant, is_expression, is_name_with, is_path, is_wordy};
 use super::logins::cookies;
 use super::place::{closes_quote, is_line_of_env, is_literal};
 use super::placeholder::{is_message, is_placeholder};
@@ -12,6 +12,9 @@ use super::{Found, WINDOW_BYTES, starts_with_ignoring_case, steps};
 
 /// A quoted value is told by so many bytes: a stream and a whole text look at the same ones.
 const QUOTED_BYTES: usize = 64;
+
+/// Most backslashes before a quote: that of a string four strings deep has seven.
+const LEVELS_BYTES: usize = 7;
 
 /// Ends of names that say something about a secret and hold none.
 const ABOUT: &[&str] = &[
@@ -180,7 +183,7 @@ impl Word<'_> {
             };
             return (at > end).then_some((at, join));
         }
-        let wrapped = self.skip(end, is_wrapping, 4);
+        let wrapped = self.skip(end, is_wrapping, LEVELS_BYTES + 1);
         let named = self.skip(wrapped, is_blank, 8);
         let operator = self.skip(named, is_operator, 2);
         let sign = &self.text[named..operator];
@@ -236,7 +239,7 @@ impl Word<'_> {
             let code = !join.colon && !join.wrapped;
             return cookies(self.text, self.skip(at, is_wrapping, 4), code, found);
         }
-        let opened = self.skip(at, |c| c == '\\', 4);
+        let opened = self.skip(at, |c| c == '\\', LEVELS_BYTES);
         let mark = self.text[opened..].chars().next();
         if let Some((mark, closing)) = mark.and_then(|mark| Some((mark, closing(mark)?))) {
             return self.quoted(opened + mark.len_utf8(), closing, opened - at, join, found);
@@ -354,6 +357,7 @@ impl Word<'_> {
         path.all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'?' | b'!'))
             && contains(value, word)
             || is_name_with(value, word) && value.split(['-', '_', '.']).count() <= 3
+            || is_constant(value)
     }
 
     fn quoted(
@@ -390,9 +394,10 @@ impl Word<'_> {
         let command = mark == '`' && !join.spaced && !join.colon && value.contains(' ');
         let named = || {
             let word = &self.text[self.start..self.end];
-            is_name_with(value, word)
-                && value.split(['-', '_', '.', '/']).count() <= 2
-                && !value.bytes().any(|b| b.is_ascii_digit())
+            is_name_with(value, word) && is_constant(value)
+                || is_name_with(value, word)
+                    && value.split(['-', '_', '.', '/']).count() <= 2
+                    && !value.bytes().any(|b| b.is_ascii_digit())
         };
         let harmless = || {
             command
@@ -439,6 +444,7 @@ impl From<Quoted> for Tail {
 /// signs within. Names with dots, slashes and underscores are code, and two words with a hyphen prose.
 fn is_password(value: &str) -> bool {
     let code = |b: u8| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'[' | b'/');
+    let value = value.trim_start_matches(['*', '&']);
     let mut inner = value.chars();
     inner.next_back();
     let words =

@@ -84,7 +84,9 @@ pub(super) fn is_expression(value: &str, next: Option<char>) -> bool {
                 || next == Some(']') && is_index(index)
                 || rest.len() > index.len() && is_index(index)
         };
-        return (whole || quote && rest.is_empty()) && head.len() >= 2 && is_path(head);
+        // `[0u8; 32]`, `[u8; 32]`.
+        let array = head.is_empty() && rest.len() <= 6 && next == Some(';');
+        return array || (whole || quote && rest.is_empty()) && head.len() >= 2 && is_path(head);
     }
     TERMS.iter().any(|term| value.eq_ignore_ascii_case(term))
         || value.contains("::") && is_path(value)
@@ -161,6 +163,12 @@ pub(super) fn is_name_with(value: &str, word: &str) -> bool {
                     .strip_suffix('s')
                     .is_some_and(|part| part.eq_ignore_ascii_case(word))
         })
+}
+
+/// `TLS13_TEST_SUITE`.
+pub(super) fn is_constant(value: &str) -> bool {
+    let shout = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    value.contains('_') && value.bytes().all(shout) && is_path(value)
 }
 
 /// Letters in lower case, or with an upper one at the words' beginnings, or all upper: what a person writes.

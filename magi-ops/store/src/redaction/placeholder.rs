@@ -108,13 +108,16 @@ const LOCAL_NAMES: &[&str] = &[
 ];
 
 /// Stands for a value that is elsewhere, or for none.
-pub(super) fn is_placeholder(value: &str) -> bool {
-    steps(value.len());
-    let value = value
+pub(super) fn is_placeholder(whole: &str) -> bool {
+    steps(whole.len());
+    let value = whole
         .trim_end_matches(['.', ',', ';', ':', '!', '?', '…', '/'])
         .trim();
     let bytes = value.as_bytes();
+    // The beginning of one, as documents show it: `sk-...`.
+    let cut_off = bytes.len() <= 6 && (whole.ends_with("...") || whole.ends_with('…'));
     bytes.is_empty()
+        || cut_off
         || is_filled_in(value)
         || value.starts_with("[redacted")
         || BEGINNINGS.iter().any(|word| begins_phrase(bytes, word))

@@ -55,6 +55,18 @@ fn is_worded(piece: &str) -> bool {
     if !has(u8::is_ascii_uppercase) || !has(u8::is_ascii_lowercase) {
         return false;
     }
+    // `Ed25519SigningKey`, `PrivateSec1KeyDer`: each capital begins a word, and there is a number or two.
+    let bytes = piece.as_bytes();
+    let lower = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_lowercase);
+    let words = (0..bytes.len())
+        .filter(|&at| bytes[at].is_ascii_uppercase())
+        .all(|at| lower(at + 1) && (lower(at + 2) || at == 0));
+    let numbers = piece
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|number| !number.is_empty());
+    if bytes[0].is_ascii_uppercase() && words && numbers.count() <= 2 {
+        return true;
+    }
     let runs = piece.split(|c: char| !c.is_ascii_lowercase());
     let worded: usize = runs.map(str::len).filter(|len| *len >= 3).sum();
     worded * 2 >= piece.len()

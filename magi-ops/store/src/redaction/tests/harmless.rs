@@ -86,6 +86,11 @@ const LINES: &[&str] = &[
 ];
 
 const RUST: &[&str] = &[
+    "impl SigningKey for Ed25519SigningKey {} let key = PrivateKeyDer::Sec1(PrivateSec1KeyDer::from(",
+    "let secret = [0x42u8; 32]; let mut master_secret = [0u8; 48];",
+    "pub type PLM_OWF_PASSWORD = *mut LM_OWF_PASSWORD; let secret_suite = TLS13_TEST_SUITE;",
+    r#"ClientTrafficSecret => "CLIENT_TRAFFIC_SECRET_0","#,
+    "//! Run: `OPENAI_API_KEY=sk-... cargo run`",
     r#"let token = std::env::var("API_TOKEN").expect("API_TOKEN must be set");"#,
     r#"Config { password: std::env::var("DB_PASSWORD")?, user }"#,
     "pub struct Login { pub password: String, pub token: &'static str, secret: [u8; 32] }",
@@ -263,6 +268,11 @@ const DATABASE: &[&str] = &[
 ];
 
 const HTTP: &[&str] = &[
+    r#"Authorization: Bearer std::env::var("X")"#,
+    r#"Authorization: Bearer config["password"]"#,
+    "Authorization: Bearer secrets.API_KEY",
+    "Authorization: Bearer self.password",
+    r#"Authorization: Bearer os.environ["API_TOKEN_2"]"#,
     "Authorization: Bearer $TOKEN",
     "Authorization: Bearer ${TOKEN}",
     "Authorization: Bearer {token}",
