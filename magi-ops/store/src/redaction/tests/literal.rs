@@ -102,13 +102,14 @@ fn literals_of_words_are_masked_where_only_literals_stand() {
 }
 
 proptest! {
-    /// Code of any kind before and behind: whole and in pieces it is the same, and the secret is hidden.
+    /// Code of any kind before and behind: whole and in pieces it is the same. Without quotes: what stands in
+    /// them is judged as a whole, and may turn out to be harmless once a random name before it was let go.
     #[test]
     fn whole_texts_and_streams_agree_on_code(
         parts in prop::collection::vec(
             prop::sample::select(vec![
                 "password", "token", "api_key", "DB_PASSWORD", "Authorization: Bearer ", "=", ": ", " = ",
-                "\"", "'", "`", "$", "{", "}", "(", ")", "[", "]", "os.environ", "config.token2", "x1",
+                "$", "{", "}", "(", ")", "[", "]", "os.environ", "config.token2", "x1",
                 "hunter2", " ", "\n", ".", "->", "<", ">", "\\", "%s", "changeme", "#", "&", "Secret", "!",
             ]),
             1..14,
