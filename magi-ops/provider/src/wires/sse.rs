@@ -76,6 +76,10 @@ impl Decoder {
         mut line: &[u8],
         events: &mut VecDeque<String>,
     ) -> Result<(), ProviderError> {
+        // A line that came in one packet was never kept.
+        if line.len() > MAX_EVENT_BYTES {
+            return Err(ProviderError::Malformed);
+        }
         if !std::mem::replace(&mut self.begun, true) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
@@ -164,6 +168,19 @@ mod tests {
             read(&[empty.as_bytes()]).unwrap_err(),
             ProviderError::Malformed
         );
+    }
+
+    #[test]
+    fn a_line_beyond_the_bound_is_refused_wherever_packets_are_cut() {
+        for (length, fits) in [(MAX_EVENT_BYTES, true), (MAX_EVENT_BYTES + 1, false)] {
+            for start in [":", "data:"] {
+                let rest = "x".repeat(length - start.len());
+                let line = format!("{start}{rest}\n\n");
+                let (head, tail) = line.as_bytes().split_at(length / 2);
+                assert_eq!(read(&[line.as_bytes()]).is_ok(), fits, "{start} {length}");
+                assert_eq!(read(&[head, tail]).is_ok(), fits, "{start} {length}");
+            }
+        }
     }
 
     #[test]
