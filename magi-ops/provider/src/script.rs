@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IntoDeserializer as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::play::{Pieces, Step};
@@ -80,12 +82,11 @@ impl Script {
     /// Checks a script's text.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ScriptError> {
         let mut source = serde_json::Deserializer::from_slice(bytes);
-        let raw: RawScript = serde_path_to_error::deserialize(&mut source).map_err(|error| {
-            ScriptError::Invalid {
+        let Object(raw): Object<RawScript> = serde_path_to_error::deserialize(&mut source)
+            .map_err(|error| ScriptError::Invalid {
                 at: error.path().to_string(),
                 reason: error.inner().to_string(),
-            }
-        })?;
+            })?;
         source.end().map_err(|error| ScriptError::Invalid {
             at: ".".to_owned(),
             reason: error.to_string(),
@@ -97,10 +98,10 @@ impl Script {
             });
         }
         let mut turns = Vec::with_capacity(raw.turns.len());
-        for (turn, raw) in raw.turns.into_iter().enumerate() {
+        for (turn, Object(raw)) in raw.turns.into_iter().enumerate() {
             let mut responses = Vec::new();
             let mut steps = Vec::new();
-            for (index, raw) in raw.steps.into_iter().enumerate() {
+            for (index, Object(raw)) in raw.steps.into_iter().enumerate() {
                 let step = raw
                     .check()
                     .map_err(|(field, reason)| ScriptError::Invalid {
@@ -133,16 +134,46 @@ impl Script {
     }
 }
 
+/// What must be written as an object: serde's structs would also take an array, by position.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Only<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members))
+            }
+        }
+        source
+            .deserialize_map(Only(std::marker::PhantomData))
+            .map(Self)
+    }
+}
+
+/// A failure is written as its word: serde's enums would also take an object of it and null.
+fn word<'de, D: Deserializer<'de>>(source: D) -> Result<Option<RawError>, D::Error> {
+    let word = Option::<String>::deserialize(source)?;
+    word.map(|word| RawError::deserialize(word.into_deserializer()))
+        .transpose()
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawScript {
-    turns: Vec<RawTurn>,
+    turns: Vec<Object<RawTurn>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTurn {
-    steps: Vec<RawStep>,
+    steps: Vec<Object<RawStep>>,
 }
 
 /// Every field of every kind of step: one flat struct, because an untagged enum could only say
@@ -158,7 +189,8 @@ struct RawStep {
     repeat: Option<u64>,
     tool: Option<String>,
     input: Option<Value>,
-    usage: Option<RawUsage>,
+    usage: Option<Object<RawUsage>>,
+    #[serde(default, deserialize_with = "word")]
     error: Option<RawError>,
     wait_ms: Option<u64>,
 }
@@ -266,7 +298,7 @@ impl RawStep {
                     .unwrap_or_else(|| Value::Object(Default::default())),
             });
         }
-        if let Some(usage) = self.usage {
+        if let Some(Object(usage)) = self.usage {
             return Ok(Step::Usage(Usage {
                 input: usage.input,
                 output: usage.output,

@@ -387,6 +387,28 @@ fn wrong_scripts_are_refused_with_the_place() {
             .1
             .contains("unknown field")
     );
+    // An array is no object, though serde would read a struct from one by position.
+    for (script, place) in [
+        (json!([[{ "steps": [] }]]), "."),
+        (json!({ "turns": [[[]]] }), "turns[0]"),
+        (
+            json!({ "turns": [{ "steps": [["thinking", true]] }] }),
+            "turns[0].steps[0]",
+        ),
+        (
+            json!({ "turns": [{ "steps": [{ "usage": [1, 2] }] }] }),
+            "turns[0].steps[0].usage",
+        ),
+    ] {
+        let (at, reason) = refused(script);
+        assert_eq!(at, place);
+        assert!(reason.contains("expected an object"), "{reason}");
+    }
+    // Nor is an object a word.
+    let (at, reason) =
+        refused(json!({ "turns": [{ "steps": [{ "error": { "network": null } }] }] }));
+    assert_eq!(at, "turns[0].steps[0].error");
+    assert!(reason.contains("expected a string"), "{reason}");
     assert!(load(br#"{"turns":[{"steps":[]}]} {}"#).is_err());
     assert!(load(b"\xff").is_err());
     assert!(load("[".repeat(100_000).as_bytes()).is_err());
