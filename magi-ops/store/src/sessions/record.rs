@@ -157,9 +157,35 @@ pub fn now_ms() -> u64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+
+    proptest! {
+        /// The provider gets back the very input that its model wrote, also after a restart.
+        #[test]
+        fn numbers_of_an_input_come_back_to_the_last_bit(
+            numbers in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL, 0..8),
+        ) {
+            let record = Record {
+                v: SCHEMA_VERSION,
+                n: 1,
+                session: "s".into(),
+                at: 7,
+                turn: None,
+                body: Body::ToolStarted {
+                    activity_id: "a".into(),
+                    call_id: "c".into(),
+                    response: 0,
+                    name: "n".into(),
+                    input: json!({ "numbers": numbers }),
+                },
+            };
+            let line = serde_json::to_vec(&record).unwrap();
+            prop_assert_eq!(Record::parse(&line, &"s".parse().unwrap()), Some(record));
+        }
+    }
 
     fn read(thinking: Option<Value>) -> Option<ThinkingLevel> {
         let mut body = json!({"type": "selection", "provider": "p", "model": "m"});
