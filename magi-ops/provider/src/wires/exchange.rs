@@ -10,14 +10,13 @@ use futures_util::FutureExt as _;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::body::Body;
 use super::http::Endpoint;
 use super::retry::Failure;
-use super::{Progress, Reader, Wire, sse};
+use super::{Progress, Wire};
 use crate::registry::Patience;
 use crate::{Chunk, ProviderError, Request, Response, Retry};
 
-/// Longest response, in bytes.
-const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 /// How long after its last event a body may end for its connection to be kept.
 const LEAVE: Duration = Duration::from_secs(1);
 
@@ -77,12 +76,9 @@ enum State {
 /// A response whose head has arrived.
 struct Reading {
     answer: reqwest::Response,
-    events: sse::Decoder,
-    reader: Box<dyn Reader>,
-    /// Bytes read so far.
-    bytes: usize,
-    /// Before the first event: until when it must arrive.
-    first: Option<Instant>,
+    body: Body,
+    /// Until when the first event must arrive.
+    first: Instant,
 }
 
 impl Exchange {
@@ -132,15 +128,16 @@ impl Exchange {
                     .map_err(stalled)??;
                 Ok(State::Read(Box::new(Reading {
                     answer,
-                    events: sse::Decoder::default(),
-                    reader: self.wire.reader(&self.request),
-                    bytes: 0,
-                    first: Some(first),
+                    body: Body::new(self.wire.reader(&self.request)),
+                    first,
                 })))
             }
             State::Read(mut reading) => {
                 let stall = Instant::now() + self.patience.stall;
-                let until = reading.first.unwrap_or(stall).min(self.deadline);
+                let until = match reading.body.has_begun() {
+                    true => stall.min(self.deadline),
+                    false => reading.first,
+                };
                 let arrived = timeout_at(until, reading.answer.chunk())
                     .await
                     .map_err(stalled)
@@ -149,12 +146,12 @@ impl Exchange {
                 let bytes = match arrived {
                     Ok(bytes) => bytes,
                     // A response that is whole but for its end marker is whole.
-                    Err(_) if reading.reader.end(&mut self.ready).is_ok() => {
+                    Err(_) if reading.body.end(&mut self.ready).is_ok() => {
                         return Ok(State::Ended);
                     }
                     Err(failure) => return Err(failure),
                 };
-                let progress = reading.read(bytes.as_deref(), &mut self.ready);
+                let progress = reading.body.read(bytes.as_deref(), &mut self.ready);
                 self.spoken |= self.ready.range(begun..).any(|chunk| {
                     // Counts are replaced by later ones.
                     !matches!(chunk, Chunk::Usage(_))
@@ -189,32 +186,6 @@ impl Exchange {
 }
 
 impl Reading {
-    /// Reads a packet, or the body's end.
-    fn read(
-        &mut self,
-        bytes: Option<&[u8]>,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<Progress, ProviderError> {
-        let Some(bytes) = bytes else {
-            self.reader.end(out)?;
-            return Ok(Progress::Done);
-        };
-        self.bytes += bytes.len();
-        if self.bytes > MAX_RESPONSE_BYTES {
-            return Err(ProviderError::Malformed);
-        }
-        let mut events = VecDeque::new();
-        let pushed = self.events.push(bytes, &mut events);
-        for data in events {
-            self.first = None;
-            if !data.is_empty() && self.reader.event(&data, out)? == Progress::Done {
-                return Ok(Progress::Done);
-            }
-        }
-        // What was whole before the fault has been said.
-        pushed.map(|()| Progress::More)
-    }
-
     /// Reads the body's end, so that the connection can serve the next request. Nobody waits for it:
     /// the response itself has ended.
     async fn leave(mut self: Box<Self>) {

@@ -10,6 +10,7 @@ use crate::registry::{Api, BuildError, Patience, ProviderConfig};
 use crate::{Chunk, Provider, ProviderError, Request, Response, ThinkingLevel};
 
 mod anthropic;
+mod body;
 mod exchange;
 mod http;
 mod openai_chat;
