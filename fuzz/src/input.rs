@@ -13,13 +13,18 @@ pub const RUNS: u8 = 0xF8;
 /// for `n` × 257 more of that byte, so that a seed of some bytes reaches a bound of 65,536. A count of
 /// 0 stands for a NUL. Any other input stands for itself.
 pub fn expand(data: &[u8]) -> Cow<'_, [u8]> {
+    expand_to(data, MOST)
+}
+
+/// The same for what is bounded elsewhere: no run begins beyond `most` bytes.
+pub fn expand_to(data: &[u8], most: usize) -> Cow<'_, [u8]> {
     let Some((&RUNS, data)) = data.split_first() else {
         return Cow::Borrowed(data);
     };
     let mut out = Vec::with_capacity(data.len());
     let mut bytes = data.iter().copied();
     while let Some(byte) = bytes.next() {
-        if out.len() >= MOST {
+        if out.len() >= most {
             break;
         }
         match (byte, out.last().copied()) {

@@ -3,7 +3,9 @@
 
 pub mod application_service;
 pub mod consumer_frames;
+pub mod fixture_script;
 pub mod framing;
+pub mod front_matter;
 pub mod input;
 pub mod line_stream;
 pub mod local_agent;
@@ -13,4 +15,7 @@ pub mod mighty_parse;
 pub mod mighty_patch;
 pub mod mty_agent;
 pub mod naive;
+pub mod provider_wires;
 pub mod scanning;
+pub mod session_file;
+pub mod settings_file;

@@ -9,9 +9,11 @@ use serde_json::Value;
 
 mod application_service;
 mod child;
+mod files;
 mod local_agent;
 mod mighty;
 mod mty_agent;
+mod providers;
 mod service;
 
 /// Seeds by name.
@@ -30,6 +32,11 @@ fn main() -> io::Result<()> {
         ("mighty_format", mighty::format()),
         ("mighty_check", mighty::check()),
         ("mighty_patch", mighty::patch()),
+        ("provider_wires", providers::wires()),
+        ("fixture_script", providers::script()),
+        ("session_file", files::session()),
+        ("front_matter", files::front_matter()),
+        ("settings_file", files::settings()),
     ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("seeds")

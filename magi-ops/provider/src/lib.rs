@@ -12,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 mod demonstration;
 mod fixture;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod play;
 mod registry;
 mod script;

@@ -12,6 +12,8 @@ use crate::{Chunk, Provider, ProviderError, Request, Response, ThinkingLevel};
 mod anthropic;
 mod body;
 mod exchange;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod http;
 mod openai_chat;
 mod retry;

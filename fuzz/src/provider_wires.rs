@@ -1,0 +1,383 @@
+//! What a model's server may send: any packets of the same bytes give the same events, pieces and end, within
+//! the bounds, and what was said can be sent back. Both wires read every input; no connection is made.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use provider::fuzzing::{MAX_EVENT_BYTES, Spoken, events, pieces, request_body};
+use provider::{Chunk, Message, ProviderError, Request, ThinkingLevel, ToolCall};
+use serde_json::{Value, json};
+
+use crate::input::{Sizes, expand_to};
+
+/// The most bytes that an input stands for: an event at its bound, and something more.
+const MOST: usize = MAX_EVENT_BYTES + 160 * 1024;
+/// A call that the conversation has had before the response.
+const KNOWN_CALL: &str = "call_known";
+
+/// Who reads an input: a model whose signed thinking is raw, one that sends summaries, another wire's.
+const READERS: [(Spoken, &str); 3] = [
+    (Spoken::Anthropic, "claude-haiku-4-5"),
+    (Spoken::Anthropic, "claude-opus-4-7"),
+    (Spoken::OpenaiChat, "any"),
+];
+
+/// Checks a whole input. Gives what each reader came to: the names of its pieces, and last how it ended.
+///
+/// # Panics
+/// When anything does not hold.
+pub fn check(data: &[u8]) -> [Vec<String>; 3] {
+    let input = expand_to(data, MOST);
+    decoded(&input);
+    READERS.map(|(spoken, model)| response(spoken, model, &input))
+}
+
+/// Everything at once, in packets of every size, and byte for byte.
+fn packets(input: &[u8]) -> Vec<Vec<&[u8]>> {
+    let mut choppings = vec![vec![input]];
+    for salt in 1..=2 {
+        let mut sizes = Sizes::new(input, salt);
+        let mut rest = input;
+        let mut chopped = Vec::new();
+        while !rest.is_empty() {
+            let (packet, after) = rest.split_at(sizes.size(rest.len()));
+            chopped.push(packet);
+            // A packet without a byte changes nothing.
+            if sizes.draw().is_multiple_of(4) {
+                chopped.push(&[]);
+            }
+            rest = after;
+        }
+        choppings.push(chopped);
+    }
+    if input.len() <= 4096 {
+        choppings.push(input.chunks(1).collect());
+    }
+    choppings
+}
+
+/// The event stream against a slow reading of the whole.
+fn decoded(input: &[u8]) {
+    let expected = slowly(input);
+    for packets in packets(input) {
+        let (events, fault) = events(packets);
+        let expected_events = expected.0.iter();
+        assert!(
+            events.iter().eq(expected_events) && fault == expected.1,
+            "{} of {} events, {fault:?} for {:?}",
+            events.len(),
+            expected.0.len(),
+            expected.1
+        );
+    }
+    let mut held = 0;
+    for event in &expected.0 {
+        assert!(event.len() <= MAX_EVENT_BYTES && !event.contains('\r'));
+        held += event.len();
+    }
+    assert!(held <= input.len(), "nothing grows");
+}
+
+/// The events of a stream as WHATWG's HTML says ("Interpreting an event stream"), with this crate's bounds.
+fn slowly(input: &[u8]) -> (Vec<String>, Option<ProviderError>) {
+    let mut lines: Vec<&[u8]> = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while at < input.len() {
+        if input[at] == b'\n' || input[at] == b'\r' {
+            lines.push(&input[start..at]);
+            at += usize::from(input[at..].starts_with(b"\r\n"));
+            start = at + 1;
+        }
+        at += 1;
+    }
+    let mut events = Vec::new();
+    let mut data: Vec<Vec<u8>> = Vec::new();
+    for (number, line) in lines.into_iter().enumerate() {
+        if line.len() > MAX_EVENT_BYTES {
+            return (events, Some(ProviderError::Malformed));
+        }
+        let line = match line.strip_prefix("\u{feff}".as_bytes()) {
+            Some(rest) if number == 0 => rest,
+            _ => line,
+        };
+        if line.is_empty() {
+            if data.is_empty() {
+                continue;
+            }
+            match String::from_utf8(std::mem::take(&mut data).join(&b'\n')) {
+                Ok(event) => events.push(event),
+                Err(_) => return (events, Some(ProviderError::Malformed)),
+            }
+            continue;
+        }
+        let mut parts = line.splitn(2, |byte| *byte == b':');
+        if parts.next() != Some(b"data") {
+            continue;
+        }
+        let value = parts.next().unwrap_or_default();
+        data.push(value.strip_prefix(b" ").unwrap_or(value).to_vec());
+        if data.iter().map(|line| line.len() + 1).sum::<usize>() - 1 > MAX_EVENT_BYTES {
+            return (events, Some(ProviderError::Malformed));
+        }
+    }
+    let cut_off = &input[start.min(input.len())..];
+    let fault = (cut_off.len() > MAX_EVENT_BYTES).then_some(ProviderError::Malformed);
+    (events, fault)
+}
+
+fn request(model: &str, messages: Vec<Message>) -> Request {
+    Request {
+        session: "s".to_owned(),
+        model: model.to_owned(),
+        system: "".into(),
+        thinking: ThinkingLevel::High,
+        fast: false,
+        messages: Arc::new(messages),
+        tools: Vec::new(),
+        workspace: "/".into(),
+    }
+}
+
+fn user(text: &str) -> Message {
+    Message::User {
+        text: text.to_owned(),
+    }
+}
+
+fn result(call: &ToolCall) -> Message {
+    Message::ToolResult {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        content: "done".to_owned(),
+        is_error: false,
+    }
+}
+
+fn response(spoken: Spoken, model: &str, input: &[u8]) -> Vec<String> {
+    let known = ToolCall {
+        id: KNOWN_CALL.to_owned(),
+        name: "read".to_owned(),
+        input: json!({}),
+    };
+    let before = vec![
+        user("hi"),
+        Message::Assistant {
+            thoughts: Vec::new(),
+            text: String::new(),
+            tool_calls: vec![known.clone()],
+        },
+        result(&known),
+    ];
+    let request = request(model, before);
+    let mut first: Option<(Vec<Chunk>, Result<(), ProviderError>)> = None;
+    for packets in packets(input) {
+        let (said, end) = pieces(spoken, &request, packets);
+        let said = Vec::from(said);
+        let Some((whole, whole_end)) = &first else {
+            first = Some((said, end));
+            continue;
+        };
+        assert_eq!(end, *whole_end, "the packets decide nothing");
+        let mut pairs = said.iter().zip(whole);
+        assert!(said.len() == whole.len() && pairs.all(|(one, other)| alike(one, other)));
+    }
+    let (said, end) = first.unwrap_or((Vec::new(), Ok(())));
+    bounded(spoken, model, &said, input.len());
+    sent_back(spoken, model, &said);
+    let mut names: Vec<_> = said.iter().map(|chunk| name(chunk).to_owned()).collect();
+    names.push(end.map_or_else(|error| format!("{error:?}"), |()| "Whole".to_owned()));
+    names
+}
+
+fn name(chunk: &Chunk) -> &'static str {
+    match chunk {
+        Chunk::Text(_) => "Text",
+        Chunk::Reasoning {
+            provider_summary: true,
+            ..
+        } => "Summary",
+        Chunk::Reasoning { .. } => "Reasoning",
+        Chunk::Thought(_) => "Thought",
+        Chunk::ToolCall(_) => "ToolCall",
+        Chunk::Retry(_) => "Retry",
+        Chunk::Usage(_) => "Usage",
+    }
+}
+
+/// The same but for an id that was made up.
+fn alike(one: &Chunk, other: &Chunk) -> bool {
+    match (one, other) {
+        (Chunk::ToolCall(one), Chunk::ToolCall(other)) => {
+            let made = |id: &str| id.len() == 37 && id.starts_with("call_");
+            (one.id == other.id || made(&one.id) && made(&other.id))
+                && (&one.name, &one.input) == (&other.name, &other.input)
+        }
+        _ => one == other,
+    }
+}
+
+fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
+    let mut ids = HashSet::from([KNOWN_CALL]);
+    let mut shown = 0;
+    for chunk in said {
+        match chunk {
+            Chunk::Text(text) => {
+                assert!(!text.is_empty());
+                shown += text.len();
+            }
+            Chunk::Reasoning {
+                text,
+                provider_summary,
+            } => {
+                assert!(!text.is_empty());
+                let may = spoken == Spoken::Anthropic && model != READERS[0].1;
+                assert!(
+                    may || !provider_summary,
+                    "only what the provider made for display is shown"
+                );
+                shown += if *provider_summary { 0 } else { text.len() };
+            }
+            Chunk::Thought(thought) => {
+                assert_eq!(spoken, Spoken::Anthropic);
+                assert!(!thought.signature.is_empty());
+            }
+            Chunk::ToolCall(call) => {
+                assert!((1..=128).contains(&call.id.len()));
+                assert!(ids.insert(&call.id), "one id twice");
+                shown += call.name.len();
+            }
+            Chunk::Retry(_) => panic!("a body is read once"),
+            Chunk::Usage(usage) => {
+                let cached = usage.cache_read.unwrap_or(0);
+                assert!(spoken == Spoken::OpenaiChat || cached <= usage.input);
+            }
+        }
+    }
+    assert!(shown <= input, "nothing grows");
+}
+
+/// The next request of the same conversation, on either wire: providers refuse it where a call has no result,
+/// where text is blank, and where a thought is missing or moved.
+fn sent_back(spoken: Spoken, model: &str, said: &[Chunk]) {
+    let (mut thoughts, mut text, mut tool_calls) = (Vec::new(), String::new(), Vec::new());
+    for chunk in said {
+        match chunk {
+            Chunk::Text(piece) => text.push_str(piece),
+            Chunk::Thought(thought) => thoughts.push(thought.clone()),
+            Chunk::ToolCall(call) => tool_calls.push(call.clone()),
+            _ => {}
+        }
+    }
+    let results: Vec<_> = tool_calls.iter().map(result).collect();
+    let mut messages = vec![
+        user("hi"),
+        Message::Assistant {
+            thoughts: thoughts.clone(),
+            text: text.clone(),
+            tool_calls: tool_calls.clone(),
+        },
+    ];
+    messages.extend(results);
+    messages.push(user("go on"));
+    let request = request(model, messages);
+    let kept = !text.trim().is_empty() || !tool_calls.is_empty();
+    let names: Vec<&str> = tool_calls.iter().map(|call| call.name.as_str()).collect();
+    for wire in [Spoken::Anthropic, Spoken::OpenaiChat] {
+        let body: Value = serde_json::from_slice(&request_body(wire, &request)).expect("JSON");
+        let messages = body["messages"].as_array().expect("messages");
+        let calls = match wire {
+            Spoken::Anthropic => {
+                let blocks: Vec<&Value> = messages
+                    .iter()
+                    .flat_map(|message| message["content"].as_array().expect("blocks"))
+                    .collect();
+                let of = |kind: &str| -> Vec<&Value> {
+                    let of_kind = blocks.iter().filter(|block| block["type"] == kind);
+                    of_kind.copied().collect()
+                };
+                let words = |text: &str| text.split_whitespace().collect::<String>();
+                let texts = of("text");
+                let all: String = texts
+                    .iter()
+                    .filter_map(|block| block["text"].as_str())
+                    .collect();
+                assert_eq!(
+                    words(&all),
+                    words(&format!("hi{text}go on")),
+                    "no word is lost"
+                );
+                assert!(texts.iter().all(|block| block["text"] != ""));
+                let signed = of("thinking").len() + of("redacted_thinking").len();
+                assert_eq!(signed, if kept { thoughts.len() } else { 0 });
+                if spoken == wire {
+                    for block in of("thinking") {
+                        let signature = block["signature"].as_str().expect("a signature");
+                        assert!(thoughts.iter().any(|thought| {
+                            block["thinking"] == *thought.text
+                                && thought.signature.ends_with(signature)
+                        }));
+                    }
+                }
+                let answered = of("tool_result");
+                let calls = of("tool_use");
+                assert!(calls.iter().all(|call| call["input"].is_object()));
+                assert!(
+                    calls
+                        .iter()
+                        .map(|call| &call["id"])
+                        .eq(answered.iter().map(|result| &result["tool_use_id"])),
+                    "each call has its result"
+                );
+                pairs(&calls, |call| (&call["id"], &call["name"]))
+            }
+            Spoken::OpenaiChat => {
+                let calls: Vec<&Value> = messages
+                    .iter()
+                    .filter_map(|message| message["tool_calls"].as_array())
+                    .flatten()
+                    .collect();
+                let answered = messages.iter().filter(|message| message["role"] == "tool");
+                assert!(
+                    calls
+                        .iter()
+                        .map(|call| &call["id"])
+                        .eq(answered.map(|result| &result["tool_call_id"])),
+                    "each call has its result"
+                );
+                for call in &calls {
+                    let arguments = call["function"]["arguments"].as_str().expect("text");
+                    let arguments: Value = serde_json::from_str(arguments).expect("JSON");
+                    assert!(arguments.is_object());
+                }
+                pairs(&calls, |call| (&call["id"], &call["function"]["name"]))
+            }
+        };
+        assert_eq!(calls.len(), names.len());
+        let passes = |text: &str| {
+            !text.is_empty()
+                && text
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        };
+        let ids: HashSet<_> = calls.iter().map(|call| &call.0).collect();
+        assert_eq!(ids.len(), calls.len(), "one id twice");
+        assert!(
+            calls
+                .iter()
+                .all(|(id, name)| passes(id) && passes(name) && name.len() <= 64)
+        );
+    }
+}
+
+fn pairs<'a>(
+    calls: &[&'a Value],
+    of: impl Fn(&'a Value) -> (&'a Value, &'a Value),
+) -> Vec<(String, String)> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    calls
+        .iter()
+        .map(|call| of(call))
+        .map(|(id, name)| (word(id), word(name)))
+        .collect()
+}

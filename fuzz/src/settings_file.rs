@@ -1,0 +1,185 @@
+//! A settings file as the global one and as a project's: the same verdict, everything within its bounds, and
+//! nothing of a project's that would run a command, name a key, or send one elsewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use store::settings::{
+    FILE_NAME, MAX_BYTES, MAX_HOOK_BYTES, MAX_HOOKS, MAX_INSTRUCTIONS, MAX_NAME_BYTES, Overrides,
+    Settings, SettingsError,
+};
+
+use crate::input::expand_to;
+
+/// Above the longest settings file.
+const MOST: usize = MAX_BYTES as usize + 100 * 1024;
+
+/// Checks an input. Says "settings", or why there are none.
+///
+/// # Panics
+/// When anything does not hold.
+pub fn check(data: &[u8]) -> String {
+    thread_local!(static PLACE: Place = Place::new());
+    let bytes = expand_to(data, MOST);
+    PLACE.with(|place| {
+        let global = place.load(Some(&bytes), None);
+        let project = place.load(None, Some(&bytes));
+        let both = place.load(Some(&bytes), Some(&bytes));
+        match (global, project, both) {
+            (Ok(global), Ok(project), Ok(both)) => {
+                agrees(&bytes, &global);
+                bounded(&global, place);
+                bounded(&project, place);
+                harmless(&global, &project, &both);
+                "settings".to_owned()
+            }
+            (Err(global), Err(project), Err(both)) => {
+                let said = reason(&global, &place.home, &bytes);
+                assert_eq!(reason(&project, &place.project, &bytes), said);
+                assert_eq!(reason(&both, &place.home, &bytes), said);
+                said
+            }
+            other => panic!("{other:?}"),
+        }
+    })
+}
+
+/// Of words without a value of the file's.
+fn reason(error: &SettingsError, folder: &Path, bytes: &[u8]) -> String {
+    let file = folder.join(FILE_NAME);
+    match error {
+        SettingsError::TooLong { path } => {
+            assert!(*path == file && bytes.len() as u64 > MAX_BYTES);
+            "too long".to_owned()
+        }
+        SettingsError::Invalid { path, line, column } => {
+            let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+            assert!(*path == file && *line <= lines.len());
+            assert!(
+                line.checked_sub(1)
+                    .is_none_or(|at| *column <= lines[at].len() + 1)
+            );
+            "invalid".to_owned()
+        }
+        SettingsError::Name(which) => format!("{which} name"),
+        SettingsError::Value { path, key } => {
+            assert_eq!(*path, file);
+            (*key).to_owned()
+        }
+        SettingsError::Io { .. } => panic!("{error:?}"),
+    }
+}
+
+/// What was taken is what stands there.
+fn agrees(bytes: &[u8], settings: &Settings) {
+    let json = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let value: Value = serde_json::from_slice(json).expect("JSON");
+    let file = value.as_object().expect("an object");
+    let text = |key: &str| file.get(key).and_then(Value::as_str);
+    let provider = text("provider").filter(|provider| !provider.is_empty());
+    assert_eq!(settings.provider, provider.unwrap_or("fixture"));
+    if let Some(model) = text("model") {
+        assert_eq!(settings.model.as_deref(), Some(model));
+    }
+    let fast = file.get("fast").and_then(Value::as_bool);
+    assert_eq!(settings.fast, fast.unwrap_or(false));
+    let days = file.get("retention_days").and_then(Value::as_u64);
+    assert_eq!(u64::from(settings.retention_days), days.unwrap_or(30));
+    let members = |key: &str| {
+        file.get(key)
+            .and_then(Value::as_object)
+            .map_or(0, |m| m.len())
+    };
+    assert_eq!(settings.providers.len(), members("providers"));
+    assert_eq!(settings.permissions.len(), members("permissions"));
+    assert_eq!(settings.hooks.len(), members("hooks"));
+}
+
+fn bounded(settings: &Settings, place: &Place) {
+    assert!((1..=MAX_NAME_BYTES).contains(&settings.provider.len()));
+    let model = settings.model.as_ref();
+    assert!(model.is_none_or(|model| (1..=MAX_NAME_BYTES).contains(&model.len())));
+    assert!(model.is_some() || settings.provider != "fixture");
+    assert!(settings.compaction_threshold > 0.0 && settings.compaction_threshold <= 1.0);
+    assert!(settings.instructions.len() <= MAX_INSTRUCTIONS);
+    assert!(
+        settings
+            .instructions
+            .iter()
+            .all(|path| path.is_absolute() && *path != place.home)
+    );
+    for commands in settings.hooks.values() {
+        assert!(commands.len() <= MAX_HOOKS);
+        assert!(commands.iter().all(|command| {
+            command.len() <= MAX_HOOK_BYTES && !command.trim().is_empty() && !command.contains('\0')
+        }));
+    }
+    let scripts = settings
+        .providers
+        .values()
+        .flat_map(|provider| &provider.script);
+    assert!(scripts.into_iter().all(|path| path.is_absolute()));
+}
+
+fn harmless(global: &Settings, project: &Settings, both: &Settings) {
+    assert!(!project.fast && project.hooks.is_empty());
+    assert_eq!((both.fast, &both.hooks), (global.fast, &global.hooks));
+    assert!(project.providers.keys().eq(global.providers.keys()));
+    for (id, of_project) in &project.providers {
+        assert_eq!(of_project.api_key_env, None, "a project names no key");
+        let (of_global, of_both) = (&global.providers[id], &both.providers[id]);
+        let placed = of_global.api.is_some() || of_global.base_url.is_some();
+        assert!(!of_global.placed_by_project);
+        assert_eq!(
+            (of_project.placed_by_project, of_both.placed_by_project),
+            (placed, placed)
+        );
+        assert_eq!(of_both.api_key_env, of_global.api_key_env);
+    }
+    let parts = [&global.instructions[..], &project.instructions].concat();
+    assert_eq!(both.instructions, parts);
+    assert_eq!(
+        (&both.provider, &both.model),
+        (&global.provider, &global.model)
+    );
+}
+
+/// A home and a working directory.
+struct Place {
+    _dir: tempfile::TempDir,
+    home: PathBuf,
+    cwd: PathBuf,
+    project: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (home, cwd) = (dir.path().join("home"), dir.path().join("cwd"));
+        let project = cwd.join(".magi-code");
+        fs::create_dir(&home).expect("a folder");
+        fs::create_dir_all(&project).expect("a folder");
+        Self {
+            _dir: dir,
+            home,
+            cwd,
+            project,
+        }
+    }
+
+    fn load(
+        &self,
+        global: Option<&[u8]>,
+        project: Option<&[u8]>,
+    ) -> Result<Settings, SettingsError> {
+        for (folder, bytes) in [(&self.home, global), (&self.project, project)] {
+            let file = folder.join(FILE_NAME);
+            match bytes {
+                Some(bytes) => fs::write(file, bytes).expect("a file"),
+                None => drop(fs::remove_file(file)),
+            }
+        }
+        Settings::load(&self.home, &self.cwd, Overrides::default())
+    }
+}

@@ -1,0 +1,13 @@
+//! What reads bytes from outside, for the fuzz targets and for the tests that replay their seeds.
+//! In no product: the feature `fuzzing` is in no default and in nobody else's dependencies.
+
+use crate::script::Script;
+use crate::{Fixture, ScriptError};
+
+#[cfg(feature = "wires")]
+pub use crate::wires::fuzzing::{MAX_EVENT_BYTES, Spoken, events, pieces, request_body};
+
+/// The offline provider that plays the script `bytes`.
+pub fn fixture(bytes: &[u8]) -> Result<Fixture, ScriptError> {
+    Script::parse(bytes).map(Fixture::playing)
+}
