@@ -200,6 +200,7 @@ fn name(chunk: &Chunk) -> &'static str {
         Chunk::Reasoning { .. } => "Reasoning",
         Chunk::Thought(_) => "Thought",
         Chunk::ToolCall(_) => "ToolCall",
+        Chunk::Cut => "Cut",
         Chunk::Retry(_) => "Retry",
         Chunk::Usage(_) => "Usage",
     }
@@ -219,7 +220,7 @@ fn alike(one: &Chunk, other: &Chunk) -> bool {
 
 fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
     let mut ids = HashSet::from([KNOWN_CALL]);
-    let mut shown = 0;
+    let (mut shown, mut cuts) = (0, 0);
     for chunk in said {
         match chunk {
             Chunk::Text(text) => {
@@ -247,6 +248,7 @@ fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
                 assert!(ids.insert(&call.id), "one id twice");
                 shown += call.name.len();
             }
+            Chunk::Cut => cuts += 1,
             Chunk::Retry(_) => panic!("a body is read once"),
             Chunk::Usage(usage) => {
                 let cached = usage.cache_read.unwrap_or(0);
@@ -255,6 +257,9 @@ fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
         }
     }
     assert!(shown <= input, "nothing grows");
+    assert!(cuts <= 1, "one end is told once");
+    let is_last = matches!(said.last(), Some(Chunk::Cut));
+    assert!(spoken == Spoken::OpenaiChat || is_last == (cuts == 1));
 }
 
 /// The next request of the same conversation, on either wire: providers refuse it where a call has no result,

@@ -109,6 +109,15 @@ pub fn wires() -> Seeds {
         ),
         ("unsigned", message(&[thinking, think, end.clone()])),
         (
+            "limit",
+            message(&[
+                tool(0, "c"),
+                fragment(0, "{\"a"),
+                stop("max_tokens"),
+                end.clone(),
+            ]),
+        ),
+        (
             "refusal",
             message(&[text.clone(), say("I"), stop("refusal"), end.clone()]),
         ),
@@ -285,6 +294,10 @@ pub fn script() -> Seeds {
         ("turn-by-position", json!({"turns": [[[]]]}).to_string()),
         ("steps-by-position", script(json!([["x", true]]))),
         ("usage-by-position", script(json!([{"usage": [1, 2]}]))),
+        (
+            "twice-and-wrong",
+            r#"{"turns":[{"steps":[{"text":0,"text":"b"}]}]}"#.to_owned(),
+        ),
         (
             "twice",
             r#"{"turns":[{"steps":[{"text":"a","text":"b"}]}]}"#.to_owned(),

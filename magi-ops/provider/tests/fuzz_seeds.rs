@@ -38,6 +38,7 @@ fn provider_wires_seeds_hold() {
         }
     }
     let raw = [
+        "Cut",
         "Malformed",
         "Network",
         "Overloaded",
