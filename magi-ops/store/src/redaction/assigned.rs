@@ -187,6 +187,16 @@ impl Word<'_> {
         let named = self.skip(wrapped, is_blank, 8);
         let operator = self.skip(named, is_operator, 2);
         let sign = &self.text[named..operator];
+        if operator == named && wrapped == end && named > end && self.is_option() {
+            let join = Join {
+                spaced: true,
+                colon: false,
+                compared: false,
+                shown: false,
+                wrapped: false,
+            };
+            return Some((named, join));
+        }
         // A path in code is no assignment.
         if operator == named || sign == "::" {
             return None;
@@ -212,6 +222,14 @@ impl Word<'_> {
             wrapped: wraps,
         };
         Some((at, join))
+    }
+
+    /// `--token value`: an option of a command has a blank where others have a sign.
+    fn is_option(&self) -> bool {
+        let name = &self.text[self.name.clone()];
+        let dashes = name.len() - name.trim_start_matches('-').len();
+        let before = self.text[..self.name.start + dashes].strip_suffix("--");
+        before.is_some_and(|before| before.is_empty() || before.ends_with(char::is_whitespace))
     }
 
     /// `name = value`. Returns where what it masked ends.

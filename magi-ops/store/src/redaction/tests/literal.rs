@@ -66,6 +66,41 @@ fn what_looks_like_a_value_is_masked_wherever_it_stands() {
 }
 
 #[test]
+fn options_of_commands_have_their_value_behind_a_blank() {
+    let redactor = Redactor::default();
+    for (before, secret, after) in [
+        ("tool --token ", "Sup3rS3cretTok9", " run"),
+        ("tool --api-key ", "Sup3rS3cretTok9", "\n"),
+        ("--client-secret ", "Sup3rS3cretTok9", ""),
+        ("login --password ", "hunter2xyz9", " -h db"),
+        ("login --password '", "hunter2xyz9", "'"),
+    ] {
+        let text = format!("{before}{secret}{after}");
+        let want = format!("{before}{MASK}{after}");
+        assert_eq!(redactor.redact(&text).as_str(), want);
+        for cut in 1..text.len() {
+            assert_eq!(pieces(&redactor, &text, &[cut]), want, "cut at {cut}");
+        }
+    }
+    for harmless in [
+        "pass --token twice",
+        "--max-tokens 4096 --token-type bearer8x",
+        "give --password and --token on the command line",
+        "cargo login --token $TOKEN --password-file secrets/db2.txt",
+        "a --key value2 --sort-key created_at2",
+    ] {
+        assert_eq!(redactor.redact(harmless).as_str(), harmless);
+        for cut in 1..harmless.len() {
+            assert_eq!(
+                pieces(&redactor, harmless, &[cut]),
+                harmless,
+                "cut at {cut}"
+            );
+        }
+    }
+}
+
+#[test]
 fn literals_of_words_are_masked_where_only_literals_stand() {
     let redactor = Redactor::default();
     for (before, secret, after) in [
