@@ -21,7 +21,7 @@ pub use run::{
     Activity, ActivityState, Category, ContextSource, MAX_PROMPT_BYTES, Persistence, Run,
     RunErrorCode, RunEvent, RunEvents,
 };
-pub use startup::{Environment, InitializeError, StartupError};
+pub use startup::{Environment, InitializeError, StartupError, TOOL_NAMES};
 /// How a run ended.
 pub use store::sessions::Outcome;
 /// What a main becomes when it was started as the guard of a command.

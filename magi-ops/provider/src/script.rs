@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{IntoDeserializer as _, MapAccess, Visitor};
+use serde::de::IntoDeserializer as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use store::Object;
 
 use crate::play::{Pieces, Step};
 use crate::{ProviderError, Usage};
@@ -131,29 +131,6 @@ impl Script {
             .get(response)
             .cloned()
             .unwrap_or_else(|| Arc::from([]))
-    }
-}
-
-/// What must be written as an object: serde's structs would also take an array, by position.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Only<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
-            type Value = T;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(members))
-            }
-        }
-        source
-            .deserialize_map(Only(std::marker::PhantomData))
-            .map(Self)
     }
 }
 

@@ -11,6 +11,10 @@ use crate::settings;
 
 const DEFAULT_NAME: &str = ".magi-code";
 
+/// Trees of the kernel, closed to models like what [`Home::hidden`] names: their "files" hold this process's
+/// environment and descriptors, may block, and may act when they are read.
+pub const KERNEL_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
+
 /// Why the home directory can't be used. Carries paths: never for the wire.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {

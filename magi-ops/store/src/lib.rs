@@ -5,11 +5,13 @@ pub mod auth;
 mod context;
 mod file;
 mod home;
+mod object;
 pub mod redaction;
 pub mod resources;
 pub mod sessions;
 pub mod settings;
 
 pub use context::context_id;
-pub use home::{Home, HomeError};
+pub use home::{Home, HomeError, KERNEL_TREES};
+pub use object::Object;
 pub use redaction::{Redacted, Redactor, StreamRedactor};

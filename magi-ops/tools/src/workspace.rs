@@ -11,13 +11,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::fs::{Mode, OFlags};
+use store::KERNEL_TREES;
 
 use crate::bounds::{PATH_BYTES, clip_bytes, printable};
 use crate::error::ToolError;
-
-/// Trees of the kernel: their "files" hold this process's environment and descriptors, may
-/// block, and may act when they are read.
-const KERNEL_TREES: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// What the tools of one call may see. Resolved anew for every call.
 pub(crate) struct Scope {

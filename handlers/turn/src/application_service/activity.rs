@@ -3,15 +3,11 @@
 
 use std::fmt::Write as _;
 
-use agent::{ActivityState, Category, ContextSource};
+use agent::{ActivityState, Category, ContextSource, TOOL_NAMES};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// The tools whose names may be told: the built-in ones.
-const TOOL_NAMES: [&str; 10] = [
-    "read", "write", "edit", "list", "glob", "grep", "bash", "task", "skill", "code",
-];
 /// Raw identities of the two streams that have no other: each update reuses its stream's.
 const CONTEXT_STREAM: &str = "stream:context";
 const USAGE_STREAM: &str = "stream:usage";
@@ -156,6 +152,7 @@ fn lifecycle(category: &'static str, status: &'static str) -> Kind {
 }
 
 fn tool_kind(tool: &str, state: ActivityState, timed_out: Option<bool>) -> Kind {
+    // Only the names of built-in tools may be told.
     let tool_name = TOOL_NAMES.into_iter().find(|name| *name == tool);
     Kind::Tool {
         tool_id: hashed("tool", tool),

@@ -17,7 +17,7 @@ use crate::prompt::{self, Parts};
 const PRIMARY: &str = "primary";
 
 /// Names of the product's tools: a profile may name one that this build does not have.
-const TOOL_NAMES: [&str; 10] = [
+pub const TOOL_NAMES: [&str; 10] = [
     "read", "write", "edit", "list", "glob", "grep", "bash", "task", "skill", "code",
 ];
 

@@ -6,11 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::ResourceError;
-use crate::Home;
 use crate::file::{self, Links};
+use crate::{Home, KERNEL_TREES};
 
-/// Trees of the kernel: their "files" hold this process's environment.
-const KERNEL_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Most entries of one directory that are looked at.
 const MAX_ENTRIES: usize = 4096;
 

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::de::IgnoredAny;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use super::hooks::Hooks;
+use crate::Object;
 
 /// What `settings.json` may hold.
 #[derive(Debug, Default, Deserialize)]
@@ -127,29 +126,6 @@ pub enum Permission {
     Ask,
     /// Never runs.
     Deny,
-}
-
-/// A value that must be written as a JSON object: serde's structs would also take an array.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Only<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
-            type Value = T;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(members))
-            }
-        }
-        source
-            .deserialize_map(Only(std::marker::PhantomData))
-            .map(Self)
-    }
 }
 
 /// A whole settings file.
