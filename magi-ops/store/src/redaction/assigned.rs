@@ -114,6 +114,17 @@ struct Join {
     wrapped: bool,
 }
 
+impl Join {
+    /// Nothing but a blank stands between.
+    const BLANK: Self = Self {
+        spaced: true,
+        colon: false,
+        compared: false,
+        shown: false,
+        wrapped: false,
+    };
+}
+
 /// White space within a line, and what has no width at all.
 fn is_blank(c: char) -> bool {
     match c {
@@ -174,28 +185,14 @@ impl Word<'_> {
         let end = self.name.end;
         if self.class == Class::Scheme {
             let at = self.skip(end, is_blank, 8);
-            let join = Join {
-                spaced: true,
-                colon: false,
-                compared: false,
-                shown: false,
-                wrapped: false,
-            };
-            return (at > end).then_some((at, join));
+            return (at > end).then_some((at, Join::BLANK));
         }
         let wrapped = self.skip(end, is_wrapping, LEVELS_BYTES + 1);
         let named = self.skip(wrapped, is_blank, 8);
         let operator = self.skip(named, is_operator, 2);
         let sign = &self.text[named..operator];
         if operator == named && wrapped == end && named > end && self.is_option() {
-            let join = Join {
-                spaced: true,
-                colon: false,
-                compared: false,
-                shown: false,
-                wrapped: false,
-            };
-            return Some((named, join));
+            return Some((named, Join::BLANK));
         }
         // A path in code is no assignment.
         if operator == named || sign == "::" {
