@@ -49,13 +49,15 @@ impl Backend {
     /// read are no reason to fail: sessions are listed, opened and replayed without, and a turn tries
     /// again. Blocks.
     pub fn prepare(&self) -> Result<(), StartupError> {
-        let storage = Storage::of(&self.environment)?;
-        self.lock().storage = Some(Arc::new(storage));
-        if let Ok(admitted) =
-            startup::admit(&self.environment, &mut Reached::default(), &self.cancel)
-        {
-            self.lock().admitted = Some(Arc::new(admitted));
-        }
+        let admitted =
+            startup::admit(&self.environment, &mut Reached::default(), &self.cancel).ok();
+        let storage = match &admitted {
+            Some(admitted) => Storage::beside(admitted),
+            None => Storage::of(&self.environment)?,
+        };
+        let mut state = self.lock();
+        state.storage = Some(Arc::new(storage));
+        state.admitted = admitted.map(Arc::new);
         Ok(())
     }
 
@@ -71,15 +73,9 @@ impl Backend {
         Ok(Arc::clone(state.admitted.get_or_insert(Arc::new(admitted))))
     }
 
-    async fn storage(&self) -> Result<Arc<Storage>, DeskError> {
-        if let Some(storage) = &self.lock().storage {
-            return Ok(Arc::clone(storage));
-        }
-        let environment = self.environment.clone();
-        let open = move || Storage::of(&environment);
-        let storage = blocking(open).await?.map_err(|_| DeskError::Internal)?;
-        let mut state = self.lock();
-        Ok(Arc::clone(state.storage.get_or_insert(Arc::new(storage))))
+    /// There since [`Self::prepare`].
+    fn storage(&self) -> Result<Arc<Storage>, DeskError> {
+        self.lock().storage.clone().ok_or(DeskError::Internal)
     }
 
     /// One page of all sessions, ordered by id, from behind `after`.
@@ -89,7 +85,7 @@ impl Backend {
         limit: usize,
     ) -> Result<SessionList, DeskError> {
         let after = after.map(session_id).transpose()?;
-        let storage = self.storage().await?;
+        let storage = self.storage()?;
         let list = move || {
             storage
                 .sessions
@@ -106,7 +102,7 @@ impl Backend {
         limit: usize,
     ) -> Result<ReplayPage, DeskError> {
         let id = session_id(id)?;
-        let storage = self.storage().await?;
+        let storage = self.storage()?;
         let after = after.map(str::to_owned);
         let page = move || storage.replays.page(&id, after.as_deref(), limit);
         Ok(blocking(page).await??)
@@ -115,7 +111,7 @@ impl Backend {
     /// Creates a session whose first record is on the disk and attaches it. Returns its id.
     pub async fn create_attached(self: &Arc<Self>) -> Result<String, DeskError> {
         let _desk = self.desk.lock().await;
-        let storage = self.storage().await?;
+        let storage = self.storage()?;
         self.lock().has_place()?;
         let (id, attachment) = blocking(move || new_session(&storage)).await??;
         let name = id.to_string();
@@ -127,7 +123,7 @@ impl Backend {
     pub async fn attach(self: &Arc<Self>, id: &str) -> Result<(), DeskError> {
         let id = session_id(id)?;
         let _desk = self.desk.lock().await;
-        let storage = self.storage().await?;
+        let storage = self.storage()?;
         {
             let mut state = self.lock();
             match state.attachments.get_mut(&id) {
@@ -199,7 +195,7 @@ impl Backend {
         };
         let (id, attachment) = match id {
             None => {
-                let storage = self.storage().await?;
+                let storage = self.storage()?;
                 let (id, mut attachment) = blocking(move || new_session(&storage)).await??;
                 attachment.explicit = false;
                 (id, attachment)

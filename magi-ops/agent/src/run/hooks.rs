@@ -14,7 +14,7 @@ use crate::startup::Admitted;
 /// What every hook is told: who asks, and for which session and run.
 pub(super) fn told(admitted: &Admitted, control: &Control) -> Value {
     json!({
-        "invocation": admitted.invocation,
+        "invocation": admitted.environment.invocation,
         "session_id": control.session_id,
         "run_id": control.run_id,
     })

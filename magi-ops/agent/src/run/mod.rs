@@ -272,11 +272,7 @@ impl Worker {
         if let Err(Stop::Failed(code, summary)) = &result {
             // After the messages' ends: in the history, the reason stands below what it ended.
             let (code, summary) = (*code, summary.clone());
-            self.persist.push(Body::Diagnostic {
-                code: code.word().to_owned(),
-                summary: summary.as_str().to_owned(),
-            });
-            if let Err(stop) = self.diagnose(code, summary).await {
+            if let Err(stop) = self.diagnose_for_good(code, summary).await {
                 result = Err(stop);
             }
         }

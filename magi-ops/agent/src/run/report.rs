@@ -138,9 +138,18 @@ impl Worker {
     /// That the model was cut off. The run goes on with what came; whoever reads the answer, now or
     /// from the history, must not take it for a whole one.
     pub(super) async fn report_cut(&mut self) -> Result<(), Stop> {
-        let code = RunErrorCode::ContentLimit;
         let summary =
             Redacted::fixed("the model reached the limit of its output; what it wrote ends there");
+        self.diagnose_for_good(RunErrorCode::ContentLimit, summary)
+            .await
+    }
+
+    /// As [`Self::diagnose`], and in the history too.
+    pub(super) async fn diagnose_for_good(
+        &mut self,
+        code: RunErrorCode,
+        summary: Redacted,
+    ) -> Result<(), Stop> {
         self.persist.push(Body::Diagnostic {
             code: code.word().to_owned(),
             summary: summary.as_str().to_owned(),

@@ -188,17 +188,12 @@ impl Worker {
         if self.kind == Kind::Run {
             return &text[..text.floor_char_boundary(MAX_CONTENT_BYTES - self.content)];
         }
-        let mut end = 0;
-        for (at, c) in text.char_indices() {
-            let (whole, json) = (at + c.len_utf8(), crate::history::json_len(c));
-            if self.content + whole > MAX_TURN_BYTES
-                || self.content_json + json > MAX_TURN_JSON_BYTES
-            {
-                break;
-            }
-            self.content_json += json;
-            end = whole;
-        }
+        let (end, json) = fit(
+            text,
+            MAX_TURN_BYTES - self.content,
+            MAX_TURN_JSON_BYTES - self.content_json,
+        );
+        self.content_json += json;
         &text[..end]
     }
 
@@ -229,20 +224,26 @@ impl Worker {
 
     /// What is shown may be longer than what was accepted: redaction puts words for secrets.
     fn bound_shown(&mut self) -> Result<(), Stop> {
-        let (mut json, mut end) = (0, self.shown.len());
-        for (at, c) in self.shown.as_str().char_indices() {
-            json += crate::history::json_len(c);
-            if at + c.len_utf8() > MAX_TURN_BYTES || json > MAX_TURN_JSON_BYTES {
-                end = at;
-                break;
-            }
-        }
+        let (end, _) = fit(self.shown.as_str(), MAX_TURN_BYTES, MAX_TURN_JSON_BYTES);
         if end == self.shown.len() {
             return Ok(());
         }
         self.shown = self.shown.part(0..end);
         Err(Stop::limit("the turn's text is too long"))
     }
+}
+
+/// How many bytes of `text`, whole characters, are within both bounds, and how many they are as JSON.
+fn fit(text: &str, bytes: usize, json_bytes: usize) -> (usize, usize) {
+    let (mut end, mut json) = (0, 0);
+    for (at, c) in text.char_indices() {
+        let (whole, more) = (at + c.len_utf8(), json + crate::history::json_len(c));
+        if whole > bytes || more > json_bytes {
+            break;
+        }
+        (end, json) = (whole, more);
+    }
+    (end, json)
 }
 
 /// Whether at most `depth` containers stand within each other.

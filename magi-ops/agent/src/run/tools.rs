@@ -260,7 +260,7 @@ async fn run(
             let content = "The settings deny this tool (permissions.<tool>).".to_owned();
             return refused(content, "denied by the settings").into();
         }
-        Permission::Ask if !admitted.can_ask => {
+        Permission::Ask if !admitted.environment.can_ask => {
             let content = format!(
                 "Nobody can be asked for permission here; `permissions.{}` set to `allow` in settings.json \
                  would allow it, from the next start of this process on.",

@@ -33,13 +33,9 @@ pub(crate) struct Admitted {
     permissions: BTreeMap<String, Permission>,
     /// As they were at startup.
     settings: Settings,
-    environment: Environment,
+    pub(crate) environment: Environment,
     kept: Kept,
     home: PathBuf,
-    /// See [`Environment::can_ask`].
-    pub(crate) can_ask: bool,
-    /// See [`Environment::invocation`].
-    pub(crate) invocation: &'static str,
 }
 
 impl Admitted {
@@ -156,8 +152,6 @@ pub(crate) fn admit(
         environment: environment.clone(),
         kept: Kept::default(),
         home: home.root().to_owned(),
-        can_ask: environment.can_ask,
-        invocation: environment.invocation,
     })
 }
 

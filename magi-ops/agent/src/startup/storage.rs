@@ -7,7 +7,7 @@ use store::sessions::Sessions;
 use store::settings::Settings;
 use store::{Home, Redactor};
 
-use super::admitted::named_keys;
+use super::admitted::{Admitted, named_keys};
 use super::{Environment, StartupError};
 use crate::replay::Replays;
 
@@ -33,13 +33,25 @@ impl Storage {
         if let Ok(settings) = Settings::load(home.root(), &cwd, environment.overrides()) {
             redactor = redactor.knowing(named_keys(&settings, environment));
         }
-        let sessions = Sessions::new(&home);
-        Ok(Self {
+        Ok(Self::new(cwd, Sessions::new(&home), redactor))
+    }
+
+    /// The sessions that `admitted` works on: nothing is read again.
+    pub(crate) fn beside(admitted: &Admitted) -> Self {
+        Self::new(
+            admitted.cwd.clone(),
+            admitted.sessions.clone(),
+            admitted.redactor.clone(),
+        )
+    }
+
+    fn new(cwd: PathBuf, sessions: Sessions, redactor: Redactor) -> Self {
+        Self {
             cwd,
             replays: Replays::new(sessions.clone(), redactor.clone()),
             sessions,
             redactor,
-        })
+        }
     }
 }
 
