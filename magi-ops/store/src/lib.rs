@@ -1,4 +1,4 @@
-//! Everything magi-code keeps on disk: home, settings, sessions, writer leases, and the redaction seam.
+//! Everything magi-code keeps on disk: home, settings, sessions, writer leases.
 //! Synchronous and without a wire: callers run it on threads that may block.
 
 pub mod auth;
@@ -6,7 +6,6 @@ mod context;
 mod file;
 mod home;
 mod object;
-pub mod redaction;
 pub mod resources;
 pub mod sessions;
 pub mod settings;
@@ -14,4 +13,4 @@ pub mod settings;
 pub use context::context_id;
 pub use home::{Home, HomeError, KERNEL_TREES};
 pub use object::Object;
-pub use redaction::{Redacted, Redactor, StreamRedactor};
+pub use redact::{Redacted, Redactor, StreamRedactor};

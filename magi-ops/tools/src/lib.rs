@@ -57,7 +57,7 @@ pub struct ToolSpec {
     pub read_only: bool,
 }
 
-/// What a call came to. Not redacted: text from files passes the redaction seam in `store`
+/// What a call came to. Not redacted: text from files passes the redaction seam in `redact`
 /// before it is kept or sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutcome {

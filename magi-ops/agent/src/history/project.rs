@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use store::redaction::MASK;
+use redact::MASK;
 use store::sessions::{Body, Outcome, Record};
 use store::{Redacted, Redactor};
 

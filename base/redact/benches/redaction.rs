@@ -1,11 +1,11 @@
-//! `cargo bench -p store --bench redaction`: 1 MiB of one thing repeated beside 1 MiB of prose, whole and as a stream.
+//! `cargo bench -p redact --bench redaction`: 1 MiB of one thing repeated beside 1 MiB of prose, whole and as a stream.
 //! The ratios matter: no text may take much longer than another of its length.
 #![allow(clippy::unwrap_used)]
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use store::Redactor;
+use redact::Redactor;
 
 const BYTES: usize = 1 << 20;
 
