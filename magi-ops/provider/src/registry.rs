@@ -116,7 +116,7 @@ impl Default for Patience {
 /// Builds a provider. Connects nowhere. Blocks: a script and the system's certificates are read.
 ///
 /// Errs with [`BuildError::NotLinked`] for an api that this build has no wire for:
-/// `openai-responses`, and without the feature `wires` everything but `fixture`.
+/// `openai-responses`, `gemini`, and without the feature `wires` everything but `fixture`.
 pub fn build(config: &ProviderConfig) -> Result<Arc<dyn Provider>, BuildError> {
     build_with(config, Patience::default())
 }

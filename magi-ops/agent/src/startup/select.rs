@@ -7,7 +7,7 @@ use provider::{
     Api, BuildError, FIXTURE_ID, FIXTURE_MODEL, Fixture, Provider, ProviderConfig, Secret,
     ThinkingLevel,
 };
-use store::settings::Settings;
+use store::settings::{ProviderSettings, Settings};
 
 use super::{Environment, StartupError};
 
@@ -133,7 +133,7 @@ pub(crate) fn select_choice(
 
 fn fixture(settings: &Settings, model: &str) -> Result<Arc<dyn Provider>, StartupError> {
     let fixture = settings.providers.get(FIXTURE_ID);
-    let configured = fixture.is_some_and(|fixture| fixture.models.iter().any(|own| own == model));
+    let configured = fixture.is_some_and(|fixture| fixture.model(model).is_some());
     if model != FIXTURE_MODEL && !configured {
         return Err(StartupError::ProviderUnavailable);
     }
@@ -163,8 +163,9 @@ fn remote(
         None => Api::Anthropic,
     };
     // A list of models says which there are; without one the server knows.
-    let models = own.map_or(&[][..], |own| &own.models);
-    if !built_in && !models.is_empty() && !models.contains(&choice.model) {
+    let listed =
+        |own: &ProviderSettings| own.models.is_empty() || own.model(&choice.model).is_some();
+    if !built_in && !own.is_none_or(listed) {
         return Err(StartupError::ProviderUnavailable);
     }
     let key = credential(settings, environment, &choice.provider)
@@ -217,7 +218,7 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use store::settings::{Overrides, ProviderSettings};
+    use store::settings::Overrides;
 
     use super::*;
 
@@ -321,7 +322,7 @@ mod tests {
     fn a_list_of_models_is_the_whole_of_a_custom_provider() {
         let models = |provider: &str, models: &[&str]| {
             let mut own = own(Some(Api::Anthropic), None).unwrap();
-            own.models = models.iter().map(|&model| model.to_owned()).collect();
+            own.models = models.iter().map(|&model| model.into()).collect();
             let settings = settings(provider, Some(own));
             let environment = environment(&[("ANTHROPIC_API_KEY", "k")]);
             let choice = Choice::of(provider, "m", ThinkingLevel::Default);

@@ -104,7 +104,7 @@ pub(crate) fn build(
             openai_chat::endpoint(config.api, base, key, connect)?,
             openai_chat::FIRST_EVENT,
         ),
-        Api::OpenaiResponses | Api::Fixture => return Err(BuildError::NotLinked),
+        Api::OpenaiResponses | Api::Gemini | Api::Fixture => return Err(BuildError::NotLinked),
     };
     patience.first.get_or_insert(first);
     Ok(Arc::new(Remote {

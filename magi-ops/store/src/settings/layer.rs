@@ -2,12 +2,14 @@
 //! Merging and defaults stand beside it; the schema file must match these types.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use serde::de::{Deserializer, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use super::hooks::Hooks;
+use super::model::{ModelSettings, Reasoning};
 use crate::Object;
 
 /// What `settings.json` may hold.
@@ -67,7 +69,13 @@ pub(super) struct ProviderLayer {
     /// The environment variable that holds the key; null means no authentication.
     pub(super) api_key_env: Option<String>,
     /// Models to offer without discovery.
-    pub(super) models: Option<Vec<String>>,
+    pub(super) models: Option<Vec<ModelSettings>>,
+    /// Most tokens of one response, of models that say nothing of their own.
+    pub(super) max_output_tokens: Option<NonZeroU64>,
+    /// Tokens that a conversation may have, with models that say nothing of their own.
+    pub(super) context_window: Option<NonZeroU64>,
+    /// What the server wants back of its models' reasoning.
+    pub(super) reasoning: Option<Reasoning>,
     /// Script of the offline provider `fixture`.
     pub(super) script: Option<PathBuf>,
     #[cfg_attr(test, schemars(skip))]
@@ -98,6 +106,7 @@ pub enum Api {
     OpenaiResponses,
     OpenaiChat,
     Ollama,
+    Gemini,
     Fixture,
 }
 

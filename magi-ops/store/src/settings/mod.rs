@@ -2,16 +2,19 @@
 //! Writing settings and acting on them happen elsewhere.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use crate::file::{self, Bounded, Links};
 
 mod hooks;
 mod layer;
+mod model;
 
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
 pub use layer::{Api, Permission, ThinkingLevel};
 use layer::{Layer, ProviderLayer};
+pub use model::{ModelSettings, Reasoning};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
 pub const FILE_NAME: &str = "settings.json";
@@ -91,7 +94,13 @@ pub struct ProviderSettings {
     /// Name of the environment variable that holds the key.
     pub api_key_env: Option<String>,
     /// Models to offer without discovery.
-    pub models: Vec<String>,
+    pub models: Vec<ModelSettings>,
+    /// Most tokens of one response, of models that say nothing of their own.
+    pub max_output_tokens: Option<u64>,
+    /// Tokens that a conversation may have, with models that say nothing of their own.
+    pub context_window: Option<u64>,
+    /// What the server wants back of its models' reasoning; `None` leaves it to the wire.
+    pub reasoning: Option<Reasoning>,
     /// Script of the offline provider, absolute.
     pub script: Option<PathBuf>,
     /// The project's settings say where it is or what it speaks: no key may be sent there.
@@ -208,6 +217,15 @@ impl ProviderSettings {
         if let Some(models) = over.models {
             self.models = models;
         }
+        let number = |value: Option<NonZeroU64>| value.map(NonZeroU64::get);
+        set(&mut self.max_output_tokens, number(over.max_output_tokens));
+        set(&mut self.context_window, number(over.context_window));
+        set(&mut self.reasoning, over.reasoning);
+    }
+
+    /// What is said of one model; `None` if it is not among [`Self::models`].
+    pub fn model(&self, id: &str) -> Option<&ModelSettings> {
+        self.models.iter().find(|model| model.id == id)
     }
 }
 

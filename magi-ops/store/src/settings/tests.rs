@@ -91,11 +91,11 @@ fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
         fixture.script.as_deref(),
         Some(place.dir.path().join("cwd/b.json").as_path())
     );
-    assert_eq!(fixture.models, ["m"]);
+    assert_eq!(fixture.models, ["m".into()]);
     let x = &settings.providers["x"];
     assert_eq!(x.api, Some(Api::OpenaiChat));
     assert_eq!(x.base_url.as_deref(), Some("http://127.0.0.1:1"));
-    assert_eq!(x.models, ["y"]);
+    assert_eq!(x.models, ["y".into()]);
     assert!(!x.placed_by_project);
 }
 
@@ -280,6 +280,53 @@ fn names_are_bounded() {
     assert!(load(&name(256), &name(256)));
     assert!(!load(&name(257), "m"));
     assert!(!load("p", &name(257)));
+}
+
+#[test]
+fn a_model_is_an_id_or_an_object_with_more() {
+    let own = |settings: &str| -> Result<ProviderSettings, SettingsError> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(FILE_NAME), settings).unwrap();
+        let empty = tempfile::tempdir().unwrap();
+        Settings::load(dir.path(), empty.path(), Overrides::default())
+            .map(|settings| settings.providers["p"].clone())
+    };
+    let own_of = |inner: &str| own(&format!("{{\"providers\":{{\"p\":{{{inner}}}}}}}"));
+    let found = own_of(
+        r#""max_output_tokens":4096,"context_window":65536,"reasoning":"echo","models":["a",
+           {"id":"b","max_output_tokens":1,"context_window":2,"reasoning":"signed","more":[],
+            "thinking_levels":["low","x_high"]},{"id":"c"}]"#,
+    )
+    .unwrap();
+    assert_eq!(found.max_output_tokens, Some(4096));
+    assert_eq!(found.context_window, Some(65536));
+    assert_eq!(found.reasoning, Some(Reasoning::Echo));
+    let model = found.model("b").unwrap();
+    assert_eq!(
+        (model.max_output_tokens, model.context_window),
+        (Some(1), Some(2))
+    );
+    assert_eq!(
+        model.thinking_levels,
+        Some(vec![ThinkingLevel::Low, ThinkingLevel::XHigh])
+    );
+    assert_eq!(model.reasoning, Some(Reasoning::Signed));
+    assert_eq!(found.model("c"), Some(&"c".into()));
+    assert_eq!(found.model("d"), None);
+    for wrong in [
+        r#""max_output_tokens":0"#,
+        r#""max_output_tokens":"8""#,
+        r#""context_window":-1"#,
+        r#""reasoning":"all""#,
+        r#""models":[{"context_window":1}]"#,
+        r#""models":[["a"]]"#,
+        r#""models":[7]"#,
+    ] {
+        assert!(
+            matches!(own_of(wrong), Err(SettingsError::Invalid { .. })),
+            "{wrong}"
+        );
+    }
 }
 
 #[test]
