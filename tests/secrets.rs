@@ -219,7 +219,6 @@ fn in_files_that_tools_read() {
 fn allow_commands(place: &Arc<Place>) {
     let project = json!({"permissions": {"bash": "allow"}}).to_string();
     place.write_file(".magi-code/settings.json", &project);
-    place.trust();
 }
 
 #[test]
@@ -400,6 +399,39 @@ fn in_the_environment() {
         }
         child.end();
     }
+}
+
+/// application-service reads the selection anew for each turn, and what that names is a secret from then on.
+#[cfg(feature = "application-service")]
+#[test]
+fn in_a_variable_that_settings_name_after_launch() {
+    const VALUE: &str = "five quiet words of prose";
+    let place = Place::with_script(&json!({"turns": [
+        {"steps": [{"text": format!("It says {VALUE} there.")}]},
+        {"steps": [
+            {"tool": "read", "input": {"path": format!("{VALUE}.txt")}},
+            {"tool": "glob", "input": {"pattern": "*"}},
+            {"text": format!("It says {VALUE} there."), "chunks": 7},
+        ]},
+    ]}));
+    place.write_file(&format!("{VALUE}.txt"), "content");
+    let launch = service_client::launch().place(&place);
+    let mut child = clients::Service::of(launch.env("GATEWAY_LOGIN", VALUE));
+    assert!(child.turn("go").holds(VALUE), "nothing tells it yet");
+    let mut settings: Value =
+        serde_json::from_slice(&std::fs::read(place.mc_home().join("settings.json")).unwrap())
+            .unwrap();
+    settings["providers"]["gateway"] = json!({
+        "api": "openai-chat", "base_url": "http://127.0.0.1:9", "api_key_env": "GATEWAY_LOGIN",
+    });
+    place.write_settings(&settings);
+    let shown = child.turn("go on");
+    assert!(!shown.holds("quiet words"), "{shown:?}");
+    assert!(shown.holds("[redacted] there."), "{shown:?}");
+    // Of the turn before as well.
+    let kept = child.kept();
+    assert!(!kept.holds("quiet words"), "{kept:?}");
+    child.end();
 }
 
 #[test]

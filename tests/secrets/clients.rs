@@ -68,6 +68,17 @@ pub(crate) struct Service {
 
 #[cfg(feature = "application-service")]
 impl Service {
+    pub(crate) fn of(launch: crate::support::Launch) -> Self {
+        let mut service = crate::service_client::Service::spawn(launch);
+        service.initialize();
+        let created = service.ok("session.create", &json!({}));
+        Self {
+            service,
+            session: created["session_id"].as_str().unwrap().to_owned(),
+            asked: 0,
+        }
+    }
+
     fn ask(&mut self, method: &str, payload: &Value) {
         self.asked += 1;
         let mut request =
@@ -80,13 +91,7 @@ impl Service {
 #[cfg(feature = "application-service")]
 impl Client for Service {
     fn ready(place: &Arc<Place>) -> Self {
-        let mut service = crate::service_client::Service::ready_in(place);
-        let created = service.ok("session.create", &json!({}));
-        Self {
-            service,
-            session: created["session_id"].as_str().unwrap().to_owned(),
-            asked: 0,
-        }
+        Self::of(crate::service_client::launch().place(place))
     }
 
     fn turn(&mut self, prompt: &str) -> Shown {

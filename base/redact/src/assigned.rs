@@ -385,7 +385,7 @@ impl Word<'_> {
     ) -> Option<usize> {
         let window = self.window(from, QUOTED_BYTES);
         let mut tail = Quoted::new(mark, level).into();
-        let (len, ended) = Tail::walk(&mut tail, window, &[]);
+        let (len, ended) = Tail::walk(&mut tail, window);
         if !ended && self.text.len() == from + window.len() {
             found.wait(from);
         }
@@ -440,7 +440,7 @@ impl Word<'_> {
         if weak && !to_blank && !window.bytes().any(|b| b.is_ascii_digit()) {
             return None;
         }
-        let (len, _) = Tail::Unquoted { to_blank }.walk(window, &[]);
+        let (len, _) = Tail::Unquoted { to_blank }.walk(window);
         let value = &window[..len];
         let next = window[len..].chars().next();
         steps(4 * len);

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 mod assigned;
 mod code;
@@ -28,7 +28,7 @@ pub const MASK: &str = "[redacted]";
 /// Shortest value of a credential variable that is looked for; shorter ones would mask
 /// ordinary words.
 const MIN_VALUE_BYTES: usize = 8;
-const MAX_VALUES: usize = 256;
+const MAX_VALUES: usize = 1024;
 /// Shortest line of a value of many lines that is looked for by itself, if it looks random.
 const MIN_LINE_BYTES: usize = 16;
 /// How far the rules look ahead to decide whether something is a secret. Where a secret ends is
@@ -129,17 +129,27 @@ fn is_layout(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Finds and masks secrets. Cheap to clone; keeps no text that it has seen.
+/// Finds and masks secrets. A handle: clones share what is known, so that what one of them
+/// [learns](Self::learn) all of them and all streams mask from then on. Keeps no text that it has seen.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    /// Values of this process's own credential variables.
-    values: Arc<[Value]>,
+    known: Arc<RwLock<Known>>,
+}
+
+/// The secrets that are known by their value.
+#[derive(Default)]
+struct Known {
+    values: Arc<[Arc<Value>]>,
+    /// How many of the first came with the process's environment, and stay.
+    fixed: usize,
+    /// How often something was learned.
+    generation: u64,
 }
 
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Redactor")
-            .field("values", &self.values.len())
+            .field("values", &self.values().len())
             .finish()
     }
 }
@@ -159,7 +169,7 @@ impl Found {
     /// Notes a secret that is masked from `start`, known up to `known` and goes on like `tail`.
     /// Returns where it ends.
     fn hit(&mut self, text: &str, start: usize, known: usize, mut tail: Tail) -> usize {
-        let (len, ended) = tail.walk(&text[known..], &[]);
+        let (len, ended) = tail.walk(&text[known..]);
         let end = known + len - tail.give_back();
         self.ranges.push(start..end);
         if !ended {
@@ -188,39 +198,56 @@ impl Redactor {
                 secrets.extend(found.ranges.into_iter().map(|range| &value[range]));
             }
         }
-        Self::default().knowing(secrets)
+        let this = Self::default();
+        this.learn(secrets);
+        let mut known = this.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.fixed = known.values.len();
+        drop(known);
+        this
     }
 
-    /// The same redactor with more secrets known by their value. Those below 8 bytes are left
-    /// out, they would mask ordinary words; beyond 256 forms in all the rest is not looked for.
+    /// From now on these are secrets too, for all clones and for streams that are open. Those below
+    /// 8 bytes are left out, they would mask ordinary words. At most 1,024 forms are known in all:
+    /// beyond that the ones learned first are forgotten, those of the environment never.
     ///
     /// A value is known as it is, and as it stands in JSON, and in JSON within JSON: a tool's
     /// input is shown as JSON, and may hold some (a request's body in a command line). Of a value of
     /// many lines, each that looks random is known by itself too: tools show files by lines.
-    #[must_use]
-    pub fn knowing<'a>(&self, secrets: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut known: Vec<String> = self.values.iter().map(Value::text).collect();
-        for secret in secrets {
-            let secret = secret.trim();
-            if secret.len() < MIN_VALUE_BYTES {
+    pub fn learn<'a>(&self, secrets: impl IntoIterator<Item = &'a str>) {
+        let forms: Vec<String> = secrets.into_iter().flat_map(forms).collect();
+        let values = self.values();
+        let unknown = |form: &String| !values.iter().any(|value| value.is(form));
+        if !forms.iter().any(unknown) {
+            return;
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut values = known.values.to_vec();
+        for form in forms {
+            if values.iter().any(|value| value.is(&form)) {
                 continue;
             }
-            let once = in_json(secret);
-            // By itself as it is looked for: without what is left out of every text.
-            known.extend([displayable(secret).into_owned(), in_json(&once), once]);
-            if secret.contains('\n') {
-                let lines = secret.lines().map(str::trim);
-                let telling = lines.filter(|line| {
-                    line.len() >= MIN_LINE_BYTES && random::is_random(line, MIN_LINE_BYTES)
-                });
-                known.extend(telling.map(str::to_owned));
+            if values.len() == MAX_VALUES {
+                if known.fixed == MAX_VALUES {
+                    break;
+                }
+                values.remove(known.fixed);
             }
+            values.push(Arc::new(Value::new(&form)));
         }
-        let mut distinct = std::collections::HashSet::new();
-        known.retain(|value| distinct.len() < MAX_VALUES && distinct.insert(value.clone()));
-        Self {
-            values: known.iter().map(|value| Value::new(value)).collect(),
-        }
+        known.values = values.into();
+        known.generation += 1;
+    }
+
+    /// A number that grows with each secret learned: text that was redacted under another one may
+    /// hold a secret that is known by now.
+    pub fn generation(&self) -> u64 {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.generation
+    }
+
+    fn values(&self) -> Arc<[Arc<Value>]> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&known.values)
     }
 
     /// Masks every secret in a whole text. Linear in its length.
@@ -259,12 +286,13 @@ impl Redactor {
         shapes::find(text, &mut found);
         logins::find(text, &mut found);
         words::find(text, &mut found);
-        for (index, value) in self.values.iter().enumerate() {
+        for value in self.values().iter() {
             let before = found.ranges.len();
             let open = value.find(text.as_bytes(), &mut found.ranges);
-            found
-                .open
-                .extend(open.map(|state| Tail::Value { index, state }));
+            found.open.extend(open.map(|state| Tail::Value {
+                value: Arc::clone(value),
+                state,
+            }));
             for range in &mut found.ranges[before..] {
                 // A value that is left within a character.
                 range.end = text.floor_char_boundary(range.end);
@@ -275,20 +303,40 @@ impl Redactor {
     }
 }
 
+/// Every form in which a secret is looked for.
+fn forms(secret: &str) -> Vec<String> {
+    let secret = secret.trim();
+    if secret.len() < MIN_VALUE_BYTES {
+        return Vec::new();
+    }
+    let once = in_json(secret);
+    // By itself as it is looked for: without what is left out of every text.
+    let mut forms = vec![displayable(secret).into_owned(), in_json(&once), once];
+    if secret.contains('\n') {
+        let lines = secret.lines().map(str::trim);
+        let telling = lines
+            .filter(|line| line.len() >= MIN_LINE_BYTES && random::is_random(line, MIN_LINE_BYTES));
+        forms.extend(telling.map(str::to_owned));
+    }
+    // What is left of it may be too short to tell.
+    forms.retain(|form| form.len() >= MIN_VALUE_BYTES);
+    forms
+}
+
 /// Names of variables that hold secrets.
 fn names_credential(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    [
+    const WITHIN: [&str; 7] = [
         "KEY",
         "TOKEN",
         "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
+        "PASS",
         "CREDENTIAL",
-    ]
-    .iter()
-    .any(|word| name.contains(word))
+        "COOKIE",
+        "WEBHOOK",
+    ];
+    const AT_END: [&str; 5] = ["_PWD", "_AUTH", "_CREDS", "_PAT", "_JWT"];
+    let name = name.to_ascii_uppercase();
+    WITHIN.iter().any(|word| name.contains(word)) || AT_END.iter().any(|end| name.ends_with(end))
 }
 
 fn starts_with_ignoring_case(bytes: &[u8], word: &str) -> bool {

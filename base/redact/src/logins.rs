@@ -41,7 +41,7 @@ pub(super) fn cookies(text: &str, at: usize, code: bool, found: &mut Found) -> O
         Some(_) => {
             let rest = &text[sign + 1..];
             let window = &rest[..rest.floor_char_boundary(NAME_BYTES)];
-            let (len, _) = Tail::Unquoted { to_blank: false }.walk(window, &[]);
+            let (len, _) = Tail::Unquoted { to_blank: false }.walk(window);
             let value = &window[..len];
             let none = is_filled_in(value) || code && !is_random(value, PASSWORD_BYTES);
             (!none).then(|| found.hit(text, sign + 1, sign + 1, Tail::Line))
@@ -91,7 +91,7 @@ fn command_login(text: &str, at: usize, found: &mut Found) {
     let rest = &text[from..];
     let window = &rest[..rest.floor_char_boundary(NAME_BYTES)];
     let tail = Tail::Unquoted { to_blank: true };
-    let (len, _) = tail.clone().walk(window, &[]);
+    let (len, _) = tail.clone().walk(window);
     let value = &window[..len];
     if len >= PASSWORD_BYTES && is_mixed(value) && !is_placeholder(value) {
         found.hit(text, from, from, tail);

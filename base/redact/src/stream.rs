@@ -1,8 +1,10 @@
 //! Redaction of text that arrives in pieces: holds back only what may yet turn out to be a secret.
 //! What is secret is decided by the same rules as for whole texts.
 
+use std::sync::Arc;
+
 use super::tail::Tail;
-use super::values::PREFIX_BYTES;
+use super::values::{PREFIX_BYTES, Value};
 use super::{MASK, Redacted, Redactor, logins, shapes, steps, words};
 
 /// Most text that is held back, in bytes.
@@ -35,13 +37,19 @@ pub struct StreamRedactor {
     /// The secrets whose rest is still arriving.
     swallowing: Vec<Tail>,
     /// For each known value, how many bytes of it the text ends with.
-    states: Box<[usize]>,
+    states: Vec<(Arc<Value>, usize)>,
+    /// The redactor's when `states` were made.
+    generation: u64,
 }
 
 impl StreamRedactor {
     pub(super) fn new(redactor: Redactor) -> Self {
+        // Read first: what is learned meanwhile is taken over with the first piece.
+        let generation = redactor.generation();
+        let values = redactor.values();
         Self {
-            states: vec![0; redactor.values.len()].into(),
+            states: values.iter().map(|v| (Arc::clone(v), 0)).collect(),
+            generation,
             redactor,
             buffer: String::new(),
             held: 0,
@@ -53,7 +61,8 @@ impl StreamRedactor {
     /// Takes the next piece and returns what can be shown now.
     pub fn push(&mut self, piece: &str) -> Option<Redacted> {
         let piece = &*super::displayable(piece);
-        for (value, state) in self.redactor.values.iter().zip(&mut self.states) {
+        self.catch_up();
+        for (value, state) in &mut self.states {
             *state = value.feed(*state, piece.as_bytes());
         }
         let rest = self.swallow(piece);
@@ -72,6 +81,22 @@ impl StreamRedactor {
         out
     }
 
+    /// Takes over what was learned since the last piece.
+    fn catch_up(&mut self) {
+        // Read first: what is learned meanwhile is taken over the next time.
+        let generation = self.redactor.generation();
+        if generation == self.generation {
+            return;
+        }
+        self.generation = generation;
+        let known = std::mem::take(&mut self.states);
+        for value in self.redactor.values().iter() {
+            let state = known.iter().find(|(old, _)| Arc::ptr_eq(old, value));
+            let state = state.map_or_else(|| value.feed(0, self.buffer.as_bytes()), |(_, s)| *s);
+            self.states.push((Arc::clone(value), state));
+        }
+    }
+
     /// Bytes of context and bytes held.
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
@@ -83,12 +108,11 @@ impl StreamRedactor {
         if self.swallowing.is_empty() {
             return piece;
         }
-        let values = &self.redactor.values;
         let mut len = 0;
         let mut give_back = 0;
         // Nothing is held meanwhile: each secret reached the end of what had come.
         self.swallowing.retain_mut(|tail| {
-            let (own, ended) = tail.walk(piece, values);
+            let (own, ended) = tail.walk(piece);
             if own >= len {
                 len = own;
                 give_back = tail.give_back();
@@ -188,9 +212,9 @@ impl StreamRedactor {
         for at in by_form.into_iter().chain(logins) {
             begin = begin.min(at);
         }
-        for (value, &state) in self.redactor.values.iter().zip(&self.states) {
-            if state < value.least() {
-                begin = begin.min(text.len().saturating_sub(state).max(self.held));
+        for (value, state) in &self.states {
+            if *state < value.least() {
+                begin = begin.min(text.len().saturating_sub(*state).max(self.held));
             }
         }
         begin

@@ -1,6 +1,8 @@
 //! Where a secret ends once it is known to be one: little machines that take a character at a time.
 //! Whole texts and streams use the same ones, so that a secret's length costs neither memory nor a second look.
 
+use std::sync::Arc;
+
 use super::random::in_random;
 use super::shapes::{KEY_END, Rest, ends_authority};
 use super::steps;
@@ -25,7 +27,7 @@ pub(super) enum Tail {
     Key(KeyEnd),
     /// A known value, of which the last `state` bytes have matched.
     Value {
-        index: usize,
+        value: Arc<Value>,
         state: usize,
     },
 }
@@ -100,7 +102,7 @@ impl KeyEnd {
 
 impl Tail {
     /// Whether `c` still belongs to the secret. Not asked again once it did not.
-    pub(super) fn step(&mut self, c: char, values: &[Value]) -> bool {
+    pub(super) fn step(&mut self, c: char) -> bool {
         match self {
             Self::Shape(rest) => u8::try_from(c).is_ok_and(|byte| rest.allows(byte)),
             Self::Unquoted { to_blank } => {
@@ -127,8 +129,7 @@ impl Tail {
             Self::Random => u8::try_from(c).is_ok_and(in_random),
             Self::Url => c != '@' && !ends_authority(c),
             Self::Key(end) => end.step(c),
-            Self::Value { index, state } => {
-                let value = &values[*index];
+            Self::Value { value, state } => {
                 let mut bytes = [0; 4];
                 for &byte in c.encode_utf8(&mut bytes).as_bytes() {
                     *state = value.advance(*state, byte);
@@ -140,10 +141,10 @@ impl Tail {
 
     /// Walks on from the beginning of `text`; the length of what belongs to the secret, and
     /// whether it ended there.
-    pub(super) fn walk(&mut self, text: &str, values: &[Value]) -> (usize, bool) {
+    pub(super) fn walk(&mut self, text: &str) -> (usize, bool) {
         let end = text
             .char_indices()
-            .find(|&(_, c)| !self.step(c, values))
+            .find(|&(_, c)| !self.step(c))
             .map(|(at, _)| at);
         let len = end.unwrap_or(text.len());
         steps(len + 1);

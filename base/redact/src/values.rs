@@ -13,6 +13,7 @@ pub(super) const PREFIX_BYTES: usize = 256;
 const MAX_VALUE_BYTES: usize = 128 * 1024;
 
 /// One value, with the table of its borders (Knuth, Morris, Pratt).
+#[derive(Debug)]
 pub(super) struct Value {
     bytes: Box<[u8]>,
     /// For each length of a matching beginning: the longest shorter one that matches too.
@@ -42,8 +43,9 @@ impl Value {
         }
     }
 
-    pub(super) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
+    /// Whether `text` is this value.
+    pub(super) fn is(&self, text: &str) -> bool {
+        *self.bytes == text.as_bytes()[..text.floor_char_boundary(MAX_VALUE_BYTES)]
     }
 
     /// How many bytes must match.

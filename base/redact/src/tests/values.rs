@@ -34,7 +34,7 @@ fn short_values_would_mask_ordinary_words() {
     let redactor = Redactor::new([("A_KEY", "1"), ("B_TOKEN", ""), ("C_SECRET", "  on  ")]);
     let text = "1 is on, 1234567 is off";
     assert_eq!(redactor.redact(text).as_str(), text);
-    assert_eq!(redactor.knowing(["1234567"]).redact(text).as_str(), text);
+    assert_eq!(learned(["1234567"]).redact(text).as_str(), text);
 }
 
 #[test]
@@ -66,7 +66,8 @@ fn values_within_and_across_each_other_are_masked_whole() {
 
 #[test]
 fn values_named_by_settings_are_known_beside_the_others() {
-    let redactor = Redactor::new([("A_KEY", "first value")]).knowing(["second value"]);
+    let redactor = Redactor::new([("A_KEY", "first value")]);
+    redactor.learn(["second value"]);
     each_cut(
         &redactor,
         "first value, second value",
@@ -87,7 +88,7 @@ fn passwords_of_urls_in_other_variables_are_known() {
 #[test]
 fn values_are_known_in_json_and_in_json_within_json() {
     let secret = "a \"quoted\\ path\u{1}\twith\nlines";
-    let redactor = Redactor::default().knowing([secret]);
+    let redactor = learned([secret]);
     let once = serde_json::json!({"command": format!("echo {secret};")}).to_string();
     let twice = serde_json::json!({"command": format!("post {once}")}).to_string();
     for (text, quotes) in [(secret.to_owned(), ""), (once, "\";"), (twice, "\\\";")] {
@@ -103,7 +104,7 @@ fn values_are_known_in_json_and_in_json_within_json() {
 fn lines_of_a_long_value_are_known_by_themselves() {
     let (first, second) = (noise(64), noise(63));
     let value = format!("-- begin --\n{first}\n  {second}x\n-- end --");
-    let redactor = Redactor::default().knowing([value.as_str()]);
+    let redactor = learned([value.as_str()]);
     assert_eq!(
         redactor
             .redact(&format!("12: {first}\n13: {second}x\n-- end --"))
@@ -117,7 +118,7 @@ fn lines_of_a_long_value_are_known_by_themselves() {
 fn long_values_are_swallowed_not_held() {
     let value: String = (0..2000).map(|i| format!("w{i} é ")).collect();
     let other = format!("{}and then otherwise", &value[..400]);
-    let redactor = Redactor::default().knowing([value.as_str(), other.as_str()]);
+    let redactor = learned([value.as_str(), other.as_str()]);
     for (text, want) in [
         (
             format!("see {} end", value.trim()),
@@ -154,7 +155,7 @@ proptest! {
         text in "[xy ]{0,200}",
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
     ) {
-        let redactor = Redactor::default().knowing(values.iter().map(String::as_str));
+        let redactor = learned(values.iter().map(String::as_str));
         let mut hidden = vec![false; text.len()];
         for value in &values {
             for at in 0..text.len() {
@@ -176,7 +177,7 @@ proptest! {
 #[test]
 fn control_characters_are_left_out_and_hide_nothing() {
     let secret = "correct-horse-\u{1b}battery-9";
-    let redactor = Redactor::default().knowing([secret]);
+    let redactor = learned([secret]);
     for (text, shown) in [
         (
             "a\u{0}b\u{1b}[31mred\u{7f} \u{9b}1m\tc\r\nd",
@@ -213,4 +214,55 @@ fn nearly_every_string_drawn_by_lot_is_masked_beside_its_word() {
     }
     // One or two in a hundred have no digit, and as many look like a name in code.
     assert!(missed * 25 <= DRAWN, "{missed} of {DRAWN}");
+}
+
+fn learned<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Redactor {
+    let redactor = Redactor::default();
+    redactor.learn(secrets);
+    redactor
+}
+
+#[test]
+fn what_is_learned_holds_for_clones_and_open_streams() {
+    let redactor = Redactor::new([("A_KEY", "of the start")]);
+    let clone = redactor.clone();
+    let mut stream = redactor.stream();
+    // Its beginning came before it was known: what has not been shown is looked at again.
+    let before = stream.push("see https://quiet");
+    assert_eq!(clone.redact("quiet-words").as_str(), "quiet-words");
+    let generation = redactor.generation();
+    clone.learn(["quiet-words"]);
+    assert_ne!(redactor.generation(), generation);
+    assert_eq!(redactor.redact("of quiet-words").as_str(), "of [redacted]");
+    let mut shown = before.map(Redacted::into_string).unwrap_or_default();
+    shown.extend(
+        stream
+            .push("-words, then quiet-")
+            .map(Redacted::into_string),
+    );
+    shown.extend(
+        stream
+            .push("words and of the start")
+            .map(Redacted::into_string),
+    );
+    shown += stream.finish().as_str();
+    assert_eq!(shown, format!("see https://{MASK}, then {MASK} and {MASK}"));
+    // Nothing new: whoever keeps redacted text may go on doing so.
+    let generation = redactor.generation();
+    clone.learn(["quiet-words", "short"]);
+    assert_eq!(redactor.generation(), generation);
+}
+
+#[test]
+fn the_bound_of_values_forgets_what_was_learned_first_and_never_the_environment() {
+    let redactor = Redactor::new([("A_KEY", "of the start")]);
+    for n in 0..3000 {
+        redactor.learn([format!("learned value {n}").as_str()]);
+    }
+    assert!(redactor.values().len() <= MAX_VALUES);
+    let text = "of the start, learned value 2999, learned value 0";
+    assert_eq!(
+        redactor.redact(text).as_str(),
+        format!("{MASK}, {MASK}, learned value 0")
+    );
 }

@@ -105,7 +105,8 @@ use EntryKind::{Activity, Assistant, Diagnostic, ReasoningSummary, User};
 /// A crash, or records that are missing, may have cut a secret in two.
 #[test]
 fn half_a_secret_at_the_end_of_an_open_message_is_not_shown() {
-    let redactor = Redactor::default().knowing(["correct-horse-battery-staple"]);
+    let redactor = Redactor::default();
+    redactor.learn(["correct-horse-battery-staple"]);
     let begun = || vec![user("u", "Question"), piece("a", "It is correct-horse-bat")];
     let mut holed = records([begun(), vec![piece("a", "lost"), whole("a", None, false)]].concat());
     holed.remove(2);

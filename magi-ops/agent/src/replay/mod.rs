@@ -107,6 +107,8 @@ pub struct Replays {
 struct Kept {
     id: SessionId,
     version: Version,
+    /// The redactor's when this was projected: it may know more secrets by now.
+    generation: u64,
     projection: Arc<Projection>,
 }
 
@@ -131,7 +133,8 @@ impl Replays {
     }
 
     fn projection(&self, id: &SessionId) -> Result<Arc<Projection>, ReplayError> {
-        let known = self.take(id);
+        let generation = self.redactor.generation();
+        let known = self.take(id).filter(|known| known.generation == generation);
         // Not under the lock: another session's reader need not wait for this one's.
         let window = self
             .sessions
@@ -140,6 +143,7 @@ impl Replays {
             (Some(window), _) => Kept {
                 id: id.clone(),
                 version: window.version.clone(),
+                generation,
                 projection: Arc::new(Projection::new(id, &window, &self.redactor)),
             },
             (None, Some(known)) => known,

@@ -150,7 +150,8 @@ fn end(outcome: Outcome) -> Body {
 #[test]
 fn the_beginning_of_a_secret_waits_for_its_end() {
     let secret = "correct-horse-battery-staple";
-    let redactor = Redactor::default().knowing([secret]);
+    let redactor = Redactor::default();
+    redactor.learn([secret]);
     let mut place = Place::new(vec![
         user("Question"),
         piece("a", "It is correct-horse-bat"),

@@ -59,6 +59,9 @@ impl Admitted {
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
         let mut settings = Settings::load(&self.home, &self.cwd, self.environment.overrides())
             .map_err(|_| StartupError::ConfigurationInvalid)?;
+        // A key that the settings name since startup is not shown either.
+        self.redactor
+            .learn(named_keys(&settings, &self.environment));
         self.guidance.choose_model(&mut settings, &self.environment);
         select(&settings, &self.environment, &self.kept)
     }
@@ -102,9 +105,8 @@ pub(crate) fn admit(
     reached.context_id = Some(context_id(&cwd, &home.roots()));
     let mut settings = Settings::load(home.root(), &cwd, environment.overrides())
         .map_err(|_| StartupError::ConfigurationInvalid)?;
-    let redactor = environment
-        .redactor()
-        .knowing(named_keys(&settings, environment));
+    let redactor = environment.redactor();
+    redactor.learn(named_keys(&settings, environment));
     let shown = |settings: &Settings| {
         let model = settings.model.as_deref();
         model.and_then(|model| public_name(&redactor, model))

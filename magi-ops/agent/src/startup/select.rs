@@ -64,7 +64,7 @@ impl std::fmt::Debug for Selected {
 
 /// The built-in provider with a wire of its own.
 const ANTHROPIC_ID: &str = "anthropic";
-const ANTHROPIC_KEY: &str = store::settings::BUILT_IN_KEYS[0].1;
+const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 /// Most providers that are kept for the next turn.
 const MAX_KEPT: usize = 4;
 

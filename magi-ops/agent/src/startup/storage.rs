@@ -29,9 +29,9 @@ impl Storage {
             .canonicalize()
             .map_err(|_| StartupError::Failed)?;
         let home = Home::prepare(&environment.home()?).map_err(|_| StartupError::Failed)?;
-        let mut redactor = environment.redactor();
+        let redactor = environment.redactor();
         if let Ok(settings) = Settings::load(home.root(), &cwd, environment.overrides()) {
-            redactor = redactor.knowing(named_keys(&settings, environment));
+            redactor.learn(named_keys(&settings, environment));
         }
         Ok(Self::new(cwd, Sessions::new(&home), redactor))
     }
