@@ -423,13 +423,21 @@ fn warnings_never_hide_an_error_and_a_cut_is_told() {
         "{\"op\":\"check\",\"path\":\"a.mty\"}\n",
     );
     assert_eq!(ran.code, 1);
-    let last: Vec<&str> = ran.out.lines().skip(10_000).collect();
+    // The agent's answer holds a mebibyte of them.
+    let is_envelope = |line: &&str| line.starts_with(r#"{"kind":"envelope""#);
+    let sent = ran.out.lines().filter(is_envelope).count();
+    let last: Vec<&str> = ran.out.lines().skip(sent).collect();
+    let log = |text: &str| format!(r#"{{"kind":"log","stream":"stderr","text":"{text}"}}"#);
+    assert_eq!(last[0], log(cut));
+    let left_out = 10_000 - sent;
     assert_eq!(
-        last[0],
-        format!(r#"{{"kind":"log","stream":"stderr","text":"{cut}"}}"#)
+        last[1],
+        log(&format!(
+            "{left_out} of 10000 diagnostics are left out: an answer holds 1 MiB of them"
+        ))
     );
-    assert!(last[1].contains(r#""ok":false,"diagnostics_count":10000"#));
-    assert_eq!(last.len(), 3);
+    assert!(last[2].contains(r#""ok":false,"diagnostics_count":10000"#));
+    assert_eq!(last.len(), 4);
 }
 
 #[test]
@@ -570,4 +578,49 @@ fn an_output_that_takes_nothing_is_an_io_error() {
         }
         assert_eq!(code("agent", to), 2, "agent {to}");
     }
+}
+
+#[test]
+fn envelopes_of_others_change_no_file_outside_the_project() {
+    let dir = dir(&[
+        ("pkg/mighty.toml", MANIFEST),
+        ("pkg/src/main.mty", BAD),
+        ("pkg/sub/here.mty", BAD),
+        ("outside.mty", BAD),
+    ]);
+    let outside = dir.path().join("outside.mty");
+    std::os::unix::fs::symlink(&outside, dir.path().join("pkg/src/link.mty")).unwrap();
+    let told = mty(
+        dir.path(),
+        &["check", "--format", "json", "outside.mty"],
+        "",
+    )
+    .out;
+    let named =
+        |file: &str| told.replace(r#""file":"outside.mty""#, &format!(r#""file":"{file}""#));
+    let here = dir.path().join("pkg/sub");
+    let args = ["fix", "--apply", "--from-stdin"];
+    for file in [
+        "../../outside.mty",
+        outside.to_str().unwrap(),
+        "../src/link.mty",
+    ] {
+        let ran = mty(&here, &args, &named(file));
+        assert_eq!(ran.code, 1, "{file}");
+        let root = dir.path().join("pkg").canonicalize().unwrap();
+        assert_eq!(
+            ran.err,
+            format!("error: {file} is outside {}\n", root.display())
+        );
+        assert_eq!(read(&dir, "outside.mty"), BAD);
+    }
+    for file in ["here.mty", "../src/main.mty"] {
+        let ran = mty(&here, &args, &named(file));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert_ne!(std::fs::read_to_string(here.join(file)).unwrap(), BAD);
+    }
+    // Without a package it is the directory.
+    let ran = mty(&dir.path().join("pkg"), &args, &named("../outside.mty"));
+    assert_eq!(ran.code, 1);
+    assert_eq!(mty(dir.path(), &args, &told).code, 0);
 }

@@ -17,14 +17,14 @@ const FILES: usize = 8;
 /// When anything does not hold.
 pub fn check(data: &[u8]) -> Vec<u16> {
     let (package, options) = package(&text_of(data));
-    let found = analysis::check(&package, &options);
+    let found = analysis::check(&package, &options).expect("the check ends");
     let broken = package.files.iter().any(|f| f.parse.has_hard_error());
     assert_eq!(found.program.is_none(), broken, "every stage ran");
     for diagnostic in &found.diagnostics {
         report(&package, diagnostic);
     }
     ordered(&found);
-    let again = analysis::check(&package, &options);
+    let again = analysis::check(&package, &options).expect("the check ends");
     assert_eq!(again.diagnostics, found.diagnostics, "twice the same");
     found.diagnostics.iter().map(|d| d.code.number()).collect()
 }

@@ -1,7 +1,7 @@
 //! Diffs: what was diffed applies and gives the other text; any other diff applies as a whole or not at all,
 //! without a panic. The fixes of a package are such diffs, of texts they fit.
 
-use analysis::envelope::envelopes;
+use analysis::envelope::{Snippet, envelopes};
 use analysis::fix::{LineEdit, Patch, apply, unified_diff};
 
 use crate::input::Sizes;
@@ -89,16 +89,17 @@ fn changed(diff: &str, sizes: &mut Sizes) -> String {
 }
 
 /// Every fix of a package changes the text it was made for.
-fn fixes(text: &str) -> Vec<u16> {
-    let (package, options) = package(text);
-    let found = analysis::check(&package, &options);
+fn fixes(written: &str) -> Vec<u16> {
+    let (package, options) = package(written);
+    let found = analysis::check(&package, &options).expect("the check ends");
     let told = envelopes(&package, &found.diagnostics);
     assert_eq!(told.len(), found.diagnostics.len());
     let mut codes = Vec::new();
     for (diagnostic, envelope) in found.diagnostics.iter().zip(&told) {
         let parse = &package.file(diagnostic.file).parse;
         let text = parse.tree.text();
-        let (span, source) = (&envelope.span, &envelope.source);
+        let span = &envelope.span;
+        let source = Snippet::around(written, span);
         assert!(span.byte_start <= span.byte_end, "{span:?}");
         assert!(span.byte_end <= parse.file_offset(text.len() as u32) as usize);
         assert!((source.start_line..source.start_line + 3).contains(&span.line));

@@ -80,6 +80,9 @@ struct AgentArgs {
     /// Run a recording and compare the responses, instead of serving
     #[arg(long)]
     replay: Option<PathBuf>,
+    /// --replay: let the recorded requests change files again
+    #[arg(long, requires = "replay")]
+    allow_writes: bool,
 }
 
 /// A token that a header can carry whole: one that it can't would lock everybody out.
@@ -187,7 +190,7 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
         warn: complain,
     };
     if let Some(recording) = &args.replay {
-        return mighty::replay(recording, &launch);
+        return mighty::replay(recording, args.allow_writes, &launch);
     }
     match args.transport {
         Transport::Stdio => mighty::serve_stdio(stdio, args.single_shot, &launch),

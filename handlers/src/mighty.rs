@@ -18,7 +18,11 @@ const SERVER: Server = Server {
 /// Makes a connection with a fresh session.
 #[must_use]
 pub fn connection(registry: &Arc<Registry>) -> Arc<Connection> {
-    let engines = Engines::default().with(Arc::new(Session::new()));
+    connection_of(registry, Session::new())
+}
+
+fn connection_of(registry: &Arc<Registry>, session: Session) -> Arc<Connection> {
+    let engines = Engines::default().with(Arc::new(session));
     Connection::new(Arc::clone(registry), SERVER, &RULES, engines)
 }
 
@@ -128,9 +132,16 @@ fn refuse(stdio: Stdio, message: &str) -> anyhow::Result<i32> {
     Ok(EXIT_PROTOCOL)
 }
 
-/// Replays a recording. Gives the exit status: 0 all equal, 1 drift, 2 unreadable.
-pub fn replay(path: &std::path::Path, launch: &Launch) -> anyhow::Result<i32> {
-    let connection = connection(&crate::registry()?);
+/// Replays a recording. Its requests change files only where `writes` says so: a recording may be somebody
+/// else's, and an old one would undo what was written since. Gives the exit status: 0 all equal, 1 drift,
+/// 2 unreadable.
+pub fn replay(path: &std::path::Path, writes: bool, launch: &Launch) -> anyhow::Result<i32> {
+    let session = if writes {
+        Session::new()
+    } else {
+        Session::new().without_writes()
+    };
+    let connection = connection_of(&crate::registry()?, session);
     let runtime = crate::runtime()?;
     let replayed = runtime.block_on(host::record::replay(path, &connection));
     runtime.shutdown_background();

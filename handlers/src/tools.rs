@@ -6,7 +6,9 @@ pub use check::{Document, Envelope as Line};
 #[cfg(feature = "check")]
 pub use toolchain::{CUT, Checked, Envelope, Level, Told, check_directory, check_file};
 #[cfg(feature = "fix")]
-pub use toolchain::{Candidate, Code, DEFAULT_THRESHOLD, Offer, Pick, Plan, Policy, write_source};
+pub use toolchain::{
+    Candidate, Code, DEFAULT_THRESHOLD, Offer, Pick, Plan, Policy, project_root, write_source,
+};
 #[cfg(feature = "fmt")]
 pub use toolchain::{FmtError, Formatted, Obstacle, files_below, format_file, format_text};
 #[cfg(any(feature = "check", feature = "fix", feature = "fmt"))]

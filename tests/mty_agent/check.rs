@@ -261,3 +261,100 @@ fn answers_are_the_same_every_time() {
     assert!(first.lines.len() > 3);
     assert_eq!(of(&place, "a.mty").lines, first.lines);
 }
+
+/// Bytes of the `envelope` lines, their count, and the last `log` line.
+fn amount(exchange: &Exchange) -> (usize, usize, Option<String>) {
+    let lines = exchange.lines.iter();
+    let envelopes: Vec<_> = lines
+        .filter(|l| l.starts_with(r#"{"kind":"envelope""#))
+        .collect();
+    let last = exchange.of_kind("log").pop();
+    let last = last.map(|log| log["text"].as_str().unwrap().to_owned());
+    (
+        envelopes.iter().map(|l| l.len()).sum(),
+        envelopes.len(),
+        last,
+    )
+}
+
+#[test]
+fn an_answer_holds_a_mebibyte_of_diagnostics_and_counts_the_rest() {
+    let escapes = format!("fn f() {{\n  let s = \"{}\"\n}}\n", "\\q".repeat(6_000));
+    let names = format!(
+        "fn f() {{\n{}}}\n",
+        (0..4_000)
+            .map(|at| format!("  log(nobody_{at})\n"))
+            .collect::<String>()
+    );
+    for (text, least) in [
+        (escapes, 6_000),
+        ("]".repeat(3_000), 1),
+        ("}\n".repeat(3_000), 1),
+        (names, 4_000),
+    ] {
+        let place = place(&[("a.mty", &text)]);
+        let exchange = of(&place, "a.mty");
+        let (bytes, sent, last) = amount(&exchange);
+        assert!(bytes <= 1024 * 1024 + sent * 32, "{bytes} bytes of {sent}");
+        let count = exchange.result().unwrap()["diagnostics_count"]
+            .as_u64()
+            .unwrap() as usize;
+        assert!(count >= least, "{count}: {:?}", exchange.lines.first());
+        let expected = (sent < count).then(|| {
+            format!(
+                "{} of {count} diagnostics are left out: an answer holds 1 MiB of them",
+                count - sent
+            )
+        });
+        assert_eq!(last, expected);
+    }
+}
+
+#[test]
+fn a_diff_repeats_no_long_line() {
+    let long = format!("  let n = 10_ // {}\n", "x".repeat(3_000));
+    let text = format!("fn f() {{\n{long}}}\n\n\n\n\nfn g() {{ let n = 10_ }}\n");
+    let place = place(&[("a.mty", &text)]);
+    let envelopes = of(&place, "a.mty").of_kind("envelope");
+    let fixed: Vec<bool> = envelopes.iter().map(|e| e["fix"].is_object()).collect();
+    assert_eq!(fixed, [false, true]);
+}
+
+#[test]
+fn a_check_without_memory_for_its_stack_is_an_error() {
+    let deep = format!(
+        "fn f() {{\n{}let n: I32 = \"x\"\n{}}}\n",
+        "{ ".repeat(120),
+        " }".repeat(120)
+    );
+    let place = place(&[("deep.mty", &deep)]);
+    assert_eq!(places(&of(&place, "deep.mty")).len(), 1, "it has an error");
+    let run = |command: &str| {
+        let output = std::process::Command::new("sh")
+            .args([
+                "-c",
+                &format!("ulimit -v 200000; exec \"$0\" {command}"),
+                BIN,
+            ])
+            .current_dir(place.work())
+            .env("MC_HOME", place.root().join("home"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.code(), text)
+    };
+    let why = "the check could not be finished: no memory for the stack of a deeply nested program";
+    for command in ["check deep.mty", "check --json deep.mty", "check ."] {
+        let (code, text) = run(command);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains(why) && !text.contains("ok: "), "{text}");
+    }
+    let request = r#"{"op":"check","path":"deep.mty"}"#;
+    place.write_file("request", request);
+    let (code, text) = run("agent --single-shot < request");
+    let exchange = Exchange::one(&text);
+    assert_eq!(
+        (code, exchange.errors()),
+        (Some(1), vec![format!("{why}: deep.mty")])
+    );
+}

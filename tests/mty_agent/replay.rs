@@ -290,3 +290,39 @@ fn replay_does_not_read_stdin() {
         crate::support::Server::spawn(launch(&["--replay", path.to_str().unwrap()]).place(&place));
     assert_eq!(server.wait_exit().code, Some(0));
 }
+
+#[test]
+fn a_replay_writes_only_when_told_to() {
+    const BAD: &str = "fn  main() {\n  let n = 10_\n  log(n)\n}\n";
+    let place = Place::new();
+    place.write_file("a.mty", BAD);
+    place.write_file("b.mty", "fn  main() { }\n");
+    let requests = [
+        r#"{"op":"fix","path":"a.mty","code":"MT0006","write":true}"#,
+        r#"{"op":"fmt","path":"b.mty"}"#,
+    ];
+    let path = record(&place, &[], requests.join("\n") + "\n");
+    let file = |name: &str| std::fs::read_to_string(place.work().join(name)).unwrap();
+    let written = (file("a.mty"), file("b.mty"));
+    assert!(!written.0.contains("10_"));
+    place.write_file("a.mty", BAD);
+    place.write_file("b.mty", "fn  main() { }\n");
+    let exit = replay(&place, &path);
+    assert_eq!(exit.code, Some(1), "{}", exit.stderr);
+    assert!(
+        exit.stderr
+            .contains("a replay writes nothing without --allow-writes"),
+        "{}",
+        exit.stderr
+    );
+    assert_eq!(
+        (file("a.mty").as_str(), file("b.mty").as_str()),
+        (BAD, "fn  main() { }\n")
+    );
+    let (_, exit) = run(
+        launch(&["--replay", path.to_str().unwrap(), "--allow-writes"]).place(&place),
+        "",
+    );
+    assert_eq!(exit.code, Some(0), "{}", exit.stderr);
+    assert_eq!((file("a.mty"), file("b.mty")), written);
+}

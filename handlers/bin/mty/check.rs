@@ -98,7 +98,8 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
             match format {
                 Format::Json => {
                     for envelope in &one.envelopes {
-                        let line = Line::new(envelope, args.include_source);
+                        let source = args.include_source.then(|| one.snippet(envelope));
+                        let line = Line::new(envelope, source.flatten());
                         out.line(&serde_json::to_string(&line)?)?;
                     }
                 }

@@ -41,7 +41,8 @@ pub(crate) struct FixArgs {
     /// Ask before each fix
     #[arg(long)]
     interactive: bool,
-    /// Take envelopes from standard input, as `mty check --format json` prints them
+    /// Take envelopes from standard input, as `mty check --format json` prints them; only files of the package
+    /// around the current directory, or below it, are changed
     #[arg(long)]
     from_stdin: bool,
 }
@@ -217,6 +218,14 @@ fn piped(text: &str, path: Option<&str>) -> Result<Vec<Target>, String> {
     };
     let shown = path.unwrap_or(&first.span.file).to_owned();
     let real = PathBuf::from(&shown);
+    // Whoever wrote the envelopes chose the file: no other project's, and none of the person's own.
+    let root =
+        tools::project_root().map_err(|e| format!("cannot tell the current directory: {e}"))?;
+    if let Ok(target) = real.canonicalize()
+        && !target.starts_with(&root)
+    {
+        return Err(format!("{shown} is outside {}", root.display()));
+    }
     let place = real.canonicalize().ok();
     let is_meant = |file: &str| {
         file == shown || (place.is_some() && Path::new(file).canonicalize().ok() == place)

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use toolchain::Level;
-use toolchain::envelope::{self, SCHEMA_VERSION};
+use toolchain::envelope::{self, SCHEMA_VERSION, Snippet};
 
 /// One diagnostic. Key order is the schema's.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -89,9 +89,9 @@ pub(crate) fn severity(level: Level) -> &'static str {
 }
 
 impl Envelope {
-    /// The wire form, with source lines if wanted.
+    /// The wire form, with source lines if they are wanted.
     #[must_use]
-    pub fn new(from: &envelope::Envelope, include_source: bool) -> Self {
+    pub fn new(from: &envelope::Envelope, source: Option<Snippet>) -> Self {
         let span = &from.span;
         Self {
             schema_version: SCHEMA_VERSION,
@@ -106,17 +106,14 @@ impl Envelope {
                 byte_end: span.byte_end,
             },
             title: from.title.clone(),
-            prose: from.prose.clone(),
+            prose: from.prose(),
             fix: from.fix.as_ref().map(|fix| Fix {
                 kind: fix.kind.word(),
                 confidence: fix.confidence().value(),
                 alternatives: fix.alternatives.iter().map(alternative).collect(),
             }),
             see_also: from.see_also.clone(),
-            source: include_source.then(|| Source {
-                start_line: from.source.start_line,
-                lines: from.source.lines.clone(),
-            }),
+            source: source.map(|Snippet { start_line, lines }| Source { start_line, lines }),
         }
     }
 }

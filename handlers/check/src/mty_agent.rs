@@ -22,11 +22,14 @@ struct Params {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Summary {
-    /// All diagnostics, warnings too.
+    /// All diagnostics, warnings too, sent or not.
     diagnostics_count: usize,
     /// Those with a fix.
     fix_count: usize,
 }
+
+/// Most bytes of diagnostics in one answer: a few bytes of a program can be told of in thousands.
+const ANSWER_BYTES: usize = 1024 * 1024;
 
 host::event! {
     /// One diagnostic of `check`. Precedes the `result` line.
@@ -39,7 +42,7 @@ host::event! {
 
 host::operation! {
     /// Checks a source file, or the package it is in: one `envelope` line for each diagnostic, in the order of
-    /// files and positions; a `log` line on `stderr` says so if there were too many to send. Exits 1 if one of
+    /// files and positions, up to 1 MiB of them; a `log` line on `stderr` says how many more there are. Exits 1 if one of
     /// them is an error; remembers them for a `fix` without `path`.
     dialect: MTY_AGENT,
     method: "check",
@@ -62,14 +65,33 @@ async fn check(cx: Cx<Session>, params: Params) -> Result<Reply<Summary>, OpFail
         .map_err(|_| OpFailure::failed("internal error: the check failed unexpectedly"))?
         .map_err(|error| OpFailure::failed(error.about(&shorten(&params.path))))?;
     let events = cx.events();
+    let mut sent = 0;
+    let mut bytes = 0;
     for envelope in &checked.envelopes {
+        let source = params.include_source.then(|| checked.snippet(envelope));
+        let line = Envelope::new(envelope, source.flatten());
+        bytes += serde_json::to_string(&line)
+            .map_err(|error| OpFailure::failed(error.to_string()))?
+            .len();
+        if bytes > ANSWER_BYTES {
+            break;
+        }
         events
-            .send(&Envelope::new(envelope, params.include_source))
+            .send(&line)
             .await
             .map_err(|error| OpFailure::failed(error.to_string()))?;
+        sent += 1;
     }
     if checked.cut {
         log(&events, Stream::Stderr, toolchain::CUT).await?;
+    }
+    let left_out = checked.envelopes.len() - sent;
+    if left_out > 0 {
+        let text = format!(
+            "{left_out} of {} diagnostics are left out: an answer holds 1 MiB of them",
+            checked.envelopes.len()
+        );
+        log(&events, Stream::Stderr, &text).await?;
     }
     let summary = Summary {
         diagnostics_count: checked.envelopes.len(),

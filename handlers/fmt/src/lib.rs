@@ -7,7 +7,7 @@ use host::{Cx, Reply};
 use output::{Stream, log};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolchain::{Formatted, Session, format_file};
+use toolchain::{Formatted, Session};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Params {
@@ -42,9 +42,8 @@ host::operation! {
 
 async fn fmt(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure> {
     let session = Arc::clone(cx.engine());
-    let (path, write) = (params.path.clone(), !params.check);
-    let formatted =
-        tokio::task::spawn_blocking(move || format_file(&session.resolve(&path), write)).await;
+    let (path, check) = (params.path.clone(), params.check);
+    let formatted = tokio::task::spawn_blocking(move || session.fmt(&path, check)).await;
     let formatted = formatted
         .map_err(|_| OpFailure::failed("internal error: formatting failed unexpectedly"))?
         .map_err(|error| OpFailure::failed(error.about(&shorten(&params.path))))?;

@@ -6,7 +6,7 @@ fn main() {
         let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
         let package = analysis::Package::single(path.clone(), &text);
         let start = std::time::Instant::now();
-        let found = analysis::check(&package, &analysis::Options::default());
+        let found = analysis::check(&package, &analysis::Options::default()).unwrap();
         let spent = start.elapsed();
         for d in &found.diagnostics {
             let range = package.files[0].parse.file_range(d.range);

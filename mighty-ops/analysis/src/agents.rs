@@ -384,7 +384,9 @@ mod tests {
                 .collect();
             package.files.push(file);
         }
-        crate::check(&package, &Options::default()).diagnostics
+        crate::check(&package, &Options::default())
+            .unwrap()
+            .diagnostics
     }
 
     fn codes(text: &str) -> Vec<u16> {

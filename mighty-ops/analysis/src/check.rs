@@ -23,6 +23,7 @@ use crate::lower;
 use crate::package::{FileId, Options, Package};
 use crate::taint;
 use crate::ty::Ty;
+use crate::unfinished::{Unfinished, on_stack};
 
 /// Trees up to this depth are checked on the caller's stack.
 const SHALLOW: u32 = 96;
@@ -60,11 +61,18 @@ impl Analysis {
     }
 }
 
-/// Checks a package. Never panics on any input and always gives the same answer for it.
-#[must_use]
-pub fn check(package: &Package, options: &Options) -> Analysis {
+/// Checks a package. Always gives the same answer for it.
+///
+/// # Errors
+/// [`Unfinished`], where the check broke off: such a program is neither right nor wrong.
+pub fn check(package: &Package, options: &Options) -> Result<Analysis, Unfinished> {
+    std::panic::catch_unwind(|| whole(package, options))
+        .unwrap_or_else(|payload| Err(Unfinished::panicked(&*payload)))
+}
+
+fn whole(package: &Package, options: &Options) -> Result<Analysis, Unfinished> {
     if package.files.iter().any(|f| f.parse.has_hard_error()) {
-        return syntax_only(package);
+        return Ok(syntax_only(package));
     }
     // Reports with ranges of the written text.
     let mut written = Sink::default();
@@ -76,15 +84,7 @@ pub fn check(package: &Package, options: &Options) -> Analysis {
     if deepest <= SHALLOW {
         return passes(package, options, files, written);
     }
-    let big = std::thread::Builder::new().stack_size(STACK);
-    std::thread::scope(|scope| {
-        let handle = big.spawn_scoped(scope, || passes(package, options, files, written));
-        match handle.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(analysis)) => analysis,
-            // No memory for the stack: say what can be said without recursion.
-            _ => syntax_only(package),
-        }
-    })
+    on_stack(STACK, || passes(package, options, files, written))?
 }
 
 fn syntax_only(package: &Package) -> Analysis {
@@ -106,14 +106,14 @@ fn passes(
     options: &Options,
     files: Vec<Expanded>,
     mut written: Sink,
-) -> Analysis {
+) -> Result<Analysis, Unfinished> {
     // Reports with ranges of the expanded text.
     let mut sink = Sink::default();
     let mut hir = lower::lower(package, &files, options, &mut sink);
     agents::check(&hir, &mut sink);
     let types = infer::infer(&mut hir, options, &mut sink);
     if !sink.has_errors() {
-        consteval::check(&hir, &types, &mut sink);
+        consteval::check(&hir, &types, &mut sink)?;
     }
     effects::check(&hir, &types, options, &mut sink);
     capabilities::check(&hir, &types, &mut sink);
@@ -130,11 +130,11 @@ fn passes(
     let mut diagnostics = written.into_sorted();
     cut |= diagnostic::cut(&mut diagnostics);
     return_types(&mut diagnostics, &hir, &types, &files);
-    Analysis {
+    Ok(Analysis {
         diagnostics,
         cut,
         program: Some(Program { hir, types, files }),
-    }
+    })
 }
 
 /// Gives the parser's MT0021 the type that the function's body says.

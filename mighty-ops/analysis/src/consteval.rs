@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostic, FixHint, Sink};
 use crate::hir::*;
 use crate::infer::Types;
 use crate::ty::{IntTy, TyKind};
+use crate::unfinished::{Unfinished, on_stack};
 use numbers::{overflow, wrap};
 
 /// Steps one constant may take.
@@ -68,17 +69,15 @@ struct Frame<'a> {
 }
 
 /// Evaluates every constant of a package, on a stack of its own if there are calls or chains to follow.
-pub(crate) fn check(hir: &Hir, types: &Types, sink: &mut Sink) {
+///
+/// # Errors
+/// Where there is no such stack.
+pub(crate) fn check(hir: &Hir, types: &Types, sink: &mut Sink) -> Result<(), Unfinished> {
     if hir.consts.len() <= FEW && !hir.fns.iter().any(|f| f.is_const) {
-        return evaluate(hir, types, sink);
+        evaluate(hir, types, sink);
+        return Ok(());
     }
-    let big = std::thread::Builder::new().stack_size(STACK);
-    std::thread::scope(|scope| {
-        // No memory for the stack: nothing is said about constants.
-        if let Ok(handle) = big.spawn_scoped(scope, || evaluate(hir, types, sink)) {
-            let _ = handle.join();
-        }
-    });
+    on_stack(STACK, || evaluate(hir, types, sink))
 }
 
 fn evaluate(hir: &Hir, types: &Types, sink: &mut Sink) {

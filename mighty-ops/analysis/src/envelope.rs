@@ -25,16 +25,21 @@ pub struct Envelope {
     pub span: Span,
     /// One line: what was found and what was expected.
     pub title: String,
-    /// The explain text of the code, then what is particular to this site.
-    pub prose: String,
-    /// What is particular to this site, one sentence each; part of `prose` too.
+    /// What is particular to this site, one sentence each; part of [`Self::prose`] too.
     pub notes: Vec<String>,
     /// What can be done about it.
     pub fix: Option<Fix>,
     /// Codes, then paths of pages below the root of this project.
     pub see_also: Vec<String>,
-    /// The lines around it.
-    pub source: Snippet,
+}
+
+impl Envelope {
+    /// The explain text of the code, then what is particular to this site.
+    #[must_use]
+    pub fn prose(&self) -> String {
+        let text = crate::explain(&self.code.to_string()).map_or("", |found| found.text);
+        merged(text, &self.notes)
+    }
 }
 
 /// A place in a file.
@@ -79,11 +84,47 @@ pub struct Snippet {
     pub lines: Vec<String>,
 }
 
+impl Snippet {
+    /// The lines around a place of a file, whose text is given as it is on disk.
+    #[must_use]
+    pub fn around(text: &str, span: &Span) -> Self {
+        let at = text.floor_char_boundary(span.byte_start);
+        let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
+        let before = start.checked_sub(1).map(|end| {
+            let start = text[..end].rfind('\n').map_or(0, |i| i + 1);
+            &text[start..end]
+        });
+        let (line, rest) = text[start..]
+            .split_once('\n')
+            .map_or((&text[start..], None), |(line, rest)| (line, Some(rest)));
+        // The text after the last line feed is a line only if there is some.
+        let line = (!line.is_empty() || rest.is_some() || start == 0).then_some(line);
+        let after = rest
+            .filter(|rest| !rest.is_empty())
+            .and_then(|rest| rest.split('\n').next());
+        let shown = |line: &str| {
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let end = line
+                .char_indices()
+                .nth(MAX_SNIPPET_CHARS)
+                .map_or(line.len(), |(cut, _)| cut);
+            line[..end].to_owned()
+        };
+        Self {
+            start_line: span.line - usize::from(before.is_some()),
+            lines: [before, line, after]
+                .into_iter()
+                .flatten()
+                .map(shown)
+                .collect(),
+        }
+    }
+}
+
 /// The envelopes of a check's diagnostics, in their order.
 #[must_use]
 pub fn envelopes(package: &Package, diagnostics: &[Diagnostic]) -> Vec<Envelope> {
     let fixer = Fixer::new(package);
-    let mut prose: FxHashMap<Code, &'static str> = FxHashMap::default();
     let mut lines: FxHashMap<usize, Lines<'_>> = FxHashMap::default();
     let mut found = Vec::with_capacity(diagnostics.len());
     for diagnostic in diagnostics {
@@ -94,17 +135,11 @@ pub fn envelopes(package: &Package, diagnostics: &[Diagnostic]) -> Vec<Envelope>
         let lines = lines
             .entry(index)
             .or_insert_with(|| Lines::new(file.parse.tree.text()));
-        let text = *prose.entry(diagnostic.code).or_insert_with(|| {
-            crate::explain(&diagnostic.code.to_string()).map_or("", |found| found.text)
-        });
-        let span = span(file, diagnostic, lines);
         found.push(Envelope {
             code: diagnostic.code,
             severity: diagnostic.level,
-            source: lines.snippet(span.line),
-            span,
+            span: span(file, diagnostic, lines),
             title: diagnostic.title.clone(),
-            prose: merged(text, &diagnostic.notes),
             notes: diagnostic.notes.clone(),
             fix: fixer.fix(diagnostic),
             see_also: see_also::of(diagnostic.code),
@@ -173,26 +208,6 @@ impl<'t> Lines<'t> {
         self.last = (at, chars + more);
         (line, chars + more + 1)
     }
-
-    fn snippet(&self, line: usize) -> Snippet {
-        // The text after the last line feed is a line only if there is some.
-        let count = self.starts.len() - usize::from(self.starts.last() == Some(&self.text.len()));
-        let first = line.saturating_sub(1).max(1);
-        let last = (line + 1).min(count.max(1));
-        let one = |n: usize| {
-            let start = self.starts[n - 1];
-            let end = self.starts.get(n).map_or(self.text.len(), |next| next - 1);
-            let line = &self.text[start..end];
-            match line.char_indices().nth(MAX_SNIPPET_CHARS) {
-                Some((cut, _)) => line[..cut].to_owned(),
-                None => line.to_owned(),
-            }
-        };
-        Snippet {
-            start_line: first,
-            lines: (first..=last).map(one).collect(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -203,7 +218,7 @@ mod tests {
 
     fn of(text: &str) -> Vec<Envelope> {
         let package = Package::single("a.mty", text);
-        let analysis = check(&package, &Options::default());
+        let analysis = check(&package, &Options::default()).unwrap();
         envelopes(&package, &analysis.diagnostics)
     }
 
@@ -218,8 +233,9 @@ mod tests {
         assert_eq!((span.line, span.col), (2, 20));
         assert_eq!((span.end_line, span.end_col), (2, 22));
         assert_eq!((span.byte_start, span.byte_end, span.len()), (27, 29, 2));
-        assert_eq!(one.source.start_line, 1);
-        assert_eq!(one.source.lines, ["// é", "fn f() { let é = \"é\\q\" }"]);
+        let source = Snippet::around("// é\nfn f() { let é = \"é\\q\" }\n", span);
+        assert_eq!(source.start_line, 1);
+        assert_eq!(source.lines, ["// é", "fn f() { let é = \"é\\q\" }"]);
     }
 
     #[test]
@@ -238,24 +254,48 @@ mod tests {
         assert!(!found.is_empty());
         for envelope in &found {
             assert!(envelope.span.byte_end <= 19);
-            assert_eq!(envelope.source.lines, ["fn f() -> I32 { 6 *"]);
+            let source = Snippet::around("fn f() -> I32 { 6 *", &envelope.span);
+            assert_eq!(source.lines, ["fn f() -> I32 { 6 *"]);
         }
         let found = of("}");
-        assert_eq!(
-            (found[0].source.start_line, found[0].source.lines.len()),
-            (1, 1)
-        );
+        let source = Snippet::around("}", &found[0].span);
+        assert_eq!((source.start_line, source.lines.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_snippet_is_the_line_and_its_neighbours() {
+        let text = "one\r\ntwo\r\n\r\nfour\r\n";
+        let around = |byte_start: usize| {
+            let line = text[..byte_start].matches('\n').count() + 1;
+            let snippet = Snippet::around(
+                text,
+                &Span {
+                    file: String::new(),
+                    line,
+                    col: 1,
+                    end_line: line,
+                    end_col: 1,
+                    byte_start,
+                    byte_end: byte_start,
+                },
+            );
+            (snippet.start_line, snippet.lines.join("|"))
+        };
+        assert_eq!(around(0), (1, "one|two".into()));
+        assert_eq!(around(6), (1, "one|two|".into()));
+        assert_eq!(around(10), (2, "two||four".into()));
+        assert_eq!(around(12), (3, "|four".into()));
+        // Behind the last line feed there is no line.
+        assert_eq!(around(text.len()), (4, "four".into()));
     }
 
     #[test]
     fn prose_is_the_explain_text_and_the_notes() {
         let found = of("fn f() { log((\"x\") }\n");
         let one = &found[0];
-        assert!(
-            one.prose
-                .starts_with(crate::explain("MT0012").unwrap().text)
-        );
-        assert!(one.notes.iter().all(|n| one.prose.contains(n.as_str())));
+        let prose = one.prose();
+        assert!(prose.starts_with(crate::explain("MT0012").unwrap().text));
+        assert!(one.notes.iter().all(|n| prose.contains(n.as_str())));
         assert!(one.see_also.contains(&"MT0001".to_owned()));
     }
 }

@@ -28,6 +28,7 @@ mod see_also;
 mod taint;
 mod traits;
 pub mod ty;
+mod unfinished;
 
 pub use catalogue::{Diagnostic as CatalogueEntry, Severity, Status, catalogue, lookup};
 pub use check::{Analysis, Program, check};
@@ -35,3 +36,4 @@ pub use code::{Code, NotACode};
 pub use diagnostic::{Diagnostic, FixHint, Level, MAX_REPORTS, Sink};
 pub use explain::{ExplainError, Explanation, explain};
 pub use package::{FileId, Options, Package, Profile, SourceFile};
+pub use unfinished::Unfinished;

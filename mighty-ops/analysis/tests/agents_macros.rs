@@ -67,7 +67,7 @@ fn facts_for_fixes_remove_their_report() {
                     "{}\n{text}",
                     path.display()
                 );
-                check(&package, &Options::default()).diagnostics
+                check(&package, &Options::default()).unwrap().diagnostics
             };
             let before = of(&text);
             for d in &before {
@@ -136,7 +136,7 @@ fn deep_arguments_and_templates_are_survived() {
     ];
     for text in &programs {
         let package = Package::single("t.mty", text);
-        let found = check(&package, &Options::default()).diagnostics;
+        let found = check(&package, &Options::default()).unwrap().diagnostics;
         assert_eq!(found, [], "{}", &text[..60]);
     }
 }

@@ -145,7 +145,7 @@ fn run(path: &Path, failures: &mut String) {
     for (i, f) in package.files.iter().enumerate() {
         markers(i, f.parse.tree.text(), &mut expected);
     }
-    let analysis = check(&package, &options);
+    let analysis = check(&package, &options).unwrap();
     let mut found: Vec<Expected> = analysis
         .diagnostics
         .iter()

@@ -5,7 +5,9 @@
 use analysis::{Diagnostic, FixHint, Options, Package, check};
 
 fn run(text: &str) -> Vec<Diagnostic> {
-    check(&Package::single("case.mty", text), &Options::default()).diagnostics
+    check(&Package::single("case.mty", text), &Options::default())
+        .unwrap()
+        .diagnostics
 }
 
 fn only(text: &str, code: u16) -> Diagnostic {

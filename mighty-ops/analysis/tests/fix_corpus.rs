@@ -74,7 +74,7 @@ impl Program {
     /// Reports of a code in a file, and hard syntax errors of that file.
     fn count(&self, code: u16, file: FileId) -> (usize, usize) {
         let package = self.package();
-        let found = check(&package, &self.options).diagnostics;
+        let found = check(&package, &self.options).unwrap().diagnostics;
         let of_code = found
             .iter()
             .filter(|d| d.code.number() == code && d.file == file);
@@ -95,7 +95,7 @@ fn fixes_of_the_cases_take_their_diagnostics_away() {
         let mut program = Program::read(&fs::read_to_string(&path).unwrap());
         let package = program.package();
         let fixer = Fixer::new(&package);
-        for diagnostic in check(&package, &program.options).diagnostics {
+        for diagnostic in check(&package, &program.options).unwrap().diagnostics {
             let Some(fix) = fixer.fix(&diagnostic) else {
                 continue;
             };

@@ -54,7 +54,7 @@ fn all() -> Vec<Case> {
 fn analyse(text: &str) -> (Package, Analysis) {
     let mut package = Package::single("src/main.mty", text);
     package.name = Some("demo".to_owned());
-    let analysis = check(&package, &Options::default());
+    let analysis = check(&package, &Options::default()).unwrap();
     (package, analysis)
 }
 

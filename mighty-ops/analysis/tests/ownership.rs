@@ -9,7 +9,9 @@ use analysis::{Diagnostic, FixHint, Options, Package, check};
 use proptest::prelude::*;
 
 fn reports_with(text: &str, options: &Options) -> Vec<Diagnostic> {
-    check(&Package::single("main.mty", text), options).diagnostics
+    check(&Package::single("main.mty", text), options)
+        .unwrap()
+        .diagnostics
 }
 
 fn reports(text: &str) -> Vec<Diagnostic> {

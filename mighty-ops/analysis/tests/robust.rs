@@ -28,7 +28,7 @@ fn programs() -> Vec<(PathBuf, String)> {
 
 fn answers(text: &str) -> usize {
     let package = Package::single("x.mty", text);
-    let a = check(&package, &Options::default());
+    let a = check(&package, &Options::default()).unwrap();
     let tree_text = package.files[0].parse.tree.text();
     for d in &a.diagnostics {
         assert!(
@@ -112,8 +112,8 @@ fn two_checks_give_the_same_reports() {
     for (_, text) in programs() {
         let package = Package::single("x.mty", &text);
         let (a, b) = (
-            check(&package, &Options::default()),
-            check(&package, &Options::default()),
+            check(&package, &Options::default()).unwrap(),
+            check(&package, &Options::default()).unwrap(),
         );
         assert_eq!(a.diagnostics, b.diagnostics);
     }

@@ -138,6 +138,16 @@ pub(crate) fn load_around(
     load_sources(&root, &names).map(Some)
 }
 
+/// The package around the current directory, else that directory; links resolved.
+///
+/// # Errors
+/// Where there is no current directory.
+#[cfg(feature = "fix")]
+pub fn project_root() -> std::io::Result<PathBuf> {
+    let here = std::env::current_dir()?.canonicalize()?;
+    Ok(manifest::package_root(&here).unwrap_or(here))
+}
+
 fn load_sources(root: &Path, names: &Names) -> Result<Loaded, SourceError> {
     let manifest = manifest::read(root, &names.show(Path::new(NAME)))?;
     let mut files = Vec::new();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::Level;
-use analysis::envelope::{Envelope, envelopes};
+use analysis::envelope::{Envelope, Snippet, envelopes};
 
 use crate::assemble::{Loaded, lexically_absolute, load_around, load_directory, load_file};
 use crate::session::Session;
@@ -40,16 +40,27 @@ impl Checked {
         self.envelopes.iter().any(|e| e.severity == Level::Error)
     }
 
-    fn of(path: &str, loaded: Loaded) -> Self {
+    fn of(path: &str, loaded: Loaded) -> Result<Self, SourceError> {
         let (package, options) = loaded.package();
-        let analysis = analysis::check(&package, &options);
+        let analysis = analysis::check(&package, &options)?;
         let envelopes = envelopes(&package, &analysis.diagnostics);
-        Self {
+        Ok(Self {
             path: path.to_owned(),
             loaded,
             envelopes,
             cut: analysis.cut,
-        }
+        })
+    }
+
+    /// The lines around an envelope of this check.
+    #[must_use]
+    pub fn snippet(&self, envelope: &Envelope) -> Option<Snippet> {
+        let file = self
+            .loaded
+            .files
+            .iter()
+            .find(|f| f.shown == envelope.span.file)?;
+        Some(Snippet::around(&file.text, &envelope.span))
     }
 }
 
@@ -58,7 +69,7 @@ impl Checked {
 /// # Errors
 /// See [`SourceError`].
 pub fn check_file(path: &str, real: &Path) -> Result<Checked, SourceError> {
-    Ok(Checked::of(path, load_file(path, real)?))
+    Checked::of(path, load_file(path, real)?)
 }
 
 /// Checks a named directory: its package where it is that of one or of its sources, else every `*.mty` file
@@ -72,18 +83,19 @@ pub fn check_directory(
     real: &Path,
     mut begun: impl FnMut(usize, usize),
 ) -> Vec<Result<Checked, (String, SourceError)>> {
+    let about = |error| (path.to_owned(), error);
     match load_directory(path, real) {
-        Err(error) => return vec![Err((path.to_owned(), error))],
-        Ok(Some(loaded)) => return vec![Ok(Checked::of(path, loaded))],
+        Err(error) => return vec![Err(about(error))],
+        Ok(Some(loaded)) => return vec![Checked::of(path, loaded).map_err(about)],
         Ok(None) => {}
     }
     let tree = sources_below(real, MAX_LOOSE_FILES);
     if tree.files.is_empty() && tree.unread.is_empty() {
         // Nothing to be checked beside the sources: it stands for its package, if it is in one.
         return match load_around(path, real, |_| true) {
-            Err(error) => vec![Err((path.to_owned(), error))],
+            Err(error) => vec![Err(about(error))],
             Ok(loaded) => loaded
-                .map(|l| Ok(Checked::of(path, l)))
+                .map(|l| Checked::of(path, l).map_err(about))
                 .into_iter()
                 .collect(),
         };
@@ -162,7 +174,7 @@ impl Session {
         if loaded == last.loaded {
             return Ok(last);
         }
-        let checked = Arc::new(Checked::of(path, loaded));
+        let checked = Arc::new(Checked::of(path, loaded)?);
         self.remember(&checked);
         Ok(checked)
     }

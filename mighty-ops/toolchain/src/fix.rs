@@ -124,11 +124,12 @@ impl Session {
             (request.write || request.dry_run).then(|| applied(&real, &envelope.span.file, &diff));
         let new_content = new.transpose()?;
         if let (true, Some(text)) = (request.write, &new_content) {
-            crate::write::replace(&real, text).map_err(|why| FixError::Unwritable {
-                path: envelope.span.file.clone(),
-                why,
-                diff: diff.clone(),
-            })?;
+            self.write(&real, text)
+                .map_err(|why| FixError::Unwritable {
+                    path: envelope.span.file.clone(),
+                    why,
+                    diff: diff.clone(),
+                })?;
         }
         Ok(Fixed {
             diff,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use syntax::format::{Refused, format};
 
+use crate::session::Session;
 use crate::source::{SourceError, read_source};
 use crate::tree::Tree;
 
@@ -95,11 +96,28 @@ pub fn format_text(text: &str) -> Formatted {
     }
 }
 
+impl Session {
+    /// Formats a file in place and atomically, or only says what that would come to.
+    ///
+    /// # Errors
+    /// See [`FmtError`].
+    pub fn fmt(&self, path: &str, check: bool) -> Result<Formatted, FmtError> {
+        let write = |path: &Path, new: &str| self.write(path, new);
+        format_with(&self.resolve(path), (!check).then_some(&write))
+    }
+}
+
 /// Formats a file; with `write`, in place and atomically.
 ///
 /// # Errors
 /// See [`FmtError`].
 pub fn format_file(path: &Path, write: bool) -> Result<Formatted, FmtError> {
+    format_with(path, write.then_some(&crate::write::replace))
+}
+
+type Write<'w> = &'w dyn Fn(&Path, &str) -> io::Result<()>;
+
+fn format_with(path: &Path, write: Option<Write<'_>>) -> Result<Formatted, FmtError> {
     let text = read_source(path)?;
     // After reading: that there is no such file is the better word. A link stands for its file.
     let target = path.canonicalize().map_err(SourceError::from)?;
@@ -108,8 +126,8 @@ pub fn format_file(path: &Path, write: bool) -> Result<Formatted, FmtError> {
         return Err(FmtError::NotMighty);
     }
     let formatted = format_text(&text);
-    if write && let Formatted::Changed(new) = &formatted {
-        crate::write::replace(path, new).map_err(FmtError::Unwritable)?;
+    if let (Some(write), Formatted::Changed(new)) = (write, &formatted) {
+        write(path, new).map_err(FmtError::Unwritable)?;
     }
     Ok(formatted)
 }

@@ -37,6 +37,8 @@ pub use analysis::{
     envelope::{self, Envelope},
     fix::{Alternative, Fix},
 };
+#[cfg(feature = "fix")]
+pub use assemble::project_root;
 #[cfg(feature = "check")]
 pub use assemble::{Loaded, LoadedFile, load_directory, load_file};
 #[cfg(feature = "check")]

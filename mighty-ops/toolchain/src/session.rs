@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub struct Session {
     cwd: PathBuf,
+    /// Whether operations may change files.
+    #[cfg(any(feature = "fix", feature = "fmt"))]
+    writes: bool,
     /// `last_path`, `last_envelopes` and `last_source` in one: they change together or not at all.
     #[cfg(feature = "check")]
     last: Mutex<Option<Arc<crate::check::Checked>>>,
@@ -27,8 +30,37 @@ impl Session {
     pub fn in_dir(cwd: PathBuf) -> Self {
         Session {
             cwd,
+            #[cfg(any(feature = "fix", feature = "fmt"))]
+            writes: true,
             #[cfg(feature = "check")]
             last: Mutex::default(),
+        }
+    }
+
+    /// The same session, whose operations change no file: each that would is refused.
+    #[must_use]
+    #[cfg_attr(
+        not(any(feature = "fix", feature = "fmt")),
+        expect(unused_mut, reason = "nothing here writes")
+    )]
+    pub fn without_writes(mut self) -> Self {
+        #[cfg(any(feature = "fix", feature = "fmt"))]
+        {
+            self.writes = false;
+        }
+        self
+    }
+
+    /// Replaces a file's text, if this session may.
+    #[cfg(any(feature = "fix", feature = "fmt"))]
+    pub(crate) fn write(&self, path: &std::path::Path, text: &str) -> std::io::Result<()> {
+        if self.writes {
+            crate::write::replace(path, text)
+        } else {
+            Err(std::io::Error::new(
+                std::io::ErrorKind::PermissionDenied,
+                "a replay writes nothing without --allow-writes",
+            ))
         }
     }
 

@@ -27,9 +27,10 @@ pub enum SourceError {
     /// The package's `mighty.toml`, or one of its files, stands in the way.
     #[error("{path}: {why}")]
     Package { path: String, why: String },
-    /// The checker itself failed; the message is fixed.
-    #[error("internal error: the check failed unexpectedly")]
-    Internal,
+    /// The check broke off: nothing is known of the program.
+    #[cfg(feature = "check")]
+    #[error("the check could not be finished: {0}")]
+    Unfinished(#[from] analysis::Unfinished),
 }
 
 impl SourceError {
@@ -38,7 +39,7 @@ impl SourceError {
     pub fn about(&self, path: &str) -> String {
         match self {
             Self::Unreadable(why) => format!("cannot read {path}: {why}"),
-            Self::Package { .. } | Self::Internal => self.to_string(),
+            Self::Package { .. } => self.to_string(),
             _ => format!("{self}: {path}"),
         }
     }

@@ -11,6 +11,8 @@ use super::draft::Edit;
 const CONTEXT: usize = 3;
 /// Text that is compared at most: a diff is for people and small models.
 const WINDOW_BYTES: usize = 256 << 10;
+/// Longest line that a diff repeats, in bytes: each report of a line costs as much as the line.
+const LINE_BYTES: usize = 2000;
 
 /// The text after the edits; `None` if one is out of range, splits a character or overlaps another.
 pub(super) fn edited(text: &str, edits: &[Edit]) -> Option<String> {
@@ -45,6 +47,9 @@ pub(super) fn unified(path: &str, text: &str, edits: &[Edit]) -> Option<String> 
         text: e.text.clone(),
     };
     let old = text.get(start..end)?;
+    if old.split('\n').any(|line| line.len() > LINE_BYTES) {
+        return None;
+    }
     let shifted: Vec<Edit> = edits.iter().map(shift).collect();
     let new = edited(old, &shifted)?;
     let skipped = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count();

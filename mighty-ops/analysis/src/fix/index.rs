@@ -11,8 +11,10 @@ use crate::package::Package;
 /// Bytes that may be parsed again to see that a draft leaves its file sound, or which of several places is
 /// right. Beyond it fixes that depend on that proof are left out, and the others are trusted.
 const PROOF_BYTES: usize = 8 << 20;
+/// What one syntax error adds to the cost of a proof, as bytes that are parsed again.
+const ERROR_BYTES: usize = 64;
 /// Bytes of all diffs together.
-const DIFF_BYTES: usize = 64 << 20;
+const DIFF_BYTES: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(super) struct Index<'p> {
@@ -44,9 +46,9 @@ impl<'p> Index<'p> {
         }
     }
 
-    /// Takes bytes from the budget of proofs; says whether they were there.
-    pub(super) fn spend_proof(&self, bytes: usize) -> bool {
-        spend(&self.proof, bytes)
+    /// Takes a text of so many bytes and errors from the budget of proofs; says whether it was there.
+    pub(super) fn spend_proof(&self, bytes: usize, errors: usize) -> bool {
+        spend(&self.proof, bytes + errors * ERROR_BYTES)
     }
 
     /// Takes bytes from the budget of diffs; says whether they were there.

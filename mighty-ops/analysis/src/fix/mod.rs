@@ -121,7 +121,7 @@ impl<'p> Fixer<'p> {
     /// the diagnostic is one).
     fn is_sound(&self, cx: &Cx<'_>, draft: &Draft) -> bool {
         let hard = cx.is_hard_syntax_error();
-        if !cx.index.spend_proof(cx.text.len()) {
+        if !cx.index.spend_proof(cx.text.len(), cx.parse.errors.len()) {
             return !hard;
         }
         let Some(edited) = diff::edited(cx.text, &draft.edits) else {

@@ -126,7 +126,7 @@ fn other_uses(cx: &Cx<'_>, name: Token<'_>, to: &str) -> Vec<Edit> {
         return Vec::new();
     };
     // Every report walks its body; a file full of them must not cost their product.
-    if !cx.index.spend_proof(body.text().len()) {
+    if !cx.index.spend_proof(body.text().len(), 0) {
         return Vec::new();
     }
     let is_named = |n: Node<'_>| {
@@ -243,7 +243,7 @@ pub(super) fn ty(cx: &Cx<'_>) -> Option<Vec<Draft>> {
     if let Some(name) = cx.name()
         && let Some(module) = qualifier(name)
     {
-        if !cx.index.spend_proof(cx.text.len()) {
+        if !cx.index.spend_proof(cx.text.len(), cx.parse.errors.len()) {
             return None;
         }
         // What is near in the scope of the report is not there where the path leads.

@@ -10,7 +10,10 @@ use super::draft::{Draft, Edit, Kind};
 
 /// The candidate that leaves the fewest syntax errors; the first of equals.
 fn best(cx: &Cx<'_>, candidates: Vec<Vec<Edit>>) -> Option<Vec<Edit>> {
-    if !cx.index.spend_proof(cx.text.len() * candidates.len()) {
+    if !cx.index.spend_proof(
+        cx.text.len() * candidates.len(),
+        cx.parse.errors.len() * candidates.len(),
+    ) {
         return None;
     }
     candidates
@@ -256,7 +259,7 @@ fn closers(cx: &Cx<'_>, closer: &'static str) -> Vec<Vec<Edit>> {
 
 /// The opener that is open just before an offset.
 fn innermost_open<'a>(cx: &Cx<'a>, at: u32) -> Option<&'a str> {
-    cx.index.spend_proof(cx.text.len() / 4).then_some(())?;
+    cx.index.spend_proof(cx.text.len() / 4, 0).then_some(())?;
     let mut open = Vec::new();
     for token in cx.parse.tree.tokens() {
         if token.range().start >= at {

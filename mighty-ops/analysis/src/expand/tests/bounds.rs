@@ -146,7 +146,9 @@ proptest! {
         let files = expand(&package, &mut sink);
         prop_assert!(!files[0].parse.has_hard_error(), "{}", files[0].parse.tree.text());
         // What comes out is fit for the passes behind.
-        for d in crate::check(&package, &crate::Options::default()).diagnostics {
+        for d in crate::check(&package, &crate::Options::default())
+            .unwrap()
+            .diagnostics {
             prop_assert!(d.range.start <= d.range.end && d.range.end as usize <= source.len(), "{d:?}");
         }
         let length = source.len() as u32;
