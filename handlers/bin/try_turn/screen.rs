@@ -95,7 +95,7 @@ impl<'a> Screen<'a> {
         // Summaries of tools mostly begin with the tool's name.
         let named = summary
             .strip_prefix(name)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ':']));
         let about = match summary {
             _ if named => one_line(summary, WIDTH),
             // As a rule all that is known then.

@@ -21,11 +21,13 @@ pub use run::{
     Activity, ActivityState, Category, ContextSource, MAX_PROMPT_BYTES, Persistence, Run,
     RunErrorCode, RunEvent, RunEvents,
 };
-pub use startup::{Environment, InitializeError, StartupError, TOOL_NAMES};
+pub use startup::{Environment, InitializeError, StartupError};
 /// How a run ended.
 pub use store::sessions::Outcome;
 /// What a main becomes when it was started as the guard of a command.
 pub use tools::guard;
+/// What a call is to those who watch, and the names that are no secret: those of linked tools.
+pub use tools::{ActivityKind, registered as registered_tool};
 
 /// A new opaque id of 36 bytes from the id grammar.
 fn new_id() -> String {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use provider::{Chunk, Fixture, Message, Provider, Request, ToolSpec};
 use tokio_util::sync::CancellationToken;
-use tools::Toolbox;
+use tools::{Context, ToolSet};
 
 /// What the provider said, response by response, and which tools it called.
 struct Turn {
@@ -18,14 +18,14 @@ struct Turn {
 async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str]) -> Turn {
     let provider = Fixture::demonstration();
     let hidden = hidden.iter().map(|path| path.to_path_buf()).collect();
-    let toolbox = Toolbox::new(workspace.to_owned(), hidden);
-    let tools: Vec<ToolSpec> = Toolbox::specs()
-        .into_iter()
-        .filter(|spec| offered.contains(&spec.name))
+    let set = ToolSet::registered(Context::new(workspace.to_owned(), hidden)).unwrap();
+    let tools: Vec<ToolSpec> = set
+        .specs()
+        .filter(|spec| offered.contains(&spec.name.as_str()))
         .map(|spec| ToolSpec {
-            name: spec.name.into(),
-            description: spec.description,
-            input_schema: spec.input_schema,
+            name: spec.name.clone(),
+            description: spec.description.clone(),
+            input_schema: spec.input_schema.clone(),
         })
         .collect();
     let mut messages = vec![Message::User {
@@ -71,7 +71,7 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
             return turn;
         }
         for call in tool_calls {
-            let outcome = toolbox
+            let outcome = set
                 .run(&call.name, &call.input, CancellationToken::new())
                 .await;
             turn.calls.push(call.name.clone());

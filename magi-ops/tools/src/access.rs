@@ -2,18 +2,13 @@
 //! What the settings and the person say goes above this, and is not known here.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::bounds::{ACCESS_BYTES, clip_bytes, is_layout};
-use crate::error::ToolError;
+use crate::context::Context;
 use crate::workspace::{Scope, spellings};
-use crate::{TOOLS, Toolbox, edit, skill, write};
 
-/// How long the look at a path may take; a dead network mount must not hold a run up.
-const LOOK_LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of a command from which on its length is said first: what is shown may be cut, here or
 /// further on, and a person must know.
 const LONG_COMMAND: usize = 512;
@@ -32,20 +27,11 @@ pub enum DefaultPolicy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     pub default: DefaultPolicy,
-    /// Whether the call may run beside others: it changes nothing.
-    pub parallel: bool,
     /// For the person who is asked: one line, the tool first, of at most 4 KiB. Not redacted.
     /// A line end within a command is shown as `⏎`.
     pub summary: String,
     /// Where the file to be written really is; none where nothing can be written.
     target: Option<PathBuf>,
-}
-
-impl Access {
-    /// The one path that the admitted call may write. The empty one matches none.
-    pub(crate) fn target(&self) -> PathBuf {
-        self.target.clone().unwrap_or_default()
-    }
 }
 
 /// Where a file to be written lies.
@@ -56,76 +42,73 @@ enum Place {
     Protected,
 }
 
-impl Toolbox {
-    /// Looks at a call without running it: reading and `skill` are allowed, and so is writing
-    /// inside the workspace; everything else is to be asked for. Links and `..` are resolved
-    /// first. A call that the toolbox is going to refuse, an unknown tool among them, is
-    /// allowed: there is nothing to ask for.
-    ///
-    /// Pass the answer to [`Toolbox::run_admitted`], so that it holds for what is run.
-    pub async fn access(&self, name: &str, input: &Value) -> Access {
-        let tool = TOOLS.iter().find(|tool| tool.name == name);
-        let known = tool.is_some() || name == skill::NAME;
-        if name == write::TOOL.name || name == edit::TOOL.name {
-            return self.writing(name, input).await;
-        }
-        let harmless = !known || name == skill::NAME || tool.is_some_and(|tool| tool.read_only);
-        Access {
-            default: if harmless {
-                DefaultPolicy::Allow
-            } else {
-                DefaultPolicy::Ask
-            },
-            parallel: harmless,
-            summary: match subject(input) {
-                Some((member, text)) if member == "command" && text.len() > LONG_COMMAND => {
-                    line(&format!("{name} ({} bytes): {text}", text.len()))
-                }
-                Some((_, text)) => line(&format!("{name}: {text}")),
-                None => line(name),
-            },
+impl Access {
+    /// A call that writes no file of its own, with what a person is asked.
+    #[must_use]
+    pub fn new(default: DefaultPolicy, summary: &str) -> Self {
+        Self {
+            default,
+            summary: line(summary),
             target: None,
         }
     }
 
-    async fn writing(&self, name: &str, input: &Value) -> Access {
-        let access = |default, summary: &str, target| Access {
-            default,
-            parallel: false,
-            summary: line(summary),
-            target,
+    /// A call that only reads, about the member of its input that says best what for.
+    pub(crate) fn reading(name: &str, input: &Value, members: &[&str]) -> Self {
+        let about = members
+            .iter()
+            .find_map(|member| input.get(member)?.as_str());
+        let summary = match about {
+            Some(text) => format!("{name}: {text}"),
+            None => name.to_owned(),
         };
+        Self::new(DefaultPolicy::Allow, &summary)
+    }
+
+    /// A command line, whose length is said first where what is shown of it may be cut.
+    pub(crate) fn command(name: &str, command: Option<&str>) -> Self {
+        let summary = match command {
+            Some(text) if text.len() > LONG_COMMAND => {
+                format!("{name} ({} bytes): {text}", text.len())
+            }
+            Some(text) => format!("{name}: {text}"),
+            None => name.to_owned(),
+        };
+        Self::new(DefaultPolicy::Ask, &summary)
+    }
+
+    /// A call that writes the file of its member `path`: allowed inside the workspace, to be asked for
+    /// elsewhere. Links and `..` are resolved first.
+    pub(crate) fn writing(name: &str, input: &Value, cx: &Context) -> Self {
         let Some(path) = input.get("path").and_then(Value::as_str) else {
-            return access(DefaultPolicy::Allow, name, None);
+            return Self::new(DefaultPolicy::Allow, name);
         };
-        let given = Arc::clone(&self.given);
-        let path = path.to_owned();
-        let asked = path.clone();
-        let look = tokio::task::spawn_blocking(move || {
-            let scope = Scope::new(&given.workspace, &given.hidden)?;
-            let target = scope.resolve_for_writing(&asked)?;
-            let place = place(&scope, &given.protected, &target);
-            let shown = scope.shown(&target);
-            Ok::<_, ToolError>((place, shown, target))
+        let look = cx.scope().and_then(|scope| {
+            let target = scope.resolve_for_writing(path)?;
+            let place = place(&scope, cx.protected(), &target);
+            Ok((place, scope.shown(&target), target))
         });
-        match tokio::time::timeout(LOOK_LIMIT, look).await {
-            Ok(Ok(Ok((place, shown, target)))) => {
+        match look {
+            Ok((place, shown, target)) => {
                 let (default, words) = match place {
                     Place::Inside => (DefaultPolicy::Allow, ""),
                     Place::Outside => (DefaultPolicy::Ask, " outside the workspace"),
                     Place::Protected => (DefaultPolicy::Ask, " to a protected place"),
                 };
-                access(default, &format!("{name}{words}: {shown}"), Some(target))
+                Self {
+                    target: Some(target),
+                    ..Self::new(default, &format!("{name}{words}: {shown}"))
+                }
             }
             // It will be refused for the same reason; and should the reason go away in between,
             // nothing was admitted.
-            Ok(Ok(Err(_))) => access(DefaultPolicy::Allow, &format!("{name}: {path}"), None),
-            Ok(Err(_)) | Err(_) => access(
-                DefaultPolicy::Ask,
-                &format!("{name} to a place that could not be looked at: {path}"),
-                None,
-            ),
+            Err(_) => Self::new(DefaultPolicy::Allow, &format!("{name}: {path}")),
         }
+    }
+
+    /// The one path that the admitted call may write. The empty one matches none.
+    pub(crate) fn target(&self) -> PathBuf {
+        self.target.clone().unwrap_or_default()
     }
 }
 
@@ -152,13 +135,6 @@ fn place(scope: &Scope, protected: &[PathBuf], target: &Path) -> Place {
     } else {
         Place::Inside
     }
-}
-
-/// The member that says best what a call is about.
-fn subject(input: &Value) -> Option<(&'static str, &str)> {
-    ["command", "pattern", "path", "name"]
-        .into_iter()
-        .find_map(|member| Some((member, input.get(member)?.as_str()?)))
 }
 
 /// One line of at most [`ACCESS_BYTES`]. A line end stays visible: what follows a comment must

@@ -1,31 +1,56 @@
 //! `bash`: one shell command in the workspace, and what of its output a model is shown.
 //! Running, bounding and killing it is the process room's work; whether it may run is decided above.
 
-use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use crate::bounds::{self, counted};
 use crate::error::ToolError;
-use crate::guard::Guard;
 use crate::process::{Command, Finished, ProcessError, Status};
-use crate::{Run, Tool, ToolOutcome, input};
+use crate::tool::{Call, Limits, Running, Tool, ToolOutcome, ToolSpec};
+use crate::{Access, Context, input};
 
-pub(crate) const TOOL: Tool = Tool {
-    name: "bash",
-    description: "Runs a shell command in the workspace and returns its output, standard error included. There is no \
+const NAME: &str = "bash";
+const DESCRIPTION: &str = "Runs a shell command in the workspace and returns its output, standard error included. There is no \
         terminal and nothing to read on standard input. Of a long output the first and the last 16 KiB \
         are shown. Ends after 120 s, or after timeout_ms. Whatever the command leaves running in the \
-        background ends with it. Each call starts anew: directories and variables do not carry over.",
-    read_only: false,
-    schema: input::schema::<Input>,
-    run: Run::Command(|input, workspace, guard, cancel| {
-        Box::pin(run(input, workspace, guard, cancel))
-    }),
+        background ends with it. Each call starts anew: directories and variables do not carry over.";
+
+crate::register! {
+    name: NAME,
+    position: 70,
+    make: |_| Some(Arc::new(BashTool)),
+}
+
+struct BashTool;
+
+impl Tool for BashTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            advice: "Commands of `bash` run in the workspace without a terminal: nobody can answer what they ask.",
+            limits: LIMITS,
+            ..ToolSpec::changing(NAME, DESCRIPTION, input::schema::<Input>())
+        }
+    }
+
+    fn access(&self, input: &Value, _: &Context) -> Access {
+        Access::command(NAME, input.get("command").and_then(Value::as_str))
+    }
+
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
+        Box::pin(async move { run(&call, &cx).await.unwrap_or_else(ToolOutcome::from) })
+    }
+}
+
+/// A command has a time limit of its own, and is killed by its guard: the set only steps in when both fail.
+const LIMITS: Limits = Limits {
+    wall: Duration::from_millis(MAX_TIMEOUT_MS),
+    overtime: Duration::from_secs(5),
+    cancel: Duration::from_secs(3),
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -43,13 +68,8 @@ const COMMAND_BYTES: usize = 32 * 1024;
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
 
-async fn run(
-    input: &Value,
-    workspace: &Path,
-    guard: &Guard,
-    cancel: &CancellationToken,
-) -> Result<ToolOutcome, ToolError> {
-    let input: Input = input::decode(input)?;
+async fn run(call: &Call, cx: &Context) -> Result<ToolOutcome, ToolError> {
+    let input: Input = input::decode(&call.input)?;
     let refused = |why: String| Err(ToolError::Input(why));
     if input.command.trim().is_empty() {
         return refused("command must not be empty".to_owned());
@@ -67,9 +87,9 @@ async fn run(
     let command = Command {
         time_limit: Duration::from_millis(timeout_ms),
         merge: true,
-        ..Command::shell(&input.command, workspace.to_owned())
+        ..Command::shell(&input.command, cx.workspace().to_owned())
     };
-    match command.run(guard, cancel).await {
+    match command.run(cx.guard(), &call.cancel).await {
         Ok(finished) if finished.cancelled => Err(ToolError::Cancelled),
         Ok(finished) => Ok(outcome(&finished, timeout_ms)),
         Err(error) => Err(failed(&error)),
@@ -111,6 +131,6 @@ fn outcome(finished: &Finished, timeout_ms: u64) -> ToolOutcome {
         content,
         is_error: note.is_some(),
         timed_out: finished.timed_out,
-        summary: bounds::summary(&format!("bash: {how}, {lines}")),
+        summary: format!(": {how}, {lines}"),
     }
 }

@@ -51,13 +51,13 @@ pub(crate) const SUMMARY_BYTES: usize = 200;
 
 /// Why a loop has to end early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub enum Stop {
     Cancelled,
     Deadline,
 }
 
 /// Says to a loop when it has to end.
-pub(crate) struct Watch {
+pub struct Watch {
     stop: CancellationToken,
     deadline: Instant,
     /// Checks left until the clock is read again.

@@ -5,8 +5,9 @@ use std::io;
 
 use crate::bounds::{Stop, clip_bytes};
 
+/// Why a call fails. Its display is for the model.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ToolError {
+pub enum ToolError {
     #[error("invalid input: {0}")]
     Input(String),
     #[error("invalid pattern: {0}")]

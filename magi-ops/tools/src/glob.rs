@@ -3,27 +3,51 @@
 
 use std::path::PathBuf;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::bounds::{GLOB_PATHS, OUTPUT_BYTES, Smallest, Watch, counted, is_plain, strange_names};
 use crate::error::ToolError;
+use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::walk::{self, PathGlob};
 use crate::workspace::Scope;
-use crate::{Done, Run, Tool, input};
+use crate::{Access, Context, input};
 
-pub(crate) const TOOL: Tool = Tool {
-    name: "glob",
-    description: "Finds files by a glob such as *.rs, src/**/*.ts or docs/{a,b}.md and returns their \
+const NAME: &str = "glob";
+const DESCRIPTION: &str = "Finds files by a glob such as *.rs, src/**/*.ts or docs/{a,b}.md and returns their \
         paths, sorted. A pattern without a slash matches names at any depth; one with a slash matches \
         the path from the searched directory. Leaves out .git and what .gitignore excludes, and does not \
         follow symbolic links. \
-        Shows up to 1,000 paths.",
-    read_only: true,
-    schema: input::schema::<Input>,
-    run: Run::Blocking(run),
-};
+        Shows up to 1,000 paths.";
+
+crate::register! {
+    name: NAME,
+    position: 50,
+    make: |_| Some(Arc::new(GlobTool)),
+}
+
+struct GlobTool;
+
+impl Tool for GlobTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
+    }
+
+    fn access(&self, input: &Value, _: &Context) -> Access {
+        Access::reading(NAME, input, &["pattern", "path"])
+    }
+
+    fn subject(&self, input: &Value, cx: &Context) -> String {
+        input::path_subject(NAME, input, cx)
+    }
+
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
+        call.blocking(cx, run)
+    }
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,7 +58,7 @@ struct Input {
     path: Option<String>,
 }
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
+fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
     let pattern = PathGlob::new("pattern", &input.pattern)?;
     let root = scope.resolve(input.path.as_deref().unwrap_or("."))?;
@@ -72,7 +96,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
     let mut out = out.trim_end().to_owned();
     out += &gaps.notes();
     out.push('\n');
-    Ok(Done {
+    Ok(Success {
         content: out,
         summary: format!("({})", counted(total, "path", "paths")),
     })

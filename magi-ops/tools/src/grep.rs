@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,20 +20,45 @@ use crate::bounds::{
 };
 use crate::error::ToolError;
 use crate::read::SNIFF_BYTES;
+use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::walk::{self, Gaps, PathGlob};
 use crate::workspace::Scope;
-use crate::{Done, Run, Tool, input};
+use crate::{Access, Context, input};
 
-pub(crate) const TOOL: Tool = Tool {
-    name: "grep",
-    description: "Searches text files for a regular expression (Rust syntax; (?i) ignores case) and returns \
+const NAME: &str = "grep";
+const DESCRIPTION: &str = "Searches text files for a regular expression (Rust syntax; (?i) ignores case) and returns \
         path:line: text for each matching line, in the order of paths. Searches one file or everything under \
         a directory, optionally only files that a glob matches. Leaves out .git, what .gitignore excludes, \
-        binary files and files above 16 MiB, and does not follow symbolic links. Shows up to 500 matches.",
-    read_only: true,
-    schema: input::schema::<Input>,
-    run: Run::Blocking(run),
-};
+        binary files and files above 16 MiB, and does not follow symbolic links. Shows up to 500 matches.";
+
+crate::register! {
+    name: NAME,
+    position: 60,
+    make: |_| Some(Arc::new(GrepTool)),
+}
+
+struct GrepTool;
+
+impl Tool for GrepTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            advice: "Find text with `grep` and files with `glob` instead of guessing where they are.",
+            ..ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
+        }
+    }
+
+    fn access(&self, input: &Value, _: &Context) -> Access {
+        Access::reading(NAME, input, &["pattern", "path"])
+    }
+
+    fn subject(&self, input: &Value, cx: &Context) -> String {
+        input::path_subject(NAME, input, cx)
+    }
+
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
+        call.blocking(cx, run)
+    }
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +77,7 @@ const REGEX_BYTES: usize = 2 * 1024 * 1024;
 /// Memory of a pattern's lazy automaton.
 const AUTOMATON_BYTES: usize = 8 * 1024 * 1024;
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
+fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
     input::check_pattern("pattern", &input.pattern)?;
     let matcher = RegexMatcherBuilder::new()
@@ -206,7 +233,7 @@ impl<'a> Search<'a> {
         Ok(Looked::Otherwise)
     }
 
-    fn done(self) -> Done {
+    fn done(self) -> Success {
         let mut out = self.out;
         if self.matches == 0 {
             out += "[no line matches]\n";
@@ -241,7 +268,7 @@ impl<'a> Search<'a> {
         let mut out = out.trim_end().to_owned();
         out += &self.gaps.notes();
         out.push('\n');
-        Done {
+        Success {
             content: out,
             summary: format!(
                 "({} in {})",

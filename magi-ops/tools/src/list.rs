@@ -4,6 +4,8 @@
 use std::ffi::OsString;
 
 use rustix::fs::{AtFlags, FileType, statat};
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,19 +14,41 @@ use crate::bounds::{
     LIST_ENTRIES, OUTPUT_BYTES, Smallest, Watch, counted, is_plain, printable, strange_names,
 };
 use crate::error::ToolError;
+use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::walk::{EntriesError, entries};
 use crate::workspace::Scope;
-use crate::{Done, Run, Tool, input};
+use crate::{Access, Context, input};
 
-pub(crate) const TOOL: Tool = Tool {
-    name: "list",
-    description: "Lists one directory: its number of entries, then one entry a line, sorted by name, \
+const NAME: &str = "list";
+const DESCRIPTION: &str = "Lists one directory: its number of entries, then one entry a line, sorted by name, \
         with the size in bytes (or the kind) before the name; directories end with a slash. \
-        Shows up to 1,000 entries.",
-    read_only: true,
-    schema: input::schema::<Input>,
-    run: Run::Blocking(run),
-};
+        Shows up to 1,000 entries.";
+
+crate::register! {
+    name: NAME,
+    position: 40,
+    make: |_| Some(Arc::new(ListTool)),
+}
+
+struct ListTool;
+
+impl Tool for ListTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
+    }
+
+    fn access(&self, input: &Value, _: &Context) -> Access {
+        Access::reading(NAME, input, &["path"])
+    }
+
+    fn subject(&self, input: &Value, cx: &Context) -> String {
+        input::path_subject(NAME, input, cx)
+    }
+
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
+        call.blocking(cx, run)
+    }
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -33,7 +57,7 @@ struct Input {
     path: Option<String>,
 }
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
+fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
     let path = scope.resolve(input.path.as_deref().unwrap_or("."))?;
     let directory = scope.open_directory(&path)?;
@@ -103,7 +127,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
         scope.named(&path),
         counted(total, "entry", "entries")
     );
-    Ok(Done {
+    Ok(Success {
         content: out,
         summary,
     })

@@ -3,23 +3,50 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::bounds::{LINE_CHARS, OUTPUT_BYTES, READ_LINES, Watch, clip_chars, counted};
 use crate::error::ToolError;
+use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::workspace::Scope;
-use crate::{Done, Run, Tool, input};
+use crate::{Access, Context, input};
 
-pub(crate) const TOOL: Tool = Tool {
-    name: "read",
-    description: "Reads a text file and returns its lines, each after its number and a tab. \
-        Shows up to 2,000 lines and 256 KiB at a time; a longer file says where to continue.",
-    read_only: true,
-    schema: input::schema::<Input>,
-    run: Run::Blocking(run),
-};
+const NAME: &str = "read";
+const DESCRIPTION: &str = "Reads a text file and returns its lines, each after its number and a tab. \
+        Shows up to 2,000 lines and 256 KiB at a time; a longer file says where to continue.";
+
+crate::register! {
+    name: NAME,
+    position: 10,
+    make: |_| Some(Arc::new(ReadTool)),
+}
+
+struct ReadTool;
+
+impl Tool for ReadTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            advice: "Read what you are about to change or to speak about.",
+            ..ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
+        }
+    }
+
+    fn access(&self, input: &Value, _: &Context) -> Access {
+        Access::reading(NAME, input, &["path"])
+    }
+
+    fn subject(&self, input: &Value, cx: &Context) -> String {
+        input::path_subject(NAME, input, cx)
+    }
+
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
+        call.blocking(cx, run)
+    }
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +64,7 @@ struct Input {
 /// Bytes at a file's beginning that are searched for NUL, as git tells binary files.
 pub(crate) const SNIFF_BYTES: usize = 8 * 1024;
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
+fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
     let first = input.offset.unwrap_or(1);
     let limit = input.limit.unwrap_or(READ_LINES);
@@ -108,7 +135,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
     } else {
         format!("{name} ({})", counted(shown, "line", "lines"))
     };
-    Ok(Done {
+    Ok(Success {
         content: out,
         summary,
     })

@@ -2,6 +2,7 @@
 //! Finds and reads nothing itself: the skills were loaded when the process started.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,9 +13,10 @@ use crate::bounds::{
     printable,
 };
 use crate::error::ToolError;
-use crate::{Done, ToolSpec, input};
+use crate::tool::{Call, Running, Success, Tool, ToolSpec};
+use crate::{Access, Context, input};
 
-pub(crate) const NAME: &str = "skill";
+const NAME: &str = "skill";
 
 /// A skill as it was admitted (the Agent Skills convention).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +37,61 @@ struct Input {
     name: String,
 }
 
-/// The tool, if there is a skill to load.
-pub(crate) fn spec(skills: &[Skill]) -> Option<ToolSpec> {
-    if skills.is_empty() {
-        return None;
+crate::register! {
+    name: NAME,
+    position: 80,
+    make: |cx| {
+        let skills = cx.skills();
+        (!skills.is_empty()).then(|| Arc::new(SkillTool(skills.into())) as _)
+    },
+}
+
+struct SkillTool(Arc<[Skill]>);
+
+impl Tool for SkillTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            section: section(&self.0),
+            ..ToolSpec::reading(NAME, &description(&self.0), input::schema::<Input>())
+        }
     }
+
+    fn access(&self, input: &Value, _: &Context) -> Access {
+        Access::reading(NAME, input, &["name"])
+    }
+
+    /// Only a name that the person gave a skill is said.
+    fn subject(&self, input: &Value, _: &Context) -> String {
+        let name = input.get("name").and_then(Value::as_str);
+        match self
+            .0
+            .iter()
+            .find(|skill| Some(skill.name.as_str()) == name)
+        {
+            Some(skill) => format!("{NAME} {}", skill.name),
+            None => NAME.to_owned(),
+        }
+    }
+
+    fn run(&self, call: Call, _: Arc<Context>) -> Running {
+        let outcome = load(&self.0, &call.input).into();
+        Box::pin(async { outcome })
+    }
+}
+
+/// What the system prompt says of the skills, one a line.
+fn section(skills: &[Skill]) -> String {
+    let mut section = "# Skills\n\nBefore work that one of these is for, load it with the `skill` tool and follow it.\n\n".to_owned();
+    for skill in skills {
+        let words: Vec<_> = skill.description.split_whitespace().collect();
+        let colon = if words.is_empty() { "" } else { ": " };
+        section += &format!("- {}{colon}{}\n", skill.name, words.join(" "));
+    }
+    section
+}
+
+/// What a model is told of the tool, with each skill and what it is for.
+fn description(skills: &[Skill]) -> String {
     let mut description =
         "Loads a skill: instructions for one kind of task. Load it before doing such a task. The skills:"
             .to_owned();
@@ -62,15 +114,10 @@ pub(crate) fn spec(skills: &[Skill]) -> Option<ToolSpec> {
             skills.len() - listed
         );
     }
-    Some(ToolSpec {
-        name: NAME,
-        description,
-        input_schema: input::schema::<Input>(),
-        read_only: true,
-    })
+    description
 }
 
-pub(crate) fn load(skills: &[Skill], input: &Value) -> Result<Done, ToolError> {
+fn load(skills: &[Skill], input: &Value) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
     let Some(skill) = skills.iter().find(|skill| skill.name == input.name) else {
         let names: Vec<_> = skills.iter().map(|skill| printable(&skill.name)).collect();
@@ -93,7 +140,7 @@ pub(crate) fn load(skills: &[Skill], input: &Value) -> Result<Done, ToolError> {
             skill.body.len()
         );
     }
-    Ok(Done {
+    Ok(Success {
         content,
         summary: format!(
             "{} ({})",
@@ -101,4 +148,25 @@ pub(crate) fn load(skills: &[Skill], input: &Value) -> Result<Done, ToolError> {
             counted(skill.body.lines().count() as u64, "line", "lines")
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_lists_each_skill_on_one_line() {
+        let skill = |name: &str, description: &str| Skill {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            dir: PathBuf::from("/skills"),
+            body: "body".to_owned(),
+        };
+        let section = section(&[skill("pdf", "Fills\n  forms"), skill("z", "")]);
+        assert!(section.starts_with("# Skills\n\nBefore work"), "{section}");
+        assert!(
+            section.ends_with("\n\n- pdf: Fills forms\n- z\n"),
+            "{section}"
+        );
+    }
 }

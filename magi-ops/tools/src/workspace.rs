@@ -17,7 +17,7 @@ use crate::bounds::{PATH_BYTES, clip_bytes, printable};
 use crate::error::ToolError;
 
 /// What the tools of one call may see. Resolved anew for every call.
-pub(crate) struct Scope {
+pub struct Scope {
     workspace: PathBuf,
     hidden: Vec<PathBuf>,
     /// Device and inode of what is hidden, once a file with several names asks for it.
@@ -286,6 +286,21 @@ pub(crate) fn spellings(workspace: &Path, path: &Path) -> impl Iterator<Item = P
     let written = workspace.join(path);
     let resolved = follow(&written).ok();
     [lexical(&written)].into_iter().chain(resolved)
+}
+
+/// A path as it is written, for a person: relative inside the workspace, its last part elsewhere. No file
+/// is looked at.
+pub(crate) fn subject(workspace: &Path, path: &str) -> String {
+    let path = lexical(&workspace.join(path));
+    let shown = match path.strip_prefix(workspace) {
+        Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
+        Ok(inside) => inside.to_string_lossy(),
+        Err(_) => path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy(),
+    };
+    printable(&shown)
 }
 
 /// The path without `.` and `..`, by its words alone.

@@ -1,6 +1,8 @@
 //! `write`: creates a file, or replaces one whole.
 //! The bytes are the input's own; how they reach the disk is the matter of `replace`.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,17 +10,39 @@ use serde_json::Value;
 use crate::bounds::{WRITE_BYTES, Watch, counted};
 use crate::error::ToolError;
 use crate::replace::Slot;
+use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::workspace::Scope;
-use crate::{Done, Run, Tool, input};
+use crate::{Access, Context, input};
 
-pub(crate) const TOOL: Tool = Tool {
-    name: "write",
-    description: "Creates a file with the given content, or replaces a file's whole content. Creates missing \
-        directories. Takes up to 8 MiB. To change a part of a file, use edit.",
-    read_only: false,
-    schema: input::schema::<Input>,
-    run: Run::Blocking(run),
-};
+const NAME: &str = "write";
+const DESCRIPTION: &str = "Creates a file with the given content, or replaces a file's whole content. Creates missing \
+        directories. Takes up to 8 MiB. To change a part of a file, use edit.";
+
+crate::register! {
+    name: NAME,
+    position: 20,
+    make: |_| Some(Arc::new(WriteTool)),
+}
+
+struct WriteTool;
+
+impl Tool for WriteTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::changing(NAME, DESCRIPTION, input::schema::<Input>())
+    }
+
+    fn access(&self, input: &Value, cx: &Context) -> Access {
+        Access::writing(NAME, input, cx)
+    }
+
+    fn subject(&self, input: &Value, cx: &Context) -> String {
+        input::path_subject(NAME, input, cx)
+    }
+
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
+        call.blocking(cx, run)
+    }
+}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,7 +53,7 @@ struct Input {
     content: String,
 }
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
+fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
     let content = input.content.as_bytes();
     if content.len() > WRITE_BYTES {
@@ -43,7 +67,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
     let slot = Slot::create(scope, path)?;
     let existed = slot.replace(&[content], None, watch)?;
     let size = size(content);
-    Ok(Done {
+    Ok(Success {
         content: format!(
             "{} {}: {size}\n",
             if existed { "replaced" } else { "created" },

@@ -1,5 +1,5 @@
 //! What a call would touch: the defaults, what a person is asked, and that an admission holds.
-//! Only the public API; also the tool `skill`, which a toolbox is given from outside.
+//! Only the public API; also the tool `skill`, which a tools is given from outside.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -13,13 +13,16 @@ use serde_json::{Value, json};
 use support::place;
 use tokio_util::sync::CancellationToken;
 use tools::DefaultPolicy::{self, Allow, Ask};
-use tools::{Skill, Toolbox};
+use tools::{Concurrency, Context, Skill, ToolSet};
 
 mod support;
 
-async fn look(toolbox: &Toolbox, tool: &str, input: Value) -> (DefaultPolicy, bool, String) {
-    let access = toolbox.access(tool, &input).await;
-    (access.default, access.parallel, access.summary)
+async fn look(tools: &ToolSet, tool: &str, input: Value) -> (DefaultPolicy, bool, String) {
+    let access = tools.access(tool, &input).await;
+    let beside = tools
+        .spec(tool)
+        .is_none_or(|spec| spec.concurrency == Concurrency::SideBySide);
+    (access.default, beside, access.summary)
 }
 
 fn writing(path: &str) -> Value {
@@ -29,7 +32,7 @@ fn writing(path: &str) -> Value {
 #[tokio::test]
 async fn reading_is_allowed_and_commands_ask() {
     let place = place();
-    let toolbox = place.toolbox();
+    let tools = place.tools();
     for (tool, input, expected) in [
         (
             "read",
@@ -43,14 +46,10 @@ async fn reading_is_allowed_and_commands_ask() {
             (Allow, true, "glob: *.rs"),
         ),
         ("grep", json!({ "pattern": "x" }), (Allow, true, "grep: x")),
-        (
-            "skill",
-            json!({ "name": "pdf" }),
-            (Allow, true, "skill: pdf"),
-        ),
+        ("skill", json!({ "name": "pdf" }), (Allow, true, "skill")),
         ("unknown", json!("x"), (Allow, true, "unknown")),
     ] {
-        let (default, parallel, summary) = look(&toolbox, tool, input).await;
+        let (default, parallel, summary) = look(&tools, tool, input).await;
         assert_eq!((default, parallel, summary.as_str()), expected);
     }
 }
@@ -66,7 +65,7 @@ async fn writing_asks_outside_the_workspace_wherever_links_lead() {
     .unwrap();
     symlink(&place.workspace, place.outside.join("in")).unwrap();
     fs::create_dir(place.workspace.join("sub")).unwrap();
-    let toolbox = place.toolbox();
+    let tools = place.tools();
     let outside = |name: &str| {
         format!(
             "outside the workspace: {}",
@@ -84,12 +83,12 @@ async fn writing_asks_outside_the_workspace_wherever_links_lead() {
         ("out/x", Ask, outside("x")),
         ("dangling", Ask, outside("later")),
         ("out/../x", Ask, "outside the workspace: ".to_owned()),
-        // The toolbox refuses these.
+        // The tools refuses these.
         ("../home/auth.json", Allow, ": ../home/auth.json".to_owned()),
         ("", Allow, String::new()),
     ] {
         for tool in ["write", "edit"] {
-            let (found, parallel, summary) = look(&toolbox, tool, writing(path)).await;
+            let (found, parallel, summary) = look(&tools, tool, writing(path)).await;
             assert_eq!((found, parallel), (default, false), "{path}");
             assert!(
                 summary.starts_with(tool) && summary.contains(&words),
@@ -97,8 +96,8 @@ async fn writing_asks_outside_the_workspace_wherever_links_lead() {
             );
         }
     }
-    assert_eq!(look(&toolbox, "write", json!({})).await.0, Allow);
-    assert_eq!(look(&toolbox, "edit", json!({ "path": 5 })).await.0, Allow);
+    assert_eq!(look(&tools, "write", json!({})).await.0, Allow);
+    assert_eq!(look(&tools, "edit", json!({ "path": 5 })).await.0, Allow);
 }
 
 #[tokio::test]
@@ -108,11 +107,12 @@ async fn what_widens_a_models_rights_asks_inside_too() {
     fs::create_dir(place.workspace.join("home")).unwrap();
     symlink(".git/hooks", place.workspace.join("scripts")).unwrap();
     symlink("real-settings", place.workspace.join("alias")).unwrap();
-    let toolbox = place.toolbox().with_protected(vec![
+    let context = place.context().with_protected(vec![
         place.workspace.join("home"),
         PathBuf::from("alias"),
         PathBuf::from("later/settings.json"),
     ]);
+    let tools = ToolSet::registered(context).unwrap();
     for path in [
         ".magi-code/settings.json",
         ".magi-code/skills/x/SKILL.md",
@@ -129,7 +129,7 @@ async fn what_widens_a_models_rights_asks_inside_too() {
         "later/settings.json",
         "x/../later/./settings.json",
     ] {
-        let (default, _, summary) = look(&toolbox, "write", writing(path)).await;
+        let (default, _, summary) = look(&tools, "write", writing(path)).await;
         assert_eq!(default, Ask, "{path}");
         assert!(
             summary.starts_with("write to a protected place: "),
@@ -144,7 +144,7 @@ async fn what_widens_a_models_rights_asks_inside_too() {
         "homes/x",
     ] {
         assert_eq!(
-            look(&toolbox, "write", writing(path)).await.0,
+            look(&tools, "write", writing(path)).await.0,
             Allow,
             "{path}"
         );
@@ -152,8 +152,8 @@ async fn what_widens_a_models_rights_asks_inside_too() {
     // What lies above the workspace has its own name.
     let inner = place.workspace.join(".magi-code/work");
     fs::create_dir_all(&inner).unwrap();
-    let toolbox = Toolbox::new(inner, Vec::new());
-    assert_eq!(look(&toolbox, "write", writing("a")).await.0, Allow);
+    let tools = ToolSet::registered(Context::new(inner, Vec::new())).unwrap();
+    assert_eq!(look(&tools, "write", writing("a")).await.0, Allow);
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn what_is_asked_is_one_bounded_line_that_hides_nothing() {
         "a/".repeat(1000),
         "b/".repeat(900)
     );
-    let (default, _, summary) = look(&place.toolbox(), "write", writing(&(path + "c"))).await;
+    let (default, _, summary) = look(&place.tools(), "write", writing(&(path + "c"))).await;
     assert_eq!(default, Ask);
     assert!(
         summary.len() <= 4096 && !summary.contains(['\n', '\u{202e}']),
@@ -178,7 +178,7 @@ async fn an_admission_holds_for_the_place_that_was_looked_at() {
     place.write("inside/file", "one");
     let link = place.workspace.join("link");
     symlink("inside", &link).unwrap();
-    let toolbox = place.toolbox();
+    let tools = place.tools();
     let cancel = CancellationToken::new;
     for (tool, input) in [
         ("write", json!({ "path": "link/file", "content": "two" })),
@@ -187,37 +187,33 @@ async fn an_admission_holds_for_the_place_that_was_looked_at() {
             json!({ "path": "link/file", "old": "o", "new": "i" }),
         ),
     ] {
-        let access = toolbox.access(tool, &input).await;
+        let access = tools.access(tool, &input).await;
         assert_eq!(access.default, Allow);
         fs::remove_file(&link).unwrap();
         symlink(&place.outside, &link).unwrap();
         fs::write(place.outside.join("file"), "outside").unwrap();
-        let outcome = toolbox.run_admitted(tool, &input, &access, cancel()).await;
+        let outcome = tools.run_admitted(tool, &input, &access, cancel()).await;
         assert_eq!(outcome.summary, format!("{tool} failed: path changed"));
         assert_eq!(fs::read(place.outside.join("file")).unwrap(), b"outside");
         fs::remove_file(&link).unwrap();
         symlink("inside", &link).unwrap();
-        let outcome = toolbox.run_admitted(tool, &input, &access, cancel()).await;
+        let outcome = tools.run_admitted(tool, &input, &access, cancel()).await;
         assert!(!outcome.is_error, "{}", outcome.content);
     }
     assert_eq!(place.read("inside/file"), b"twi");
     // What was refused when it was looked at does not become allowed by a change.
     symlink(&place.hidden, place.workspace.join("other")).unwrap();
     let input = writing("other/new");
-    let access = toolbox.access("write", &input).await;
+    let access = tools.access("write", &input).await;
     fs::remove_file(place.workspace.join("other")).unwrap();
     symlink(&place.outside, place.workspace.join("other")).unwrap();
-    let outcome = toolbox
-        .run_admitted("write", &input, &access, cancel())
-        .await;
+    let outcome = tools.run_admitted("write", &input, &access, cancel()).await;
     assert_eq!(outcome.summary, "write failed: path changed");
     assert!(!place.outside.join("new").exists());
     // Tools that write nothing are not concerned.
     let input = json!({ "path": "inside/file" });
-    let access = toolbox.access("read", &input).await;
-    let outcome = toolbox
-        .run_admitted("read", &input, &access, cancel())
-        .await;
+    let access = tools.access("read", &input).await;
+    let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
     assert_eq!(outcome.content, "     1\ttwi\n");
 }
 
@@ -239,18 +235,18 @@ async fn a_link_that_is_swapped_all_the_time_never_leads_outside() {
             }
         }
     });
-    let toolbox = place.toolbox();
+    let tools = place.tools();
     let input = writing("door/file");
     let (mut written, mut refused) = (0, 0);
     for _ in 0..100 {
-        let access = toolbox.access("write", &input).await;
+        let access = tools.access("write", &input).await;
         if access.default != Allow {
             continue;
         }
         // One admission may be used long after the look; here at several moments.
         for _ in 0..8 {
             let cancel = CancellationToken::new();
-            let outcome = toolbox.run_admitted("write", &input, &access, cancel).await;
+            let outcome = tools.run_admitted("write", &input, &access, cancel).await;
             if outcome.is_error {
                 refused += 1;
             } else {
@@ -280,8 +276,8 @@ fn skill(name: &str, description: &str, body: &str) -> Skill {
 #[tokio::test]
 async fn skills_are_offered_and_loaded() {
     let place = place();
-    let none = place.toolbox();
-    assert!(none.offered().iter().all(|spec| spec.name != "skill"));
+    let none = place.tools();
+    assert!(none.spec("skill").is_none());
     let outcome = none
         .run("skill", &json!({ "name": "pdf" }), CancellationToken::new())
         .await;
@@ -292,7 +288,7 @@ async fn skills_are_offered_and_loaded() {
     );
 
     let long = "line\n".repeat(100_000);
-    let toolbox = place.toolbox().with_skills(vec![
+    let context = place.context().with_skills(vec![
         skill(
             "pdf",
             "Fills forms.\nReads \u{202e}them.",
@@ -300,15 +296,16 @@ async fn skills_are_offered_and_loaded() {
         ),
         skill("long", &"words ".repeat(1000), &long),
     ]);
-    let spec = toolbox.offered().pop().unwrap();
-    assert_eq!((spec.name, spec.read_only), ("skill", true));
+    let tools = ToolSet::registered(context).unwrap();
+    let spec = tools.specs().last().unwrap();
+    assert_eq!((spec.name.as_str(), spec.read_only), ("skill", true));
     assert!(
         spec.description
             .contains("\n- pdf: Fills forms.\\nReads \\u{202e}them.\n- long: words")
     );
     assert!(spec.description.len() < 1000);
     assert_eq!(spec.input_schema["required"], json!(["name"]));
-    let run = async |input| toolbox.run("skill", &input, CancellationToken::new()).await;
+    let run = async |input| tools.run("skill", &input, CancellationToken::new()).await;
     let outcome = run(json!({ "name": "pdf" })).await;
     assert_eq!(
         outcome.content,
@@ -334,7 +331,10 @@ async fn skills_are_offered_and_loaded() {
 #[test]
 fn the_description_of_many_skills_is_bounded() {
     let skills = (0..500).map(|n| skill(&format!("skill-{n}"), &"d".repeat(500), "x"));
-    let toolbox = Toolbox::new(PathBuf::from("/"), Vec::new()).with_skills(skills.collect());
-    let description = toolbox.offered().pop().unwrap().description;
+    let tools = ToolSet::registered(
+        Context::new(PathBuf::from("/"), Vec::new()).with_skills(skills.collect()),
+    )
+    .unwrap();
+    let description = &tools.specs().last().unwrap().description;
     assert!(description.len() < 9 * 1024 && description.contains(" more are not listed"));
 }

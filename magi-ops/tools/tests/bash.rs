@@ -1,4 +1,4 @@
-//! The tool `bash` through the toolbox: what a model and a person are told, and its bounds.
+//! The tool `bash` through the tools: what a model and a person are told, and its bounds.
 //! Killing trees is tested in `processes.rs`.
 #![allow(clippy::unwrap_used)]
 #![cfg(unix)]
@@ -6,15 +6,17 @@
 use commands::guard;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tools::{ToolOutcome, Toolbox};
+use tools::{Context, ToolOutcome, ToolSet};
 
 mod commands;
 
 async fn run(input: Value) -> ToolOutcome {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("a.txt"), "text\n").unwrap();
-    let toolbox = Toolbox::new(place.path().to_owned(), Vec::new()).with_guard(guard());
-    toolbox.run("bash", &input, CancellationToken::new()).await
+    let tools =
+        ToolSet::registered(Context::new(place.path().to_owned(), Vec::new()).with_guard(guard()))
+            .unwrap();
+    tools.run("bash", &input, CancellationToken::new()).await
 }
 
 #[tokio::test]
@@ -108,16 +110,21 @@ async fn wrong_inputs_are_refused() {
 #[tokio::test]
 async fn a_missing_workspace_is_an_error() {
     let place = tempfile::tempdir().unwrap();
-    let toolbox = Toolbox::new(place.path().join("none"), Vec::new()).with_guard(guard());
+    let tools = ToolSet::registered(
+        Context::new(place.path().join("none"), Vec::new()).with_guard(guard()),
+    )
+    .unwrap();
     let input = json!({ "command": "true" });
-    let outcome = toolbox.run("bash", &input, CancellationToken::new()).await;
+    let outcome = tools.run("bash", &input, CancellationToken::new()).await;
     assert_eq!(outcome.summary, "bash failed: could not run");
 }
 
 #[tokio::test]
 async fn cancelling_is_told_as_by_every_tool() {
     let place = tempfile::tempdir().unwrap();
-    let toolbox = Toolbox::new(place.path().to_owned(), Vec::new()).with_guard(guard());
+    let tools =
+        ToolSet::registered(Context::new(place.path().to_owned(), Vec::new()).with_guard(guard()))
+            .unwrap();
     let input = json!({ "command": "echo $$ >> pids; sleep 1000" });
     let cancel = CancellationToken::new();
     let canceller = async {
@@ -125,7 +132,7 @@ async fn cancelling_is_told_as_by_every_tool() {
         cancel.cancel();
         pids
     };
-    let (outcome, pids) = tokio::join!(toolbox.run("bash", &input, cancel.clone()), canceller);
+    let (outcome, pids) = tokio::join!(tools.run("bash", &input, cancel.clone()), canceller);
     assert_eq!(outcome.content, "the call was cancelled");
     assert_eq!(outcome.summary, "bash failed: cancelled");
     assert!(!outcome.timed_out);
@@ -134,8 +141,8 @@ async fn cancelling_is_told_as_by_every_tool() {
 
 #[test]
 fn the_schema_names_the_bounds() {
-    let specs = Toolbox::specs();
-    let bash = specs.iter().find(|spec| spec.name == "bash").unwrap();
+    let specs = ToolSet::registered(Context::new("/".into(), Vec::new())).unwrap();
+    let bash = specs.spec("bash").unwrap();
     assert!(!bash.read_only);
     let schema = &bash.input_schema;
     assert_eq!(schema["required"], json!(["command"]));

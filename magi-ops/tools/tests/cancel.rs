@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use tools::Toolbox;
+use tools::{Context, ToolSet};
 
 /// A sparse file whose reading takes far longer than any test allows, and whose beginning
 /// does not look binary.
@@ -28,7 +28,7 @@ async fn a_cancelled_call_ends_within_fifty_milliseconds() {
         fs::write(home.path().join(name), &text).unwrap();
     }
     endless(home.path());
-    let toolbox = Toolbox::new(home.path().to_owned(), Vec::new());
+    let tools = ToolSet::registered(Context::new(home.path().to_owned(), Vec::new())).unwrap();
     for (tool, input) in [
         ("read", json!({ "path": "endless", "offset": 2 })),
         ("grep", json!({ "pattern": "(?i)[a-z ]+[0-9]" })),
@@ -43,7 +43,7 @@ async fn a_cancelled_call_ends_within_fifty_milliseconds() {
                 at.set(Instant::now());
                 cancel.cancel();
             };
-            let (outcome, ()) = tokio::join!(toolbox.run(tool, &input, cancel.clone()), canceller);
+            let (outcome, ()) = tokio::join!(tools.run(tool, &input, cancel.clone()), canceller);
             assert_eq!(outcome.summary, format!("{tool} failed: cancelled"));
             took.push(at.get().elapsed());
         }
@@ -57,8 +57,8 @@ async fn a_call_that_is_cancelled_already_does_nothing() {
     let home = tempfile::tempdir().unwrap();
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let toolbox = Toolbox::new(home.path().to_owned(), Vec::new());
-    let outcome = toolbox.run("list", &json!({}), cancel).await;
+    let tools = ToolSet::registered(Context::new(home.path().to_owned(), Vec::new())).unwrap();
+    let outcome = tools.run("list", &json!({}), cancel).await;
     assert_eq!(outcome.content, "the call was cancelled");
     assert!(outcome.is_error);
 }
@@ -67,14 +67,14 @@ async fn a_call_that_is_cancelled_already_does_nothing() {
 fn dropping_a_call_stops_its_worker() {
     let home = tempfile::tempdir().unwrap();
     endless(home.path());
-    let toolbox = Toolbox::new(home.path().to_owned(), Vec::new());
+    let tools = ToolSet::registered(Context::new(home.path().to_owned(), Vec::new())).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .unwrap();
     let input = json!({ "path": "endless", "offset": 2 });
     runtime.block_on(async {
-        let call = toolbox.run("read", &input, CancellationToken::new());
+        let call = tools.run("read", &input, CancellationToken::new());
         let early = tokio::time::timeout(Duration::from_millis(100), call).await;
         assert!(early.is_err(), "{early:?}");
     });

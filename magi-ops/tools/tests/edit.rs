@@ -190,15 +190,15 @@ async fn of_many_editors_no_change_is_lost() {
     let place = place();
     place.write("list", "END\n");
     symlink("list", place.workspace.join("link")).unwrap();
-    let toolbox = place.toolbox();
+    let tools = place.tools();
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..12 {
-        let toolbox = toolbox.clone();
+        let tools = tools.clone();
         calls.spawn(async move {
             let path = if n % 2 == 0 { "list" } else { "link" };
             let input = json!({ "path": path, "old": "END", "new": format!("line {n}\nEND") });
             loop {
-                let outcome = toolbox.run("edit", &input, CancellationToken::new()).await;
+                let outcome = tools.run("edit", &input, CancellationToken::new()).await;
                 if !outcome.is_error {
                     return;
                 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 use support::{mkfifo, place};
 use tokio_util::sync::CancellationToken;
-use tools::Toolbox;
+use tools::{Context, ToolSet};
 
 mod support;
 
@@ -69,11 +69,11 @@ async fn a_hidden_path_that_appears_later_or_is_a_link_is_hidden() {
     let place = place();
     symlink(&place.hidden, place.outside.join("alias")).unwrap();
     let later = place.outside.join("alias/sessions");
-    let toolbox = Toolbox::new(place.workspace.clone(), vec![later]);
+    let tools = ToolSet::registered(Context::new(place.workspace.clone(), vec![later])).unwrap();
     fs::create_dir(place.hidden.join("sessions")).unwrap();
     fs::write(place.hidden.join("sessions/s.jsonl"), "private").unwrap();
     let path = place.hidden.join("sessions/s.jsonl");
-    let outcome = toolbox
+    let outcome = tools
         .run("read", &json!({ "path": path }), CancellationToken::new())
         .await;
     assert_eq!(outcome.summary, "read failed: path refused");
@@ -85,13 +85,14 @@ async fn a_hard_link_to_a_hidden_file_is_hidden() {
     fs::hard_link(place.hidden.join("auth.json"), place.workspace.join("hard")).unwrap();
     fs::write(place.workspace.join("one"), "secret of my own\n").unwrap();
     fs::hard_link(place.workspace.join("one"), place.workspace.join("two")).unwrap();
-    let toolbox = Toolbox::new(
+    let tools = ToolSet::registered(Context::new(
         place.workspace.clone(),
         vec![place.hidden.join("auth.json")],
-    );
+    ))
+    .unwrap();
     let run = |tool, input| {
-        let toolbox = &toolbox;
-        async move { toolbox.run(tool, &input, CancellationToken::new()).await }
+        let tools = &tools;
+        async move { tools.run(tool, &input, CancellationToken::new()).await }
     };
     let outcome = run("read", json!({"path": "hard"})).await;
     assert!(

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 use support::place;
-use tools::Toolbox;
+use tools::{Context, ToolSet};
 
 mod support;
 
@@ -327,14 +327,15 @@ async fn wrong_inputs_are_explained() {
 
 #[test]
 fn schemas_are_plain_and_strict() {
-    let specs = Toolbox::specs();
-    let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
+    let set = ToolSet::registered(Context::new("/".into(), Vec::new())).unwrap();
+    let specs: Vec<_> = set.specs().collect();
+    let names: Vec<_> = specs.iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(
         names,
         ["read", "write", "edit", "list", "glob", "grep", "bash"]
     );
     for spec in &specs {
-        let changes = ["write", "edit", "bash"].contains(&spec.name);
+        let changes = ["write", "edit", "bash"].contains(&spec.name.as_str());
         assert_eq!(spec.read_only, !changes, "{}", spec.name);
     }
     assert_eq!(

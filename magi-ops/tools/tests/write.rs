@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::json;
 use support::{mkfifo, place};
 use tokio_util::sync::CancellationToken;
-use tools::Toolbox;
+use tools::{Context, ToolSet};
 
 mod support;
 
@@ -159,9 +159,13 @@ async fn what_a_hidden_link_names_is_hidden_before_it_exists() {
     let place = place();
     let real = place.outside.join("auth.json");
     symlink(&real, place.outside.join("alias")).unwrap();
-    let toolbox = Toolbox::new(place.workspace.clone(), vec![place.outside.join("alias")]);
+    let tools = ToolSet::registered(Context::new(
+        place.workspace.clone(),
+        vec![place.outside.join("alias")],
+    ))
+    .unwrap();
     let input = json!({ "path": real, "content": "mine" });
-    let outcome = toolbox.run("write", &input, CancellationToken::new()).await;
+    let outcome = tools.run("write", &input, CancellationToken::new()).await;
     assert_eq!(outcome.summary, "write failed: path refused");
     assert!(!real.exists());
 }
@@ -239,9 +243,9 @@ async fn names_that_are_not_utf8_are_no_hindrance() {
         .await;
     assert_eq!(fs::read(strange.join("a")).unwrap(), b"two");
     // A workspace may have such a name as well.
-    let toolbox = Toolbox::new(strange.clone(), Vec::new());
+    let tools = ToolSet::registered(Context::new(strange.clone(), Vec::new())).unwrap();
     let input = json!({ "path": "b", "content": "x" });
-    let outcome = toolbox.run("write", &input, CancellationToken::new()).await;
+    let outcome = tools.run("write", &input, CancellationToken::new()).await;
     assert_eq!(outcome.summary, "write b: 1 line, 1 byte");
     assert_eq!(fs::read(strange.join("b")).unwrap(), b"x");
 }
@@ -250,12 +254,12 @@ async fn names_that_are_not_utf8_are_no_hindrance() {
 async fn of_many_writers_one_wins_whole() {
     let place = place();
     let texts: Vec<String> = (0..16).map(|n| format!("{n:02}").repeat(50_000)).collect();
-    let toolbox = place.toolbox();
+    let tools = place.tools();
     let mut calls = tokio::task::JoinSet::new();
     for text in &texts {
-        let toolbox = toolbox.clone();
+        let tools = tools.clone();
         let input = json!({ "path": "sub/file", "content": text });
-        calls.spawn(async move { toolbox.run("write", &input, CancellationToken::new()).await });
+        calls.spawn(async move { tools.run("write", &input, CancellationToken::new()).await });
     }
     while let Some(outcome) = calls.join_next().await {
         let outcome = outcome.unwrap();
@@ -269,7 +273,7 @@ async fn of_many_writers_one_wins_whole() {
 #[test]
 fn a_cancelled_write_leaves_the_old_file_or_the_new_one() {
     let place = place();
-    let toolbox = place.toolbox();
+    let tools = place.tools();
     let (old, new) = ("old ".repeat(1_000_000), "new ".repeat(1_000_000));
     let input = json!({ "path": "file", "content": new });
     for delay in 0..12_u32 {
@@ -284,7 +288,7 @@ fn a_cancelled_write_leaves_the_old_file_or_the_new_one() {
                 tokio::time::sleep(std::time::Duration::from_millis(delay.into())).await;
                 cancel.cancel();
             };
-            tokio::join!(toolbox.run("write", &input, cancel.clone()), canceller).0
+            tokio::join!(tools.run("write", &input, cancel.clone()), canceller).0
         });
         // Waits for the worker, should it have been left behind.
         drop(runtime);

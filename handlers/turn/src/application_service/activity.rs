@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use agent::{ActivityState, Category, ContextSource, TOOL_NAMES};
+use agent::{ActivityState, Category, ContextSource};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -33,7 +33,7 @@ enum Kind {
     Tool {
         /// `tool-` and 64 hex digits.
         tool_id: String,
-        /// A built-in tool's name.
+        /// The name of a tool that is linked into the program.
         tool_name: Option<&'static str>,
         server_id: Option<String>,
         /// `local` or `unknown`.
@@ -152,8 +152,8 @@ fn lifecycle(category: &'static str, status: &'static str) -> Kind {
 }
 
 fn tool_kind(tool: &str, state: ActivityState, timed_out: Option<bool>) -> Kind {
-    // Only the names of built-in tools may be told.
-    let tool_name = TOOL_NAMES.into_iter().find(|name| *name == tool);
+    // Only the names of linked tools may be told: no model and no server chose them.
+    let tool_name = agent::registered_tool(tool);
     Kind::Tool {
         tool_id: hashed("tool", tool),
         tool_name,
@@ -215,6 +215,7 @@ mod tests {
     fn tool(name: &str, state: ActivityState, timed_out: Option<bool>) -> Value {
         shown(Raw::Tool {
             id: "abc".to_owned(),
+            kind: agent::ActivityKind::Tool,
             tool: name.to_owned(),
             name: Default::default(),
             state,

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use agent::{Activity, ActivityState, Outcome, Persistence, RunErrorCode, RunEvent, RunEvents};
+use agent::{
+    Activity, ActivityKind, ActivityState, Outcome, Persistence, RunErrorCode, RunEvent, RunEvents,
+};
 use host::dialect::local_agent::Word;
 use host::{EventSink, Undelivered};
 use schemars::JsonSchema;
@@ -199,6 +201,7 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             activity:
                 Activity::Tool {
                     id,
+                    kind,
                     name,
                     state,
                     summary,
@@ -215,7 +218,11 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             sink.send(&ActivityEvent {
                 scope,
                 activity_id: id,
-                kind: "tool",
+                kind: match kind {
+                    ActivityKind::Tool => "tool",
+                    ActivityKind::Subagent => "subagent",
+                    ActivityKind::Compaction => "compaction",
+                },
                 state,
                 name,
                 summary,

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use store::Redacted;
 use store::sessions::Outcome;
 
+use tools::ActivityKind;
+
 use super::RunErrorCode;
 
 /// What happens in a run, in order. [`RunEvent::Finished`] is the last one, once.
@@ -77,6 +79,7 @@ pub enum Activity {
     /// A tool call began or ended.
     Tool {
         id: String,
+        kind: ActivityKind,
         /// As the model wrote it: not for showing.
         tool: String,
         /// The same, at most 64 bytes.

@@ -45,7 +45,7 @@ impl Worker {
                 thinking: selected.choice.thinking,
                 fast: selected.fast,
                 messages: Arc::clone(&self.messages),
-                tools: self.admitted.tools.clone(),
+                tools: self.admitted.offered.clone(),
                 workspace: self.admitted.cwd.clone(),
             },
             cancel.clone(),

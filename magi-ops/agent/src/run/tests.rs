@@ -426,16 +426,16 @@ async fn keys_named_by_settings_are_hidden_everywhere() {
             vec![
                 text("it is plain \"quo"),
                 text("ted\" and \\ more, so"),
-                call("c1", "read", json!({ "path": "a", "pattern": format!("echo {secret}") })),
+                call("c1", "grep", json!({ "path": "a", "pattern": format!("echo {secret}") })),
                 call(
                     "c2",
-                    "read",
+                    "grep",
                     json!({ "path": "b", "pattern": json!({ "key": secret }).to_string() }),
                 ),
             ],
             vec![text("done")],
         ]),
-        r#"{"permissions":{"read":"ask"},"providers":{"custom":{"api":"openai-chat","base_url":"http://127.0.0.1:9/","api_key_env":"CUSTOM"}}}"#,
+        r#"{"permissions":{"grep":"ask"},"providers":{"custom":{"api":"openai-chat","base_url":"http://127.0.0.1:9/","api_key_env":"CUSTOM"}}}"#,
         vec![("CUSTOM".to_owned(), secret.to_owned())],
     )
     .await;

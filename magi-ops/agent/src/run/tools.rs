@@ -1,5 +1,5 @@
 //! The tool calls of one provider response: policy, approval, running side by side, results in order.
-//! What a tool does is the toolbox's matter; whether it may is decided here.
+//! What a tool does is its own matter; whether it may is decided here.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use store::sessions::{Body, Flush};
 use store::settings::{HookEvent, Permission};
 use tokio::task::JoinSet;
 use tools::hooks::HookVerdict;
-use tools::{Access, ToolOutcome};
+use tools::{Access, ActivityKind, Concurrency, ToolOutcome};
 
 use super::control::{Answer, Control};
 use super::event::{Activity, ActivityState};
@@ -76,11 +76,11 @@ impl Worker {
                         }
                     },
                 };
-                if !running.is_empty() && (alone || !access.parallel) {
+                if !running.is_empty() && (alone || !self.beside(&calls[next])) {
                     looked = Some(access);
                     break;
                 }
-                alone = !access.parallel;
+                alone = !self.beside(&calls[next]);
                 stop = self
                     .start_tool(response, next, &calls[next], access, &mut running)
                     .await;
@@ -108,12 +108,23 @@ impl Worker {
         }
     }
 
+    /// Whether the call may run beside others of its kind.
+    fn beside(&self, call: &ToolCall) -> bool {
+        let spec = self.admitted.tools.spec(&call.name);
+        spec.is_none_or(|spec| spec.concurrency == Concurrency::SideBySide)
+    }
+
+    fn activity_kind(&self, call: &ToolCall) -> ActivityKind {
+        let spec = self.admitted.tools.spec(&call.name);
+        spec.map_or(ActivityKind::Tool, |spec| spec.activity)
+    }
+
     /// What the call would touch; a look at a dead disk must not outlast the run.
     async fn look(&self, call: &ToolCall) -> Result<Access, Stop> {
         tokio::select! {
             biased;
             () = self.control.cancel.cancelled() => Err(Stop::Cancelled),
-            access = self.admitted.toolbox.access(&call.name, &call.input) => Ok(access),
+            access = self.admitted.tools.access(&call.name, &call.input) => Ok(access),
         }
     }
 
@@ -142,19 +153,22 @@ impl Worker {
         });
         // Before it runs: whatever becomes of this process, the session knows that it may have had an effect.
         self.persist
-            .settle(if access.parallel {
+            .settle(if self.beside(call) {
                 Flush::Written
             } else {
                 Flush::Durable
             })
             .await;
         let name = self.shown_name(call);
+        let subject = self.admitted.tools.subject(&call.name, &call.input);
+        let summary = self.admitted.redactor.redact(&subject);
         self.activity(Activity::Tool {
             id: activity_id.clone(),
+            kind: self.activity_kind(call),
             tool: call.name.clone(),
             name,
             state: ActivityState::Started,
-            summary: Redacted::fixed("started"),
+            summary: summary.summary(MAX_SUMMARY_BYTES),
             timed_out: None,
         })
         .await?;
@@ -200,6 +214,7 @@ impl Worker {
         let name = self.shown_name(call);
         self.activity(Activity::Tool {
             id: activity_id,
+            kind: self.activity_kind(call),
             tool: call.name.clone(),
             name,
             state: if outcome.is_error {
@@ -295,7 +310,7 @@ async fn run(
     };
     let cancel = control.cancel.clone();
     let outcome = admitted
-        .toolbox
+        .tools
         .run_admitted(&call.name, &call.input, access, cancel)
         .await;
     if admitted.hooks.any(HookEvent::PostTool) {

@@ -11,7 +11,7 @@ use store::{Home, Redactor, context_id};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
-use tools::{DefaultPolicy, Skill, Toolbox};
+use tools::{Context, DefaultPolicy, Skill, ToolSet};
 
 use super::guidance::Guidance;
 use super::select::{Choice, Kept, Selected, select, select_choice};
@@ -23,10 +23,10 @@ pub(crate) struct Admitted {
     pub(crate) cwd: PathBuf,
     pub(crate) sessions: Sessions,
     pub(crate) redactor: Redactor,
-    pub(crate) toolbox: Toolbox,
+    pub(crate) tools: ToolSet,
     pub(crate) hooks: Hooks,
     /// The tools that a model is offered: all that are not denied.
-    pub(crate) tools: Vec<provider::ToolSpec>,
+    pub(crate) offered: Vec<provider::ToolSpec>,
     pub(crate) guidance: Guidance,
     /// What the primary agent is told before the conversation.
     pub(crate) system: Arc<str>,
@@ -122,29 +122,35 @@ pub(crate) fn admit(
         dir: skill.directory.clone(),
         body: skill.body.to_string(),
     });
-    let toolbox = Toolbox::new(cwd.clone(), home.hidden())
+    let context = Context::new(cwd.clone(), home.hidden())
         .with_skills(skills.collect())
         .with_protected(vec![home.root().to_owned()]);
+    let tools = ToolSet::registered(context).map_err(|error| {
+        tracing::error!(%error, "the tools of this build can't be used");
+        StartupError::Failed
+    })?;
     let mut permissions = settings.permissions.clone();
-    let mut tools = Vec::new();
-    for spec in toolbox.offered() {
-        if !guidance.permits(spec.name) {
+    let mut offered = Vec::new();
+    let mut prompted = Vec::new();
+    for spec in tools.specs() {
+        if !guidance.permits(&spec.name) {
             // Not offered, and refused to a model that asks for it all the same.
-            permissions.insert(spec.name.to_owned(), Permission::Deny);
+            permissions.insert(spec.name.clone(), Permission::Deny);
         }
-        if permissions.get(spec.name) != Some(&Permission::Deny) {
-            tools.push(provider::ToolSpec {
-                name: spec.name.to_owned(),
-                description: spec.description,
-                input_schema: spec.input_schema,
+        if permissions.get(&spec.name) != Some(&Permission::Deny) {
+            offered.push(provider::ToolSpec {
+                name: spec.name.clone(),
+                description: spec.description.clone(),
+                input_schema: spec.input_schema.clone(),
             });
+            prompted.push(spec);
         }
     }
     Ok(Admitted {
         sessions: Sessions::new(&home),
-        toolbox,
         hooks: Hooks::new(cwd.clone(), Guard::this_program(), settings.hooks.clone()),
-        system: guidance.system(&cwd, &tools),
+        system: guidance.system(&cwd, &prompted),
+        offered,
         tools,
         guidance,
         cwd,

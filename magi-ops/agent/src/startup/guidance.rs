@@ -4,22 +4,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use provider::ToolSpec;
 use store::Home;
 use store::resources::{Instruction, Profile, ResourceError, Resources, Skill};
 use store::settings::Settings;
 use tokio_util::sync::CancellationToken;
+use tools::ToolSpec;
 
 use super::{Environment, StartupError};
 use crate::prompt::{self, Parts};
 
 /// The profile that is the primary agent's, if there is one of this name.
 const PRIMARY: &str = "primary";
-
-/// Names of the product's tools: a profile may name one that this build does not have.
-pub const TOOL_NAMES: [&str; 10] = [
-    "read", "write", "edit", "list", "glob", "grep", "bash", "task", "skill", "code",
-];
 
 #[derive(Debug, Default)]
 pub(crate) struct Guidance {
@@ -60,7 +55,7 @@ impl Guidance {
             },
         )?;
         let mut named = profiles.iter().flat_map(|profile| &profile.tools).flatten();
-        if !named.all(|tool| TOOL_NAMES.contains(&tool.as_str())) {
+        if !named.all(|tool| tools::registered(tool).is_some()) {
             return Err(StartupError::ProfileInvalid);
         }
         let primary = profiles
@@ -99,13 +94,12 @@ impl Guidance {
     }
 
     /// The primary agent's system prompt.
-    pub(super) fn system(&self, workspace: &Path, tools: &[ToolSpec]) -> Arc<str> {
+    pub(super) fn system(&self, workspace: &Path, tools: &[&ToolSpec]) -> Arc<str> {
         prompt::system(&Parts {
             workspace,
             tools,
             profile: self.primary.as_ref(),
             instructions: &self.instructions,
-            skills: &self.skills,
             profiles: &self.profiles,
         })
         .into()

@@ -9,7 +9,6 @@ mod storage;
 
 pub(crate) use admitted::{Admitted, admit};
 pub use environment::Environment;
-pub use guidance::TOOL_NAMES;
 pub(crate) use select::{Choice, Selected, provider_ready};
 pub(crate) use storage::Storage;
 

@@ -51,7 +51,7 @@ impl Place {
 
 fn offered(admitted: &Admitted) -> Vec<&str> {
     admitted
-        .tools
+        .offered
         .iter()
         .map(|tool| tool.name.as_str())
         .collect()
@@ -116,7 +116,7 @@ fn the_primary_profile_restricts_the_tools() {
         Permission::Deny
     );
     let none = Place::new().with("home/agents/primary.md", "---\ntools: []\n---\n");
-    assert!(none.admit().unwrap().tools.is_empty());
+    assert!(none.admit().unwrap().offered.is_empty());
 }
 
 #[test]

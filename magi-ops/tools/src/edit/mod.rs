@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::Read;
 
 use memchr::memmem::Finder;
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,23 +14,48 @@ use serde_json::Value;
 use crate::bounds::{EDIT_BYTES, WRITE_BYTES, Watch, counted};
 use crate::error::ToolError;
 use crate::replace::Slot;
+use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::workspace::Scope;
 use crate::write::size;
-use crate::{Done, Run, Tool, input};
+use crate::{Access, Context, input};
 
 mod excerpt;
 mod hint;
 
-pub(crate) const TOOL: Tool = Tool {
-    name: "edit",
-    description: "Replaces an exact piece of a file: old must stand in it exactly once, with all whitespace, \
+const NAME: &str = "edit";
+const DESCRIPTION: &str = "Replaces an exact piece of a file: old must stand in it exactly once, with all whitespace, \
         unless all is true. Give enough lines around the change to make old unique, and leave out the line \
         numbers that read shows. Where a file ends its lines with CRLF, write plain line ends. Takes files \
-        up to 16 MiB.",
-    read_only: false,
-    schema: input::schema::<Input>,
-    run: Run::Blocking(run),
-};
+        up to 16 MiB.";
+
+crate::register! {
+    name: NAME,
+    position: 30,
+    make: |_| Some(Arc::new(EditTool)),
+}
+
+struct EditTool;
+
+impl Tool for EditTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            advice: "Change existing files with `edit`: its old text must match exactly and only once. Use `write` for new files.",
+            ..ToolSpec::changing(NAME, DESCRIPTION, input::schema::<Input>())
+        }
+    }
+
+    fn access(&self, input: &Value, cx: &Context) -> Access {
+        Access::writing(NAME, input, cx)
+    }
+
+    fn subject(&self, input: &Value, cx: &Context) -> String {
+        input::path_subject(NAME, input, cx)
+    }
+
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
+        call.blocking(cx, run)
+    }
+}
 
 /// Places that one call replaces: bounds the memory for them.
 const MAX_PLACES: usize = 1_000_000;
@@ -46,7 +73,7 @@ struct Input {
     all: Option<bool>,
 }
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
+fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
     check(&input)?;
     let path = scope.resolve_for_writing(&input.path)?;
@@ -71,7 +98,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Done, ToolError> {
         let lines = excerpt::line_numbers(&before, &edit.at);
         content += &format!("[that is the first; the others were at {lines}]\n");
     }
-    Ok(Done {
+    Ok(Success {
         content,
         summary: format!("{}: {count}", scope.named(slot.path())),
     })

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use tools::{ToolOutcome, Toolbox};
+use tools::{Context, ToolOutcome, ToolSet};
 
 /// A workspace beside a hidden home, both in one temporary directory.
 pub struct Place {
@@ -42,8 +42,12 @@ impl Place {
         fs::write(path, content).unwrap();
     }
 
-    pub fn toolbox(&self) -> Toolbox {
-        Toolbox::new(self.workspace.clone(), vec![self.hidden.clone()])
+    pub fn context(&self) -> Context {
+        Context::new(self.workspace.clone(), vec![self.hidden.clone()])
+    }
+
+    pub fn tools(&self) -> ToolSet {
+        ToolSet::registered(self.context()).unwrap()
     }
 
     pub fn read(&self, path: &str) -> Vec<u8> {
@@ -67,8 +71,8 @@ impl Place {
     }
 
     pub async fn run(&self, tool: &str, input: Value) -> ToolOutcome {
-        let toolbox = self.toolbox();
-        let outcome = toolbox.run(tool, &input, CancellationToken::new()).await;
+        let tools = self.tools();
+        let outcome = tools.run(tool, &input, CancellationToken::new()).await;
         assert!(outcome.summary.len() <= 200);
         assert!(!outcome.summary.chars().any(char::is_control));
         outcome

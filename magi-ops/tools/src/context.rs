@@ -1,0 +1,97 @@
+//! What the tools of one workspace work with: where they may look, what is closed, skills, the guard.
+//! No path is resolved here: each may appear, move or become a symbolic link while the process runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use crate::error::ToolError;
+use crate::guard::Guard;
+use crate::skill::Skill;
+use crate::workspace::Scope;
+
+/// What the tools of one workspace work with.
+#[derive(Debug, Clone)]
+pub struct Context {
+    workspace: PathBuf,
+    hidden: Vec<PathBuf>,
+    protected: Vec<PathBuf>,
+    skills: Vec<Skill>,
+    /// What commands run under.
+    guard: Arc<Guard>,
+    /// See [`Scope::writing`].
+    replacing: Arc<Mutex<()>>,
+}
+
+impl Context {
+    /// The workspace, blind to every path that is or lies under one of `hidden` after symbolic links and
+    /// `..` are resolved. The kernel's own trees (`/proc`, `/sys`, `/dev`) are always hidden: they hold the
+    /// process's environment and its descriptors.
+    pub fn new(workspace: PathBuf, hidden: Vec<PathBuf>) -> Self {
+        Self {
+            workspace,
+            hidden,
+            protected: Vec::new(),
+            skills: Vec::new(),
+            guard: Arc::new(Guard::this_program()),
+            replacing: Arc::default(),
+        }
+    }
+
+    /// Runs commands under another guard than this very program.
+    #[must_use]
+    pub fn with_guard(mut self, guard: Guard) -> Self {
+        self.guard = Arc::new(guard);
+        self
+    }
+
+    /// The skills that can be loaded.
+    #[must_use]
+    pub fn with_skills(mut self, skills: Vec<Skill>) -> Self {
+        self.skills = skills;
+        self
+    }
+
+    /// Paths whose writing is asked for wherever they lie, with everything under them: the
+    /// home's own files. Reading them is not affected.
+    #[must_use]
+    pub fn with_protected(mut self, protected: Vec<PathBuf>) -> Self {
+        self.protected = protected;
+        self
+    }
+
+    /// The directory that relative paths start from, as it was given.
+    pub fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    pub fn skills(&self) -> &[Skill] {
+        &self.skills
+    }
+
+    pub fn guard(&self) -> &Arc<Guard> {
+        &self.guard
+    }
+
+    pub(crate) fn protected(&self) -> &[PathBuf] {
+        &self.protected
+    }
+
+    pub(crate) fn replacing(&self) -> Arc<Mutex<()>> {
+        Arc::clone(&self.replacing)
+    }
+
+    /// What may be seen, resolved now.
+    ///
+    /// # Errors
+    ///
+    /// The workspace is missing or can't be looked at.
+    pub fn scope(&self) -> Result<Scope, ToolError> {
+        Scope::new(&self.workspace, &self.hidden)
+    }
+
+    /// The path of an input as a person is shown it, by its words alone: relative inside the workspace, its
+    /// last part elsewhere.
+    pub fn subject(&self, path: &str) -> String {
+        crate::workspace::subject(&self.workspace, path)
+    }
+}

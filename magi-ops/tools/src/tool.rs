@@ -1,0 +1,266 @@
+//! What a tool is: its offer to a model, what a call would touch, what it is about, and the call itself.
+//! How calls are bounded, contained and told is the set's; no tool is named here.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::access::Access;
+use crate::bounds::{self, Watch};
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::workspace::Scope;
+
+/// A tool that a model may call. Built-in ones are registered ([`crate::register`]), others join a set
+/// ([`crate::ToolSet::add`]). Nothing else in the engine knows a tool by its name.
+pub trait Tool: Send + Sync + 'static {
+    /// What is offered to a model, and how its calls run. The same for the life of the tool.
+    fn spec(&self) -> ToolSpec;
+
+    /// What the call would touch, before it runs. May look at files; runs on a thread that may block, for
+    /// five seconds at most. A call that is going to be refused is allowed: there is nothing to ask for.
+    fn access(&self, input: &Value, cx: &Context) -> Access;
+
+    /// What the call is about, for a person who watches: one line that begins with the tool's name, such as
+    /// `read README.md`. Derived from the input, never a member of it as it is, and without a look at any
+    /// file. Cut to 200 bytes and redacted above.
+    fn subject(&self, _input: &Value, _cx: &Context) -> String {
+        self.spec().name
+    }
+
+    /// Runs one call. It ends by itself soon after `call.cancel` fires; past the spec's limits it is dropped.
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running;
+}
+
+/// A call that runs.
+pub type Running = Pin<Box<dyn Future<Output = ToolOutcome> + Send>>;
+
+/// A tool as it is offered to a model, and the data by which its calls run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// 1 to 64 bytes of `[A-Za-z0-9_-]`; unique in a set.
+    pub name: String,
+    /// At most 16 KiB.
+    pub description: String,
+    /// JSON Schema of the input object, at most 16 KiB.
+    pub input_schema: Value,
+    /// Whether the tool changes nothing.
+    pub read_only: bool,
+    pub concurrency: Concurrency,
+    pub activity: ActivityKind,
+    pub limits: Limits,
+    /// A line for the system prompt on when to use the tool; may be empty.
+    pub advice: &'static str,
+    /// A section of the system prompt, below the instructions; may be empty.
+    pub section: String,
+}
+
+impl ToolSpec {
+    /// A tool that changes nothing: its calls run beside others, for at most 30 seconds.
+    #[must_use]
+    pub fn reading(name: &str, description: &str, input_schema: Value) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema,
+            read_only: true,
+            concurrency: Concurrency::SideBySide,
+            activity: ActivityKind::Tool,
+            limits: Limits::default(),
+            advice: "",
+            section: String::new(),
+        }
+    }
+
+    /// A tool that changes something: each call runs alone, for at most 30 seconds.
+    #[must_use]
+    pub fn changing(name: &str, description: &str, input_schema: Value) -> Self {
+        Self {
+            read_only: false,
+            concurrency: Concurrency::Alone,
+            ..Self::reading(name, description, input_schema)
+        }
+    }
+}
+
+/// Which calls of one response run at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Concurrency {
+    /// With others of this kind.
+    SideBySide,
+    /// When everything before it has ended, and before anything after it begins.
+    Alone,
+}
+
+/// What a call is to those who watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActivityKind {
+    Tool,
+    Subagent,
+    Compaction,
+}
+
+/// How long a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall time. What was found until then may still be answered, and is said to be a part.
+    pub wall: Duration,
+    /// How much longer than that a call may take to put its part together.
+    pub overtime: Duration,
+    /// How long a cancelled call is waited for, so that "cancelled" normally means that nothing works on.
+    pub cancel: Duration,
+}
+
+impl Default for Limits {
+    /// For work on files. A worker stuck in the kernel (a dead network mount) is left behind.
+    fn default() -> Self {
+        Self {
+            wall: Duration::from_secs(30),
+            overtime: Duration::from_secs(1),
+            cancel: Duration::from_millis(40),
+        }
+    }
+}
+
+/// One admitted call.
+#[derive(Debug)]
+pub struct Call {
+    /// An object. Members that the tool's schema does not have were taken out.
+    pub input: Value,
+    /// Fires when the call is cancelled, dropped, or past its limits.
+    pub cancel: CancellationToken,
+    /// When the wall time is over.
+    pub deadline: Instant,
+    /// The one path that may be written, where the call was looked at before; see [`Access`].
+    pub(crate) admitted: Option<PathBuf>,
+}
+
+impl Call {
+    /// Runs `work` on a thread that may block, with what the call may see and the watch that it looks at
+    /// between two steps. A panic of `work` goes on in the future.
+    pub fn blocking(
+        self,
+        cx: Arc<Context>,
+        work: impl FnOnce(&Value, &Scope, &Watch) -> Result<Success, ToolError> + Send + 'static,
+    ) -> Running {
+        Box::pin(async move {
+            let worker = tokio::task::spawn_blocking(move || {
+                let watch = Watch::new(self.cancel, self.deadline);
+                let scope = cx.scope()?.writing(self.admitted, cx.replacing());
+                work(&self.input, &scope, &watch)
+            });
+            match worker.await {
+                Ok(result) => result.into(),
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    // The runtime shuts down.
+                    Err(_) => ToolError::Cancelled.into(),
+                },
+            }
+        })
+    }
+}
+
+/// What a call came to. Not redacted: text from files passes the redaction seam in `redact`
+/// before it is kept or sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutcome {
+    /// For the model: a result, or what went wrong and how to do better. At most 300 KiB.
+    pub content: String,
+    pub is_error: bool,
+    /// Whether the time limit stopped the call.
+    pub timed_out: bool,
+    /// For a person: one line of at most 200 bytes, without file content and without the
+    /// input's own words. Within a tool without the tool's name, which the set puts in front.
+    pub summary: String,
+}
+
+impl ToolOutcome {
+    /// A call that failed.
+    #[must_use]
+    pub fn failed(content: impl Into<String>, summary: &str) -> Self {
+        Self {
+            content: content.into(),
+            is_error: true,
+            timed_out: false,
+            summary: format!("failed: {summary}"),
+        }
+    }
+}
+
+/// What a successful call brings, before its summary is bounded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Success {
+    /// For the model, at most 300 KiB.
+    pub content: String,
+    /// What stands after the tool's name in the summary.
+    pub summary: String,
+}
+
+impl From<Success> for ToolOutcome {
+    fn from(success: Success) -> Self {
+        Self {
+            content: success.content,
+            is_error: false,
+            timed_out: false,
+            summary: success.summary,
+        }
+    }
+}
+
+impl From<ToolError> for ToolOutcome {
+    fn from(error: ToolError) -> Self {
+        Self {
+            timed_out: matches!(error, ToolError::TimedOut),
+            ..Self::failed(error.to_string(), error.label())
+        }
+    }
+}
+
+impl From<Result<Success, ToolError>> for ToolOutcome {
+    fn from(result: Result<Success, ToolError>) -> Self {
+        result.map_or_else(Self::from, Self::from)
+    }
+}
+
+/// A built-in tool, told to every set of the process; see [`crate::register`].
+pub struct Registration {
+    /// The tool's name, also where the process has nothing for it to work on.
+    pub name: &'static str,
+    /// Where it stands among those that are offered; equal ones stand in the order of their names.
+    pub position: u16,
+    /// Makes the tool for one workspace; `None` where it has nothing to work on there.
+    pub make: fn(&Context) -> Option<Arc<dyn Tool>>,
+}
+
+inventory::collect!(Registration);
+
+impl Registration {
+    /// Every registration of the process, in the order in which tools are offered.
+    pub(crate) fn all() -> Vec<&'static Self> {
+        let mut all: Vec<_> = inventory::iter::<Self>().collect();
+        all.sort_by_key(|registration| (registration.position, registration.name));
+        all
+    }
+}
+
+/// The name as it was registered, if a tool of this name is built in, here or elsewhere in the product.
+pub fn registered(name: &str) -> Option<&'static str> {
+    inventory::iter::<Registration>()
+        .map(|registration| registration.name)
+        .find(|registered| *registered == name)
+}
+
+/// Every registered name, in the order in which tools are offered.
+pub fn registered_names() -> Vec<&'static str> {
+    Registration::all().iter().map(|tool| tool.name).collect()
+}
+
+/// A line that is safe to show, of at most 200 bytes.
+pub(crate) fn line(text: &str) -> String {
+    bounds::summary(text)
+}
