@@ -94,6 +94,7 @@ impl Connection {
 }
 
 /// A request's context before its engine's type is known.
+#[derive(Clone)]
 pub struct RawCx {
     pub(crate) connection: Arc<Connection>,
     pub(crate) events: mpsc::Sender<Emitted>,

@@ -21,7 +21,7 @@ pub use context::{Connection, Cx, Engines, Gate, RawCx, Server};
 pub use event::{Delivery, EventKind, EventSink, Undelivered, WireEvent};
 pub use operation::{
     After, Class, Example, Failure, Fault, HandlerFuture, Needs, Operation, Outcome, Refused,
-    Reply, SessionField, start,
+    Reply, SessionField, before, start,
 };
 pub use registry::Registry;
 

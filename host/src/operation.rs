@@ -60,6 +60,8 @@ pub struct Example {
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 pub type RunFn = fn(RawCx, &str) -> Result<HandlerFuture, Refused>;
+/// Refuses a request whatever its params are.
+pub type BeforeFn = fn(RawCx) -> Result<(), Fault>;
 
 /// A registered method of a dialect; made by [`crate::operation!`] only.
 pub struct Operation {
@@ -75,10 +77,24 @@ pub struct Operation {
     pub examples: &'static [Example],
     pub params: SchemaFn,
     pub answer: SchemaFn,
+    pub before: Option<BeforeFn>,
     pub run: RunFn,
 }
 
 inventory::collect!(Operation);
+
+impl Operation {
+    /// Checks the request and makes its handler's future, which does nothing before it is polled.
+    ///
+    /// # Errors
+    /// Why the handler does not start.
+    pub fn start(&self, cx: RawCx, params: &str) -> Result<HandlerFuture, Refused> {
+        if let Some(before) = self.before {
+            before(cx.clone()).map_err(Refused::Invalid)?;
+        }
+        (self.run)(cx, params)
+    }
+}
 
 /// Why a request's handler did not start.
 #[derive(Debug)]
@@ -86,6 +102,8 @@ pub enum Refused {
     /// The params are not of the operation's type. The text names the member and never leaves the
     /// process in dialects whose errors must not echo input.
     Params(String),
+    /// The params are of the type and break a bound of the operation, in the dialect's own word.
+    Invalid(Fault),
     /// The engine that the handler works with was not supplied: the composition is wrong.
     NoEngine,
 }
@@ -202,10 +220,29 @@ impl Outcome {
     }
 }
 
-/// Glue of [`crate::operation!`]: decodes params, starts the handler, encodes its answer.
-pub fn start<B, P, T, F, H, Fut>(
+/// Glue of [`crate::operation!`]: what refuses a request before anybody looks at its params.
+///
+/// # Errors
+/// The refusal. A missing engine refuses nothing here: starting the handler tells of it.
+pub fn before<B, F>(cx: RawCx, check: impl FnOnce(&Cx<B>) -> Result<(), F>) -> Result<(), Fault>
+where
+    B: Send + Sync + 'static,
+    F: Failure,
+{
+    match cx.typed::<B>() {
+        Some(cx) => check(&cx).map_err(Failure::into_fault),
+        None => Ok(()),
+    }
+}
+
+/// Glue of [`crate::operation!`]: decodes and validates params, starts the handler, encodes its answer.
+///
+/// # Errors
+/// Why the handler did not start.
+pub fn start<B, P, V, T, F, H, Fut>(
     cx: RawCx,
     params: &str,
+    validate: impl FnOnce(&Cx<B>, P) -> Result<V, F>,
     handler: H,
 ) -> Result<HandlerFuture, Refused>
 where
@@ -213,7 +250,7 @@ where
     P: DeserializeOwned,
     T: Serialize,
     F: Failure,
-    H: FnOnce(Cx<B>, P) -> Fut,
+    H: FnOnce(Cx<B>, V) -> Fut,
     Fut: Future<Output = Result<Reply<T>, F>> + Send + 'static,
 {
     let mut decoder = serde_json::Deserializer::from_str(params);
@@ -229,6 +266,7 @@ where
         })
     })?;
     let cx = cx.typed::<B>().ok_or(Refused::NoEngine)?;
+    let params = validate(&cx, params).map_err(|failure| Refused::Invalid(failure.into_fault()))?;
     let work = handler(cx, params);
     Ok(Box::pin(async move {
         match work.await {
@@ -254,6 +292,10 @@ where
 /// Registers one operation. The handler is `async fn(Cx<Engine>, Params) -> Result<Reply<Answer>, Failure>`;
 /// everything else (capability, dispatch, schema, reference page, example test) follows from this record.
 ///
+/// `validate: fn(&Cx<Engine>, Params) -> Result<Valid, Failure>` states the bounds that the type of the params
+/// does not; they count as validation, whatever the connection's state is, and the handler gets what it gives.
+/// `before: fn(&Cx<Engine>) -> Result<(), Failure>` refuses a request whatever its params are.
+///
 /// `docs/adding-an-operation.md` walks through it.
 #[macro_export]
 macro_rules! operation {
@@ -265,7 +307,9 @@ macro_rules! operation {
         class: $class:ident,
         needs: $needs:ident,
         $(session: $session:ident,)?
+        $(before: $before:path,)?
         params: $params:ty,
+        $(validate: $validate:path,)?
         answer: $answer:ty,
         errors: [$($error:ident),* $(,)?],
         $(example: $example:literal => $example_answer:literal,)*
@@ -276,7 +320,12 @@ macro_rules! operation {
                 cx: $crate::RawCx,
                 params: &str,
             ) -> ::core::result::Result<$crate::HandlerFuture, $crate::Refused> {
-                $crate::start::<_, $params, $answer, _, _, _>(cx, params, $handler)
+                $crate::start::<_, $params, _, $answer, _, _, _>(
+                    cx,
+                    params,
+                    $crate::validation!($($validate)?),
+                    $handler,
+                )
             }
             $crate::inventory::submit! {
                 $crate::Operation {
@@ -291,6 +340,7 @@ macro_rules! operation {
                     examples: &[$($crate::Example { params: $example, answer: $example_answer }),*],
                     params: |generator| generator.subschema_for::<$params>(),
                     answer: |generator| generator.subschema_for::<$answer>(),
+                    before: $crate::before_params!($($before)?),
                     run,
                 }
             }
@@ -322,6 +372,28 @@ macro_rules! event {
                 data: |generator| generator.subschema_for::<$data>(),
             }
         }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! validation {
+    () => {
+        |_, params| ::core::result::Result::Ok(params)
+    };
+    ($validate:path) => {
+        $validate
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! before_params {
+    () => {
+        ::core::option::Option::None
+    };
+    ($before:path) => {
+        ::core::option::Option::Some(|cx| $crate::before(cx, $before))
     };
 }
 

@@ -376,6 +376,86 @@ fn every_other_operation_needs_it() {
     }
 }
 
+/// Bounds and grammars are validation: they are judged before anybody asks for the state.
+#[test]
+fn bounds_are_judged_before_the_state() {
+    let mut service = Service::start();
+    let long = "x".repeat(129);
+    let mut refused = |session: Option<&str>, method: &str, payload: Value, expected: &str| {
+        let answer = service.call_on(session, method, &payload);
+        let at = format!("{method} {session:?} {payload}");
+        assert_eq!(crate::client::code(&answer), expected, "{at}");
+    };
+    #[cfg(feature = "session")]
+    {
+        for (limit, expected) in [
+            (0, "invalid_payload"),
+            (33, "limit_exceeded"),
+            (32, "not_initialized"),
+        ] {
+            refused(None, "session.list", json!({"limit": limit}), expected);
+            refused(
+                Some("s-1"),
+                "session.replay",
+                json!({"limit": limit}),
+                expected,
+            );
+        }
+        for (after, listed, replayed) in [
+            (long.as_str(), "limit_exceeded", "limit_exceeded"),
+            ("../x", "invalid_session_id", "not_initialized"),
+            ("s-1", "not_initialized", "not_initialized"),
+        ] {
+            refused(None, "session.list", json!({"after": after}), listed);
+            refused(
+                Some("s-1"),
+                "session.replay",
+                json!({"after": after}),
+                replayed,
+            );
+        }
+        for session in ["../x", "a.b", "a/b", "é", &"x".repeat(65)] {
+            for method in ["session.open", "session.replay", "session.close"] {
+                refused(Some(session), method, json!({}), "invalid_session_id");
+            }
+        }
+        refused(None, "session.open", json!({}), "invalid_request");
+        refused(Some("s-1"), "session.list", json!({}), "invalid_request");
+    }
+    #[cfg(feature = "turn")]
+    {
+        for prompt in ["", " ", "\n\t\u{3000}"] {
+            refused(
+                None,
+                "turn.start",
+                json!({"prompt": prompt}),
+                "invalid_payload",
+            );
+        }
+        let options = json!({"prompt": "x", "options": {"model": "m"}});
+        refused(None, "turn.start", options, "invalid_payload");
+        refused(
+            Some("../x"),
+            "turn.start",
+            json!({"prompt": "x"}),
+            "invalid_session_id",
+        );
+        refused(
+            None,
+            "turn.cancel",
+            json!({"turn_id": long}),
+            "limit_exceeded",
+        );
+        refused(
+            Some("../x"),
+            "turn.cancel",
+            json!({"turn_id": "t-1"}),
+            "invalid_session_id",
+        );
+    }
+    refused(None, "status", json!({}), "not_initialized");
+}
+
 #[test]
 fn is_repeatable() {
     let mut service = Service::start();

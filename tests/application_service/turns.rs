@@ -57,6 +57,37 @@ fn turns_of_one_session_go_on_from_each_other() {
 }
 
 #[test]
+fn hooks_of_a_session_run_once_a_process() {
+    let place = playing(&json!([{"text": "Done."}]));
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": place.root().join("script.json")}},
+        "hooks": {"session_start": ["cat >> started"], "turn_start": ["cat >> turned"]},
+    }));
+    let lines = |name: &str| {
+        let told = std::fs::read_to_string(place.work().join(name)).unwrap();
+        told.lines().count()
+    };
+    let mut service = Service::ready_in(&place);
+    // Each turn attaches the session anew; then it is attached for good, and let go between.
+    let session = service.hold(None, "One.").session_id;
+    for _ in 0..2 {
+        service.hold(Some(&session), "Again.");
+    }
+    for _ in 0..2 {
+        service.ok_on(&session, "session.open", &json!({}));
+        service.hold(Some(&session), "Attached.");
+        service.ok_on(&session, "session.close", &json!({}));
+    }
+    assert_eq!((lines("started"), lines("turned")), (1, 5));
+    service.hold(None, "Another session.");
+    assert_eq!((lines("started"), lines("turned")), (2, 6));
+    service.finish();
+    let mut later = Service::ready_in(&place);
+    later.hold(Some(&session), "Another process.");
+    assert_eq!((lines("started"), lines("turned")), (3, 7));
+}
+
+#[test]
 fn prompts_and_options_are_strict() {
     let place = playing(&json!([{"text": "Yes."}]));
     let mut service = Service::ready_in(&place);

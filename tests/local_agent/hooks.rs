@@ -56,6 +56,21 @@ fn hooks_run_at_their_moments_and_are_told_who_asks() {
 }
 
 #[test]
+fn hooks_of_a_session_run_once_a_process() {
+    let place = hooked(&json!({"session_start": ["cat >> started.ndjson"]}));
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    agent.turn(&session, "one");
+    for _ in 0..2 {
+        agent.ok("session.open", json!({"session_id": session}));
+        agent.turn(&session, "again");
+    }
+    agent.end();
+    let told = std::fs::read_to_string(place.work().join("started.ndjson")).unwrap();
+    assert_eq!(told.lines().count(), 1, "{told}");
+}
+
+#[test]
 fn a_hook_refuses_a_call_and_the_turn_goes_on() {
     let place = hooked(&json!({"pre_tool": ["echo reason-canary >&2; exit 2"]}));
     let mut agent = Agent::ready(&place);

@@ -204,6 +204,17 @@ fn initialize_again_is_already_initialized() {
             "already_initialized"
         );
     }
+    // Nor does it matter whether its params are any.
+    for params in [
+        json!({}),
+        json!({"required_capabilities": null}),
+        json!({"required_capabilities": ["not a name"]}),
+        json!({"required_capabilities": [], "more": 1}),
+        json!([]),
+    ] {
+        let code = agent.err("initialize", params.clone());
+        assert_eq!(code, "already_initialized", "{params}");
+    }
     assert_eq!(agent.ok("status", json!({}))["readiness"], "ready");
     agent.end();
 }

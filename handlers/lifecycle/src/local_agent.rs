@@ -56,7 +56,9 @@ host::operation! {
     position: 10,
     class: Background,
     needs: Nothing,
+    before: once,
     params: InitializeParams,
+    validate: names,
     answer: Initialized,
     errors: [
         InvalidParams, UnsupportedCapability, AlreadyInitialized, ConfigurationInvalid,
@@ -66,19 +68,24 @@ host::operation! {
     handler: initialize,
 }
 
-async fn initialize(cx: Cx<Backend>, params: InitializeParams) -> Result<Reply<Initialized>, Word> {
-    let required = params.required_capabilities;
-    if required.len() > REQUIRED_CAPABILITIES
-        || !required
+/// A second initialization is refused as such, whatever it requires.
+fn once(cx: &Cx<Backend>) -> Result<(), Word> {
+    match cx.engine().status().phase {
+        Phase::Uninitialized => Ok(()),
+        Phase::Starting | Phase::Ready | Phase::Failed(_) => Err(Word::AlreadyInitialized),
+    }
+}
+
+fn names(_: &Cx<Backend>, params: InitializeParams) -> Result<Vec<String>, Word> {
+    let names = params.required_capabilities;
+    let valid = names.len() <= REQUIRED_CAPABILITIES
+        && names
             .iter()
-            .all(|name| negotiate::is_name(name, NAME_BYTES))
-    {
-        return Err(Word::InvalidParams);
-    }
-    // Whatever it requires: a second initialization is refused as such.
-    if cx.engine().status().phase != Phase::Uninitialized {
-        return Err(Word::AlreadyInitialized);
-    }
+            .all(|name| negotiate::is_name(name, NAME_BYTES));
+    valid.then_some(names).ok_or(Word::InvalidParams)
+}
+
+async fn initialize(cx: Cx<Backend>, required: Vec<String>) -> Result<Reply<Initialized>, Word> {
     let capabilities = cx.operations();
     if negotiate::missing(&required, &capabilities).is_some() {
         return Err(Word::UnsupportedCapability);

@@ -7,6 +7,6 @@ mod application_service;
 mod local_agent;
 
 #[cfg(feature = "application-service")]
-pub use application_service::desk_word;
+pub use application_service::{desk_word, session_id, session_of};
 #[cfg(feature = "local-agent")]
 pub use local_agent::{session_word, startup_word, turn_word};

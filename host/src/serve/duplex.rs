@@ -320,11 +320,7 @@ impl<D: Dialect> Duplex<D> {
                 });
             }
         }
-        let started = match fault {
-            Some(code) => Err(code),
-            None => self.start(&identity, params),
-        };
-        let (operation, mut work) = match started {
+        let (operation, mut work) = match self.start(&identity, params, fault) {
             Ok(started) => started,
             Err(code) => return self.fail(&identity, code, identity.id.clone()),
         };
@@ -351,19 +347,32 @@ impl<D: Dialect> Duplex<D> {
         }
     }
 
-    /// Finds and starts the operation, or gives the word that refuses it.
+    /// Finds and starts the operation, or gives the word that refuses it. `fault` is what the dialect
+    /// found wrong with the request.
     fn start(
         &self,
         identity: &Identity,
         params: &str,
+        fault: Option<&'static str>,
     ) -> Result<(&'static Operation, HandlerFuture), &'static str> {
         let standard = &self.rules.standard;
         let method = identity.method.as_deref().unwrap_or_default();
-        let operation = self
-            .connection
-            .registry
-            .find(self.rules.name, method)
-            .ok_or(standard.unsupported)?;
+        let Some(operation) = self.connection.registry.find(self.rules.name, method) else {
+            return Err(fault.unwrap_or(standard.unsupported));
+        };
+        let cx = RawCx {
+            connection: Arc::clone(&self.connection),
+            events: self.events.clone(),
+            request_id: identity.id.clone(),
+            session_id: identity.session_id.clone(),
+            cancel: self.connection.cancel.child_token(),
+        };
+        if let Some(code) = fault {
+            // Only params that are wrong yield to what refuses the request whatever they are.
+            let before = operation.before.filter(|_| code == standard.invalid_params);
+            let refused = before.and_then(|before| before(cx).err());
+            return Err(refused.map_or(code, |fault| fault.code));
+        }
         let session_fits = match operation.session {
             SessionField::Omitted => identity.session_id.is_none(),
             SessionField::Required => identity.session_id.is_some(),
@@ -372,17 +381,13 @@ impl<D: Dialect> Duplex<D> {
         if !session_fits {
             return Err(standard.invalid_session);
         }
-        let cx = RawCx {
-            connection: Arc::clone(&self.connection),
-            events: self.events.clone(),
-            request_id: identity.id.clone(),
-            session_id: identity.session_id.clone(),
-            cancel: self.connection.cancel.child_token(),
-        };
-        let work = (operation.run)(cx, params).map_err(|refused| match refused {
-            Refused::Params(_) => standard.invalid_params,
-            Refused::NoEngine => standard.internal,
-        })?;
+        let work = operation
+            .start(cx, params)
+            .map_err(|refused| match refused {
+                Refused::Params(_) => standard.invalid_params,
+                Refused::Invalid(fault) => fault.code,
+                Refused::NoEngine => standard.internal,
+            })?;
         if operation.needs == Needs::Initialization
             && let Some(word) = self.connection.gate.word()
         {

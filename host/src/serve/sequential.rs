@@ -152,7 +152,8 @@ async fn perform<S: LineSink>(
     };
     let outcome = match connection.registry.find(rules.name, &request.op) {
         None => refused(format!("unknown op: {}", request.op)),
-        Some(operation) => match (operation.run)(cx, request.object) {
+        Some(operation) => match operation.start(cx, request.object) {
+            Err(Refused::Invalid(fault)) => Outcome::failed(fault),
             Err(Refused::Params(message)) => refused(format!(
                 "malformed request: {}",
                 wire::in_json_words(&message)

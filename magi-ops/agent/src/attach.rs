@@ -96,8 +96,6 @@ pub(crate) struct Conversation {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// The furthest page that a cursor was given out for.
     pub(crate) issued: usize,
-    /// A run was started from here.
-    pub(crate) used: bool,
 }
 
 impl Attachment {
@@ -151,7 +149,6 @@ impl Conversation {
             stale: false,
             snapshot: None,
             issued: 0,
-            used: false,
         }
     }
 

@@ -24,6 +24,8 @@ pub use run::{
 pub use startup::{Environment, InitializeError, StartupError};
 /// How a run ended.
 pub use store::sessions::Outcome;
+/// A session's id, which names no path.
+pub use store::sessions::{InvalidSessionId, SessionId};
 /// What a main becomes when it was started as the guard of a command.
 pub use tools::guard;
 /// What a call is to those who watch, and the names that are no secret: those of linked tools.

@@ -3,12 +3,12 @@
 
 mod pages;
 
-use agent::{Backend, Detached};
+use agent::{Backend, Detached, SessionId};
 use host::dialect::application_service::Word;
 use host::{Cx, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use words::desk_word;
+use words::{desk_word, session_of};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,8 +22,12 @@ struct SessionState {
 }
 
 /// The envelope's session; registered as required, so the dialect has refused a request without.
-fn session<B>(cx: &Cx<B>) -> Result<&str, Word> {
-    cx.session_id().ok_or(Word::InvalidRequest)
+fn session(cx: &Cx<Backend>) -> Result<SessionId, Word> {
+    session_of(cx)?.ok_or(Word::InvalidRequest)
+}
+
+fn named(cx: &Cx<Backend>, _: NoPayload) -> Result<SessionId, Word> {
+    session(cx)
 }
 
 host::operation! {
@@ -59,6 +63,7 @@ host::operation! {
     needs: Initialization,
     session: Required,
     params: NoPayload,
+    validate: named,
     answer: SessionState,
     errors: [
         InvalidPayload, NotInitialized, LimitExceeded, SessionBusy, SessionUnavailable, InvalidSessionId,
@@ -68,11 +73,13 @@ host::operation! {
     handler: open,
 }
 
-async fn open(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<SessionState>, Word> {
-    let session_id = session(&cx)?;
-    cx.engine().attach(session_id).await.map_err(desk_word)?;
+async fn open(cx: Cx<Backend>, session_id: SessionId) -> Result<Reply<SessionState>, Word> {
+    cx.engine()
+        .attach(session_id.as_str())
+        .await
+        .map_err(desk_word)?;
     Ok(SessionState {
-        session_id: session_id.to_owned(),
+        session_id: session_id.to_string(),
         status: "open",
     }
     .into())
@@ -88,20 +95,25 @@ host::operation! {
     needs: Initialization,
     session: Required,
     params: NoPayload,
+    validate: named,
     answer: SessionState,
     errors: [InvalidPayload, NotInitialized, InvalidSessionId, InternalError],
     example: "{}" => r#"{"session_id":"<session_id>","status":"closed"}"#,
     handler: close,
 }
 
-async fn close(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<SessionState>, Word> {
-    let session_id = session(&cx)?;
-    let status = match cx.engine().detach(session_id).await.map_err(desk_word)? {
+async fn close(cx: Cx<Backend>, session_id: SessionId) -> Result<Reply<SessionState>, Word> {
+    let status = match cx
+        .engine()
+        .detach(session_id.as_str())
+        .await
+        .map_err(desk_word)?
+    {
         Detached::Closed => "closed",
         Detached::Closing => "closing",
     };
     Ok(SessionState {
-        session_id: session_id.to_owned(),
+        session_id: session_id.to_string(),
         status,
     }
     .into())

@@ -1,12 +1,12 @@
 //! `session.list` and `session.replay` of application-service (spec: application-service, "Listing",
 //! "Durable replay"). Pages are cut by the engine; nothing here attaches a session.
 
-use agent::{Backend, Outcome, ReplayBody, Role};
+use agent::{Backend, Outcome, ReplayBody, Role, SessionId};
 use host::dialect::application_service::{ID_BYTES, Word};
 use host::{Cx, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use words::desk_word;
+use words::{desk_word, session_id};
 
 /// `max_session_page_items`: most items of a page, and how many there are when nobody says.
 const PAGE_ITEMS: u64 = 32;
@@ -27,10 +27,17 @@ const fn whole_page() -> u64 {
     PAGE_ITEMS
 }
 
+/// Which page is asked for, within the bounds.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted<A> {
+    after: Option<A>,
+    limit: usize,
+}
+
 impl PagePayload {
     /// The continuation and the number of items, within their bounds. A continuation beyond the bound
     /// of all correlation ids passes a limit of the protocol, whatever it would have meant.
-    fn bounded(&self) -> Result<(Option<&str>, usize), Word> {
+    fn bounded(self) -> Result<Wanted<String>, Word> {
         if self.limit == 0 {
             return Err(Word::InvalidPayload);
         }
@@ -38,8 +45,24 @@ impl PagePayload {
         if self.limit > PAGE_ITEMS || self.after.as_ref().is_some_and(too_long) {
             return Err(Word::LimitExceeded);
         }
-        Ok((self.after.as_deref(), self.limit as usize))
+        Ok(Wanted {
+            after: self.after,
+            limit: self.limit as usize,
+        })
     }
+}
+
+/// A page of the list begins behind a session.
+fn listed(_: &Cx<Backend>, payload: PagePayload) -> Result<Wanted<SessionId>, Word> {
+    let Wanted { after, limit } = payload.bounded()?;
+    let after = after.as_deref().map(session_id).transpose()?;
+    Ok(Wanted { after, limit })
+}
+
+/// A page of one session begins behind a cursor, which only its projection can judge.
+fn replayed(cx: &Cx<Backend>, payload: PagePayload) -> Result<(SessionId, Wanted<String>), Word> {
+    let wanted = payload.bounded()?;
+    Ok((super::session(cx)?, wanted))
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -71,15 +94,16 @@ host::operation! {
     class: Exclusive,
     needs: Initialization,
     params: PagePayload,
+    validate: listed,
     answer: SessionPage,
     errors: [InvalidPayload, NotInitialized, LimitExceeded, InvalidSessionId, InternalError],
     example: r#"{"after":null,"limit":32}"# => r#"{"sessions":[{"session_id":"<session_id>","title":null,"updated_at":"…"}],"next_after":null,"truncated":false,"incomplete":false}"#,
     handler: list,
 }
 
-async fn list(cx: Cx<Backend>, payload: PagePayload) -> Result<Reply<SessionPage>, Word> {
-    let (after, limit) = payload.bounded()?;
-    let page = cx.engine().list_sessions(after, limit).await;
+async fn list(cx: Cx<Backend>, wanted: Wanted<SessionId>) -> Result<Reply<SessionPage>, Word> {
+    let after = wanted.after.as_ref().map(SessionId::as_str);
+    let page = cx.engine().list_sessions(after, wanted.limit).await;
     let page = page.map_err(desk_word)?;
     let sessions = page.sessions.into_iter().map(|session| Summary {
         session_id: session.id.to_string(),
@@ -174,6 +198,7 @@ host::operation! {
     needs: Initialization,
     session: Required,
     params: PagePayload,
+    validate: replayed,
     answer: ReplayPage,
     errors: [
         InvalidPayload, NotInitialized, LimitExceeded, SessionBusy, SessionUnavailable, InvalidSessionId,
@@ -183,10 +208,15 @@ host::operation! {
     handler: replay,
 }
 
-async fn replay(cx: Cx<Backend>, payload: PagePayload) -> Result<Reply<ReplayPage>, Word> {
-    let (after, limit) = payload.bounded()?;
-    let session_id = super::session(&cx)?;
-    let page = cx.engine().replay(session_id, after, limit).await;
+async fn replay(
+    cx: Cx<Backend>,
+    (session_id, wanted): (SessionId, Wanted<String>),
+) -> Result<Reply<ReplayPage>, Word> {
+    let after = wanted.after.as_deref();
+    let page = cx
+        .engine()
+        .replay(session_id.as_str(), after, wanted.limit)
+        .await;
     let page = page.map_err(desk_word)?;
     let events = page.items.into_iter().map(|item| ReplayEvent {
         cursor: item.cursor,
@@ -219,7 +249,7 @@ mod tests {
             let payload = payload(text).unwrap();
             payload
                 .bounded()
-                .map(|(after, limit)| (after.map(str::len), limit))
+                .map(|wanted| (wanted.after.map(|after| after.len()), wanted.limit))
         };
         assert_eq!(bounded("{}"), Ok((None, 32)));
         assert_eq!(bounded(r#"{"after":null,"limit":1}"#), Ok((None, 1)));

@@ -4,13 +4,13 @@
 mod activity;
 mod events;
 
-use agent::{Backend, Run};
+use agent::{Backend, MAX_PROMPT_BYTES, Run, SessionId};
 use host::dialect::application_service::{ID_BYTES, Word};
 use host::{Cx, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use words::desk_word;
+use words::{desk_word, session_of};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,6 +56,7 @@ host::operation! {
     needs: Initialization,
     session: Optional,
     params: StartPayload,
+    validate: startable,
     answer: Accepted,
     errors: [
         InvalidPayload, NotInitialized, LimitExceeded, TooManyActiveTurns, SessionBusy, SessionUnavailable,
@@ -65,11 +66,21 @@ host::operation! {
     handler: start,
 }
 
-async fn start(cx: Cx<Backend>, payload: StartPayload) -> Result<Reply<Accepted>, Word> {
-    if !payload.options.is_empty() {
+/// The session to work in, if not a new one, and what to do there.
+fn startable(cx: &Cx<Backend>, payload: StartPayload) -> Result<(Option<SessionId>, String), Word> {
+    let StartPayload { prompt, options } = payload;
+    if !options.is_empty() || prompt.len() > MAX_PROMPT_BYTES || prompt.trim().is_empty() {
         return Err(Word::InvalidPayload);
     }
-    let run = cx.engine().begin_turn(cx.session_id(), &payload.prompt);
+    Ok((session_of(cx)?, prompt))
+}
+
+async fn start(
+    cx: Cx<Backend>,
+    (session_id, prompt): (Option<SessionId>, String),
+) -> Result<Reply<Accepted>, Word> {
+    let session_id = session_id.as_ref().map(SessionId::as_str);
+    let run = cx.engine().begin_turn(session_id, &prompt);
     let Run {
         session_id,
         run_id,
@@ -95,22 +106,29 @@ host::operation! {
     needs: Initialization,
     session: Optional,
     params: CancelPayload,
+    validate: cancellable,
     answer: CancellationRequested,
     errors: [InvalidPayload, NotInitialized, LimitExceeded, InvalidSessionId, UnknownTurn],
     example: r#"{"turn_id":"<turn_id>"}"# => r#"{"status":"cancellation_requested"}"#,
     handler: cancel,
 }
 
-async fn cancel(
-    cx: Cx<Backend>,
+fn cancellable(
+    cx: &Cx<Backend>,
     payload: CancelPayload,
-) -> Result<Reply<CancellationRequested>, Word> {
+) -> Result<(Option<SessionId>, String), Word> {
     if payload.turn_id.len() > ID_BYTES {
         return Err(Word::LimitExceeded);
     }
-    let asked = cx
-        .engine()
-        .cancel_turn_by_id(cx.session_id(), &payload.turn_id);
+    Ok((session_of(cx)?, payload.turn_id))
+}
+
+async fn cancel(
+    cx: Cx<Backend>,
+    (session_id, turn_id): (Option<SessionId>, String),
+) -> Result<Reply<CancellationRequested>, Word> {
+    let session_id = session_id.as_ref().map(SessionId::as_str);
+    let asked = cx.engine().cancel_turn_by_id(session_id, &turn_id);
     asked.map_err(desk_word)?;
     Ok(CancellationRequested {
         status: "cancellation_requested",

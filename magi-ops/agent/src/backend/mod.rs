@@ -4,7 +4,7 @@
 mod desk;
 mod seat;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use store::sessions::SessionId;
@@ -74,6 +74,8 @@ struct State {
     seat: Option<SessionId>,
     /// A session or history operation of local-agent is active.
     operating: bool,
+    /// Sessions that had a run in this process.
+    started: HashSet<String>,
 }
 
 impl State {
@@ -269,6 +271,10 @@ impl Backend {
 }
 
 impl Owner for Backend {
+    fn is_first_run(&self, session_id: &str) -> bool {
+        self.lock().started.insert(session_id.to_owned())
+    }
+
     fn input_stored(&self, run_id: &str) -> String {
         let mut state = self.lock();
         let attachment = state.of_run(run_id).map(|(_, attachment)| attachment);

@@ -51,10 +51,11 @@ pub(super) async fn run(
 }
 
 impl Worker {
-    /// The hooks before the model is asked: those of the session the first time it works here, and
-    /// those of the turn.
+    /// The hooks before the model is asked: those of the session once a process, however often it is
+    /// attached, and those of the turn.
     pub(super) async fn begin_hooks(&mut self) -> Result<(), Stop> {
-        let first = self.first.then_some(HookEvent::SessionStart);
+        let first = self.owner.is_first_run(&self.control.session_id);
+        let first = first.then_some(HookEvent::SessionStart);
         for event in first.into_iter().chain([HookEvent::TurnStart]) {
             self.hook(event, self.told()).await?;
         }

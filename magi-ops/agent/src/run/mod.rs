@@ -74,6 +74,9 @@ impl RunErrorCode {
 
 /// Who admitted a run and is told of its course.
 pub(crate) trait Owner: std::fmt::Debug + Send + Sync {
+    /// Whether this is the first run of the session in this process. True once.
+    fn is_first_run(&self, session_id: &str) -> bool;
+
     /// The run's input is on the disk: the revision that shows it.
     fn input_stored(&self, run_id: &str) -> String;
 
@@ -104,8 +107,6 @@ pub(crate) struct Task {
     messages: Vec<Message>,
     prompt: String,
     kind: Kind,
-    /// Whether the session works here for the first time.
-    first: bool,
 }
 
 impl Task {
@@ -125,7 +126,6 @@ impl Task {
             messages: std::mem::take(&mut conversation.messages),
             prompt: prompt.to_owned(),
             kind,
-            first: !std::mem::replace(&mut conversation.used, true),
         }
     }
 }
@@ -183,7 +183,6 @@ pub(crate) fn start(owner: Arc<dyn Owner>, task: Task) -> Run {
         messages: Arc::new(task.messages),
         sink,
         kind: task.kind,
-        first: task.first,
         shown: Redacted::default(),
         content: 0,
         content_json: 0,
@@ -213,7 +212,6 @@ struct Worker {
     sink: Sink,
     persist: Persist,
     kind: Kind,
-    first: bool,
     /// The text of all messages that ended, for the terminal event of a turn.
     shown: Redacted,
     /// Bytes of assistant text so far.

@@ -18,7 +18,7 @@ mod window;
 mod writer;
 
 pub use cwd::{recorded_cwd, verify_cwd};
-pub use id::SessionId;
+pub use id::{InvalidSessionId, SessionId};
 use lease::Lease;
 pub use list::{ListError, MAX_LIST_ITEMS, MAX_SCAN_ENTRIES, SessionList, SessionSummary};
 pub use record::{Body, Outcome, Record, SCHEMA_VERSION, now_ms};
