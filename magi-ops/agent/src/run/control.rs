@@ -51,37 +51,57 @@ impl Control {
         waiting.is_some_and(|sender| sender.send(allow).is_ok())
     }
 
-    /// Asks for an approval and waits. Everything but a timely `true` denies.
-    pub(super) async fn ask(&self, sink: &Sink, summary: Redacted) -> Answer {
+    /// Asks for an approval. The question is out when this returns; `None` if nobody listens.
+    pub(super) async fn ask(&self, sink: &Sink, summary: Redacted) -> Option<Approval<'_>> {
         let approval_id = crate::new_id();
-        let (sender, mut answer) = oneshot::channel();
+        let (sender, answer) = oneshot::channel();
         // Before the event: the answer may be there as soon as it is out.
         self.approvals().insert(approval_id.clone(), sender);
-        let waiting = Waiting {
+        let approval = Approval {
             control: self,
-            approval_id: &approval_id,
+            approval_id: approval_id.clone(),
+            answer,
         };
-        let asked = sink
-            .critical(RunEvent::ApprovalRequested {
-                approval_id: approval_id.clone(),
-                summary,
-                expires_in_ms: APPROVAL_EXPIRY.as_millis() as u64,
-            })
-            .await;
-        if asked.is_err() {
-            return Answer::Cancelled;
-        }
+        let asked = RunEvent::ApprovalRequested {
+            approval_id,
+            summary,
+            expires_in_ms: APPROVAL_EXPIRY.as_millis() as u64,
+        };
+        sink.critical(asked).await.ok().map(|()| approval)
+    }
+}
+
+/// An approval that waits. Dropping it withdraws it.
+pub(super) struct Approval<'a> {
+    control: &'a Control,
+    approval_id: String,
+    answer: oneshot::Receiver<bool>,
+}
+
+impl Approval<'_> {
+    /// Waits for the answer. Everything but a timely `true` denies.
+    pub(super) async fn answer(mut self) -> Answer {
         let unanswered = tokio::select! {
             biased;
-            allowed = &mut answer => return allowed.map_or(Answer::Cancelled, Answer::of),
-            () = self.cancel.cancelled() => Answer::Cancelled,
+            allowed = &mut self.answer => return allowed.map_or(Answer::Cancelled, Answer::of),
+            () = self.control.cancel.cancelled() => Answer::Cancelled,
             () = tokio::time::sleep(APPROVAL_EXPIRY) => Answer::Expired,
         };
-        if waiting.withdraw() {
+        if self.withdraw() {
             return unanswered;
         }
         // The answer was recorded at the same moment: it has won.
-        answer.try_recv().map_or(unanswered, Answer::of)
+        self.answer.try_recv().map_or(unanswered, Answer::of)
+    }
+
+    fn withdraw(&self) -> bool {
+        self.control.approvals().remove(&self.approval_id).is_some()
+    }
+}
+
+impl Drop for Approval<'_> {
+    fn drop(&mut self) {
+        self.withdraw();
     }
 }
 
@@ -99,23 +119,5 @@ pub(super) enum Answer {
 impl Answer {
     fn of(allowed: bool) -> Self {
         if allowed { Self::Allowed } else { Self::Denied }
-    }
-}
-
-/// Takes an approval out of the table when nobody waits for it any more.
-struct Waiting<'a> {
-    control: &'a Control,
-    approval_id: &'a str,
-}
-
-impl Waiting<'_> {
-    fn withdraw(&self) -> bool {
-        self.control.approvals().remove(self.approval_id).is_some()
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.withdraw();
     }
 }

@@ -145,6 +145,29 @@ fn error_code(events: &[RunEvent]) -> Option<RunErrorCode> {
 }
 
 #[tokio::test]
+async fn a_question_follows_the_start_of_its_call_directly() {
+    let read = |id: &str| call(id, "read", json!({"path": "a.txt"}));
+    let response = (0..6).map(|n| read(&format!("c{n}"))).collect();
+    let settings = r#"{"permissions": {"read": "ask"}}"#;
+    let provider = canned(vec![response, vec![text("done")]]);
+    let played = play_with(provider, settings, Vec::new()).await;
+    let shown: Vec<_> = played
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::Activity {
+                activity: Activity::Tool { state, .. },
+                ..
+            } => (*state == ActivityState::Started).then_some("started"),
+            RunEvent::ApprovalRequested { .. } => Some("asked"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(shown, ["started", "asked"].repeat(6));
+    assert_eq!(error_code(&played.events), None);
+}
+
+#[tokio::test]
 async fn calls_of_one_response_run_together_and_answer_in_order() {
     let read = |path: &str| json!({ "path": path });
     let played = play(vec![

@@ -7,6 +7,7 @@ use provider::{Message, ToolCall};
 use store::Redacted;
 use store::sessions::{Body, Flush};
 use store::settings::{HookEvent, Permission};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tools::hooks::HookVerdict;
 use tools::{Access, ActivityKind, Concurrency, ToolOutcome};
@@ -174,10 +175,12 @@ impl Worker {
         .await?;
         let (admitted, control) = (Arc::clone(&self.admitted), Arc::clone(&self.control));
         let (sink, call) = (self.sink.clone(), call.clone());
+        let (asked, settled) = oneshot::channel();
         running.spawn(async move {
             // A task of its own within: a tool that panics is a failed call, not a failed run.
-            let work =
-                tokio::spawn(async move { run(&admitted, &control, &sink, &call, &access).await });
+            let work = tokio::spawn(async move {
+                run(&admitted, &control, &sink, &call, &access, asked).await
+            });
             let outcome = work.await.unwrap_or_else(|_| {
                 Ran::from(ToolOutcome {
                     content: "the tool stopped unexpectedly".to_owned(),
@@ -188,6 +191,8 @@ impl Worker {
             });
             (index, activity_id, outcome)
         });
+        // A question follows the start of its call directly, so that a person sees what it is about.
+        let _ = settled.await;
         Ok(())
     }
 
@@ -268,9 +273,10 @@ async fn run(
     sink: &Sink,
     call: &ToolCall,
     access: &Access,
+    asked: oneshot::Sender<()>,
 ) -> Ran {
     match admitted.permission(&call.name, access.default) {
-        Permission::Allow => {}
+        Permission::Allow => drop(asked),
         Permission::Deny => {
             let content = "The settings deny this tool (permissions.<tool>).".to_owned();
             return refused(content, "denied by the settings").into();
@@ -286,8 +292,13 @@ async fn run(
         Permission::Ask => {
             // Redacted whole and then cut.
             let summary = admitted.redactor.redact(&access.summary);
-            let (content, short) = match control.ask(sink, summary.summary(MAX_SUMMARY_BYTES)).await
-            {
+            let approval = control.ask(sink, summary.summary(MAX_SUMMARY_BYTES)).await;
+            drop(asked);
+            let answer = match approval {
+                Some(approval) => approval.answer().await,
+                None => Answer::Cancelled,
+            };
+            let (content, short) = match answer {
                 Answer::Allowed => ("", ""),
                 Answer::Denied => ("The person did not allow this call.", "not allowed"),
                 Answer::Expired => (
