@@ -68,9 +68,6 @@ struct Player {
 
 impl Player {
     async fn next(&mut self) -> Option<Result<Chunk, ProviderError>> {
-        // Pieces without a delay are ready at once; the budget keeps a long run of them from
-        // starving whatever else the runtime has to do, a cancellation among it.
-        tokio::task::coop::consume_budget().await;
         let steps = Arc::clone(&self.steps);
         while let Some(step) = steps.get(self.step) {
             if self.cancel.is_cancelled() {
@@ -121,6 +118,8 @@ impl Player {
 
     async fn pause(&self, time: Duration) -> Result<(), ProviderError> {
         if time.is_zero() {
+            // Each piece comes by itself, as in a packet of its own.
+            tokio::task::yield_now().await;
             return Ok(());
         }
         tokio::select! {

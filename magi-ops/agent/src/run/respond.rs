@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use provider::{Chunk, Message, Request, Response, Thought, ToolCall, Usage};
 use serde_json::Value;
 use store::sessions::Body;
 use tokio::time::{Instant, sleep_until};
 
+use super::queue::MAX_TEXT_BYTES;
 use super::segment::Segment;
 use super::{Kind, MAX_ACTIVITIES, MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
 use crate::conversation::MAX_CALL_ID_BYTES;
@@ -28,6 +30,9 @@ const MAX_UNSHOWN_BYTES: usize = MAX_CONTENT_BYTES;
 const MAX_INPUT_DEPTH: usize = 64;
 /// Most assistant messages of one run.
 const MAX_SEGMENTS: usize = 512;
+
+/// The next piece of a response; `None` is its end.
+type Arrived = Option<Result<Chunk, provider::ProviderError>>;
 
 impl Worker {
     /// One provider response: streams its text, returns the tools it asks for.
@@ -83,8 +88,13 @@ impl Worker {
     }
 
     async fn read(&mut self, stream: &mut Response, turn: &mut Turn) -> Result<(), Stop> {
+        let mut ready = None;
         loop {
-            let chunk = match self.next(stream).await? {
+            let chunk = match ready.take() {
+                Some(chunk) => chunk,
+                None => self.next(stream).await?,
+            };
+            let chunk = match chunk {
                 None => return Ok(()),
                 Some(Ok(chunk)) => chunk,
                 Some(Err(provider::ProviderError::Cancelled)) => return Err(Stop::Cancelled),
@@ -95,7 +105,10 @@ impl Worker {
                 }
             };
             match chunk {
-                Chunk::Text(text) => self.accept_text(&text, turn).await?,
+                Chunk::Text(mut text) => {
+                    ready = join_ready(&mut text, stream);
+                    self.accept_text(&text, turn).await?;
+                }
                 Chunk::Reasoning {
                     text,
                     provider_summary: true,
@@ -138,10 +151,7 @@ impl Worker {
     }
 
     /// The next chunk. Meanwhile accepted text goes to the disk as it becomes due.
-    async fn next(
-        &mut self,
-        stream: &mut Response,
-    ) -> Result<Option<Result<Chunk, provider::ProviderError>>, Stop> {
+    async fn next(&mut self, stream: &mut Response) -> Result<Arrived, Stop> {
         if self.control.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
@@ -231,6 +241,18 @@ impl Worker {
         self.shown = self.shown.part(0..end);
         Err(Stop::limit("the turn's text is too long"))
     }
+}
+
+/// Adds the text that is there already, a packet's as a rule, and never waits for more. Returns what
+/// came behind it, if that is there too.
+fn join_ready(text: &mut String, stream: &mut Response) -> Option<Arrived> {
+    while text.len() < MAX_TEXT_BYTES {
+        match stream.next().now_or_never()? {
+            Some(Ok(Chunk::Text(more))) => text.push_str(&more),
+            other => return Some(other),
+        }
+    }
+    None
 }
 
 /// How many bytes of `text`, whole characters, are within both bounds, and how many they are as JSON.

@@ -45,7 +45,12 @@ impl Provider for Panicking {
 
     fn respond(&self, _: Request, _: CancellationToken) -> Response {
         let said = futures_util::stream::iter([Ok(text("Half of it"))]);
-        let fails = futures_util::stream::poll_fn(|_| panic!("a fault"));
+        let mut waited = false;
+        let fails = futures_util::stream::poll_fn(move |cx| {
+            assert!(!std::mem::replace(&mut waited, true), "a fault");
+            cx.waker().wake_by_ref();
+            std::task::Poll::Pending
+        });
         Response::from_stream(futures_util::StreamExt::chain(said, fails))
     }
 }
@@ -165,6 +170,21 @@ async fn a_question_follows_the_start_of_its_call_directly() {
         .collect();
     assert_eq!(shown, ["started", "asked"].repeat(6));
     assert_eq!(error_code(&played.events), None);
+}
+
+#[tokio::test]
+async fn text_that_is_there_together_is_shown_together() {
+    let words = vec![text("one "), text("two "), text("three")];
+    let played = play(vec![words]).await;
+    let deltas: Vec<_> = played
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::Delta { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(deltas, ["one two three"]);
 }
 
 #[tokio::test]
