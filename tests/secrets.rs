@@ -219,6 +219,7 @@ fn in_files_that_tools_read() {
 fn allow_commands(place: &Arc<Place>) {
     let project = json!({"permissions": {"bash": "allow"}}).to_string();
     place.write_file(".magi-code/settings.json", &project);
+    place.trust();
 }
 
 #[test]

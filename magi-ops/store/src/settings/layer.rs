@@ -30,7 +30,13 @@ pub(super) struct Layer {
     #[serde(deserialize_with = "objects")]
     pub(super) providers: BTreeMap<String, ProviderLayer>,
     /// What each tool may do, by the tool's name.
-    pub(super) permissions: BTreeMap<String, Permission>,
+    pub(super) permissions: Permissions,
+    /// What holds for a directory and all below it, by its canonical path. Global settings only.
+    #[serde(deserialize_with = "objects")]
+    pub(super) projects: BTreeMap<String, ProjectLayer>,
+    /// How tools run. Global settings only.
+    #[serde(deserialize_with = "object")]
+    pub(super) tools: ToolsLayer,
     /// MCP servers by name.
     #[cfg_attr(
         test,
@@ -83,6 +89,71 @@ pub(super) struct ProviderLayer {
     _others: Others,
 }
 
+/// `permissions`, of a file or of one of its `projects`.
+pub(super) type Permissions = BTreeMap<String, PermissionLayer>;
+
+/// One of `permissions`.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub(super) enum PermissionLayer {
+    Word(Permission),
+    Rules(RulesLayer),
+    /// `permissions.code`: words for the tools that a snippet calls.
+    Tools(BTreeMap<String, Permission>),
+}
+
+/// Rules for command lines: each is the leading words of a simple command.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RulesLayer {
+    /// What holds where no rule does; `ask` when nothing says.
+    pub(super) default: Option<Permission>,
+    /// Commands that run without a question.
+    pub(super) allow: Vec<String>,
+    /// Commands that never run.
+    pub(super) deny: Vec<String>,
+}
+
+/// One of `projects`.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub(super) struct ProjectLayer {
+    /// Whether the files of the project may configure more than the words below. Default false.
+    pub(super) trusted: Option<bool>,
+    /// As above, for this project.
+    pub(super) permissions: Permissions,
+    #[cfg_attr(test, schemars(skip))]
+    #[serde(flatten)]
+    _others: Others,
+}
+
+/// `tools`.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub(super) struct ToolsLayer {
+    /// The environment of commands: without the keys of models, or all of it.
+    pub(super) environment: Option<CommandEnvironment>,
+    #[cfg_attr(test, schemars(skip))]
+    #[serde(flatten)]
+    _others: Others,
+}
+
+/// What commands of tools and hooks find in their environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CommandEnvironment {
+    /// Everything but the variables that hold keys of models.
+    #[default]
+    WithoutKeys,
+    /// Everything.
+    All,
+}
+
 /// `compaction`.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -124,17 +195,17 @@ pub enum ThinkingLevel {
     Max,
 }
 
-/// What a tool may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// What a tool may do; what is stricter is less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// Runs without a question.
-    Allow,
-    /// A person is asked each time.
-    Ask,
     /// Never runs.
     Deny,
+    /// A person is asked each time.
+    Ask,
+    /// Runs without a question.
+    Allow,
 }
 
 /// A whole settings file.
@@ -146,10 +217,10 @@ fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(source: D) -> Result<T
     Object::deserialize(source).map(|object| object.0)
 }
 
-fn objects<'de, D: Deserializer<'de>>(
+fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     source: D,
-) -> Result<BTreeMap<String, ProviderLayer>, D::Error> {
-    let entries = BTreeMap::<String, Object<ProviderLayer>>::deserialize(source)?;
+) -> Result<BTreeMap<String, T>, D::Error> {
+    let entries = BTreeMap::<String, Object<T>>::deserialize(source)?;
     Ok(entries
         .into_iter()
         .map(|(id, entry)| (id, entry.0))

@@ -10,11 +10,13 @@ use crate::file::{self, Bounded, Links};
 mod hooks;
 mod layer;
 mod model;
+mod permissions;
 
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
-pub use layer::{Api, Permission, ThinkingLevel};
-use layer::{Layer, ProviderLayer};
+pub use layer::{Api, CommandEnvironment, Permission, ThinkingLevel};
+use layer::{Layer, ProjectLayer, ProviderLayer};
 pub use model::{ModelSettings, Reasoning};
+pub use permissions::CommandRules;
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
 pub const FILE_NAME: &str = "settings.json";
@@ -34,6 +36,8 @@ pub const MAX_INSTRUCTIONS: usize = 32;
 pub const DEFAULT_PROVIDER: &str = "fixture";
 /// See [`DEFAULT_PROVIDER`].
 pub const DEFAULT_MODEL: &str = "fixture-model";
+/// The built-in providers that authenticate with a key, and the variables that hold them.
+pub const BUILT_IN_KEYS: [(&str, &str); 1] = [("anthropic", "ANTHROPIC_API_KEY")];
 const DEFAULT_RETENTION_DAYS: u32 = 30;
 const DEFAULT_COMPACTION_THRESHOLD: f64 = 0.8;
 
@@ -75,7 +79,16 @@ pub struct Settings {
     /// `providers.<id>`.
     pub providers: BTreeMap<String, ProviderSettings>,
     /// `permissions.<tool>`; a tool without an entry follows its own default.
+    /// Rules for `bash` stand in [`Self::bash`]; its word here is only for who looks at no rules.
     pub permissions: BTreeMap<String, Permission>,
+    /// `permissions.bash`: what command lines may run.
+    pub bash: CommandRules,
+    /// `permissions.code`: what tools may do when a snippet calls them, in place of [`Self::permissions`].
+    pub code: BTreeMap<String, Permission>,
+    /// What commands of tools and hooks find in their environment; of the global file only.
+    pub command_environment: CommandEnvironment,
+    /// Whether the project's files may configure more than what makes things stricter.
+    pub trusted: bool,
     /// Of the global file only: a repository that was only checked out must not run commands.
     pub hooks: Hooks,
     /// Share of the context window that triggers automatic compaction, above 0 and at most 1.
@@ -128,6 +141,10 @@ impl Settings {
             providers: BTreeMap::new(),
             fast: false,
             permissions: BTreeMap::new(),
+            bash: CommandRules::default(),
+            code: BTreeMap::new(),
+            command_environment: CommandEnvironment::default(),
+            trusted: false,
             hooks: Hooks::new(),
             compaction_threshold: DEFAULT_COMPACTION_THRESHOLD,
             instructions: Vec::new(),
@@ -136,8 +153,18 @@ impl Settings {
         let mut global = read(&home.join(FILE_NAME))?;
         settings.fast = global.fast.unwrap_or_default();
         settings.hooks = std::mem::take(&mut global.hooks);
+        settings.command_environment = global.tools.environment.unwrap_or_default();
+        let mut permissions = permissions::Merged::default();
+        permissions.person(std::mem::take(&mut global.permissions));
+        if let Some(own) = nearest(std::mem::take(&mut global.projects), cwd) {
+            settings.trusted = own.trusted.unwrap_or_default();
+            permissions.person(own.permissions);
+        }
         settings.apply(global, home);
         let mut project = read(&cwd.join(".magi-code").join(FILE_NAME))?;
+        permissions.project(std::mem::take(&mut project.permissions), settings.trusted);
+        (settings.bash, settings.permissions) = permissions.rules_and_words();
+        settings.code = permissions.code;
         let moved = keep_keys_at_home(&mut project);
         settings.apply(project, cwd);
         for id in moved {
@@ -161,6 +188,22 @@ impl Settings {
             return Err(SettingsError::Name("model"));
         }
         Ok(settings)
+    }
+
+    /// Every environment variable that holds a key of a model: those of the built-in providers and each
+    /// that an `api_key_env` of the global file names. Sorted, each once.
+    #[must_use]
+    pub fn key_variables(&self) -> Vec<&str> {
+        let named = self.providers.values();
+        let named = named.filter_map(|provider| provider.api_key_env.as_deref());
+        let mut all: Vec<_> = BUILT_IN_KEYS
+            .iter()
+            .map(|(_, key)| *key)
+            .chain(named)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// A layer that changes the provider without naming a model doesn't inherit the model of
@@ -196,7 +239,6 @@ impl Settings {
         let absolute = |path| base.join(path);
         self.instructions
             .extend(layer.instructions.into_iter().map(absolute));
-        self.permissions.extend(layer.permissions);
         for (id, over) in layer.providers {
             self.providers.entry(id).or_default().apply(over, base);
         }
@@ -227,6 +269,15 @@ impl ProviderSettings {
     pub fn model(&self, id: &str) -> Option<&ModelSettings> {
         self.models.iter().find(|model| model.id == id)
     }
+}
+
+/// The entry for `cwd` or the nearest directory above it.
+fn nearest(projects: BTreeMap<String, ProjectLayer>, cwd: &Path) -> Option<ProjectLayer> {
+    projects
+        .into_iter()
+        .filter(|(path, _)| Path::new(path).is_absolute() && cwd.starts_with(path))
+        .max_by_key(|(path, _)| Path::new(path).components().count())
+        .map(|(_, project)| project)
 }
 
 /// A checked-out repository must not send a person's key anywhere: the names of keys count in the global

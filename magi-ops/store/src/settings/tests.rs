@@ -80,12 +80,12 @@ fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
                              "x":{"api":"openai-chat","base_url":"http://127.0.0.1:1"}}}"#,
         )
         .project(
-            r#"{"permissions":{"read":"allow"},
+            r#"{"permissions":{"read":"ask","grep":"deny"},
                 "providers":{"fixture":{"script":"b.json"},"x":{"models":["y"]}}}"#,
         );
     let settings = place.load().unwrap();
-    assert_eq!(settings.permissions["read"], Permission::Allow);
-    assert_eq!(settings.permissions["grep"], Permission::Ask);
+    assert_eq!(settings.permissions["read"], Permission::Deny);
+    assert_eq!(settings.permissions["grep"], Permission::Deny);
     let fixture = &settings.providers["fixture"];
     assert_eq!(
         fixture.script.as_deref(),
@@ -117,6 +117,51 @@ fn a_project_neither_names_keys_nor_gets_any() {
     let y = &settings.providers["y"];
     assert_eq!(y.api_key_env, None);
     assert!(y.placed_by_project);
+}
+
+#[test]
+fn the_nearest_entry_of_projects_counts() {
+    let place = Place::new();
+    let cwd = place.dir.path().join("cwd");
+    let above = place.dir.path().display().to_string();
+    let here = cwd.display().to_string();
+    let beside = format!("{here}side");
+    let load = |json: String| {
+        fs::write(place.dir.path().join("home/settings.json"), json).unwrap();
+        place.load().unwrap()
+    };
+    let words = r#"{"permissions":{"bash":{"allow":["ls"]},"write":"ask"}}"#;
+    let found = load(format!(
+        r#"{{"projects":{{"{above}":{{"trusted":true}},"{beside}":{words}}}}}"#
+    ));
+    assert!(found.trusted && found.permissions.is_empty());
+    let found = load(format!(
+        r#"{{"projects":{{"{above}/":{{"trusted":true}},"{here}/":{words}}}}}"#
+    ));
+    assert!(!found.trusted, "the nearest entry says nothing of trust");
+    assert_eq!(found.bash.allow, ["ls"]);
+    assert_eq!(found.permissions["write"], Permission::Ask);
+    assert!(
+        !load(r#"{"projects":{"":{"trusted":true},"cwd":{"trusted":true}}}"#.to_owned()).trusted
+    );
+    let project = place.project(format!(r#"{{"projects":{{"{here}":{{"trusted":true}}}}}}"#));
+    fs::remove_file(project.dir.path().join("home/settings.json")).unwrap();
+    assert!(!project.load().unwrap().trusted, "no project trusts itself");
+}
+
+#[test]
+fn the_environment_of_commands_and_the_variables_of_keys_are_the_global_files() {
+    let global = r#"{"tools":{"environment":"all"},
+        "providers":{"x":{"api_key_env":"X_KEY"},"y":{"api_key_env":"ANTHROPIC_API_KEY"}}}"#;
+    let settings = Place::new().global(global).load().unwrap();
+    assert_eq!(settings.command_environment, CommandEnvironment::All);
+    assert_eq!(settings.key_variables(), ["ANTHROPIC_API_KEY", "X_KEY"]);
+    let settings = Place::new().project(global).load().unwrap();
+    assert_eq!(
+        settings.command_environment,
+        CommandEnvironment::WithoutKeys
+    );
+    assert_eq!(settings.key_variables(), ["ANTHROPIC_API_KEY"]);
 }
 
 #[test]

@@ -1,0 +1,395 @@
+//! What tools may do, merged over the person's and the project's words: nothing of a project's loosens what the
+//! person denies, and an untrusted project only makes things stricter. Matching commands happens elsewhere.
+
+use std::collections::BTreeMap;
+
+use super::layer::{Permission, PermissionLayer, Permissions, RulesLayer};
+
+/// The tool whose calls are command lines: its permission may be a set of rules.
+pub(super) const COMMANDS: &str = "bash";
+
+/// What command lines may run (decisions: "Rules for commands").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRules {
+    /// What holds for a line that no rule decides.
+    pub default: Permission,
+    /// Leading words of simple commands that run without a question.
+    pub allow: Vec<String>,
+    /// Leading words of simple commands that never run, whatever `allow` and `default` say.
+    pub deny: Vec<String>,
+}
+
+impl Default for CommandRules {
+    fn default() -> Self {
+        Self {
+            default: Permission::Ask,
+            allow: Vec::new(),
+            deny: Vec::new(),
+        }
+    }
+}
+
+impl CommandRules {
+    /// The word where single rules are not looked at: `Deny` only where no line can run.
+    fn word(&self) -> Permission {
+        match (self.allow.is_empty(), self.deny.is_empty()) {
+            (true, true) => self.default,
+            (true, false) => self.default.min(Permission::Ask),
+            (false, _) => Permission::Ask,
+        }
+    }
+}
+
+/// The merged effect of all layers.
+#[derive(Debug, Default)]
+pub(super) struct Merged {
+    /// By tool; for [`COMMANDS`] only whether anything was said.
+    pub(super) words: BTreeMap<String, Permission>,
+    /// By tool, inside snippets.
+    pub(super) code: BTreeMap<String, Permission>,
+    default: Option<Permission>,
+    allow: Vec<String>,
+    deny: Vec<String>,
+}
+
+/// A member of a project's `permissions` that does not count, as the names that lead to it, and why.
+pub(super) type Ignored = (Vec<String>, &'static str);
+
+const LAXER: &str = "a project that is not trusted can only make permissions stricter";
+const DENIED: &str = "a project cannot loosen what the global settings deny";
+
+impl Merged {
+    /// The words of the person, of whom the later ones count.
+    pub(super) fn person(&mut self, layer: Permissions) {
+        for (tool, permission) in layer {
+            match permission {
+                PermissionLayer::Word(word) if tool == COMMANDS => {
+                    self.rules(RulesLayer {
+                        default: Some(word),
+                        ..RulesLayer::default()
+                    });
+                    if word == Permission::Deny {
+                        self.allow.clear();
+                    }
+                }
+                PermissionLayer::Word(word) => drop(self.words.insert(tool, word)),
+                PermissionLayer::Rules(rules) => self.rules(rules),
+                PermissionLayer::Tools(words) => self.code.extend(words),
+            }
+        }
+    }
+
+    fn rules(&mut self, rules: RulesLayer) {
+        self.default = rules.default.or(self.default);
+        add(&mut self.allow, rules.allow);
+        add(&mut self.deny, rules.deny);
+    }
+
+    /// The words of the project's file.
+    pub(super) fn project(&mut self, layer: Permissions, trusted: bool) -> Vec<Ignored> {
+        let mut ignored = Vec::new();
+        let mut snippets = None;
+        for (tool, permission) in layer {
+            let key = vec![tool.clone()];
+            match permission {
+                PermissionLayer::Word(word) if tool == COMMANDS => {
+                    self.project_default(word, trusted, key, &mut ignored);
+                    if word == Permission::Deny {
+                        self.allow.clear();
+                    }
+                }
+                PermissionLayer::Word(word) => {
+                    let known = self.words.get(&tool).copied();
+                    match counts(known, word, trusted) {
+                        Ok(()) => drop(self.words.insert(tool, word)),
+                        Err(why) => ignored.push((key, why)),
+                    }
+                }
+                PermissionLayer::Rules(rules) => {
+                    self.project_rules(rules, trusted, &key, &mut ignored);
+                }
+                PermissionLayer::Tools(words) => snippets = Some((tool, words)),
+            }
+        }
+        // Behind the words for tools: those hold inside snippets too unless something else is said there.
+        for (tool, word) in snippets.into_iter().flat_map(|(key, words)| {
+            words
+                .into_iter()
+                .map(move |(tool, word)| ((key.clone(), tool), word))
+        }) {
+            let (key, tool) = tool;
+            let outside = match tool.as_str() {
+                COMMANDS => self.default,
+                _ => self.words.get(&tool).copied(),
+            };
+            let known = self.code.get(&tool).copied().or(outside);
+            match counts(known, word, trusted) {
+                Ok(()) => drop(self.code.insert(tool, word)),
+                Err(why) => ignored.push((vec![key, tool], why)),
+            }
+        }
+        ignored
+    }
+
+    fn project_default(
+        &mut self,
+        word: Permission,
+        trusted: bool,
+        key: Vec<String>,
+        ignored: &mut Vec<Ignored>,
+    ) {
+        match counts(self.default, word, trusted) {
+            Ok(()) => self.default = Some(word),
+            Err(why) => ignored.push((key, why)),
+        }
+    }
+
+    fn project_rules(
+        &mut self,
+        rules: RulesLayer,
+        trusted: bool,
+        key: &[String],
+        ignored: &mut Vec<Ignored>,
+    ) {
+        let below = |member: &str| [key, &[member.to_owned()]].concat();
+        // Asked before the project's own default is taken: that one denies only what its rules leave.
+        let denied = self.default == Some(Permission::Deny);
+        if let Some(word) = rules.default {
+            self.project_default(word, trusted, below("default"), ignored);
+        }
+        if !rules.allow.is_empty() {
+            if !trusted {
+                ignored.push((below("allow"), LAXER));
+            } else if denied {
+                ignored.push((below("allow"), DENIED));
+            } else {
+                add(&mut self.allow, rules.allow);
+            }
+        }
+        add(&mut self.deny, rules.deny);
+    }
+
+    /// The rules for commands, and the words for tools with theirs.
+    pub(super) fn rules_and_words(&mut self) -> (CommandRules, BTreeMap<String, Permission>) {
+        let said = self.default.is_some() || !self.allow.is_empty() || !self.deny.is_empty();
+        let rules = CommandRules {
+            default: self.default.unwrap_or(Permission::Ask),
+            allow: std::mem::take(&mut self.allow),
+            deny: std::mem::take(&mut self.deny),
+        };
+        let mut words = std::mem::take(&mut self.words);
+        if said {
+            words.insert(COMMANDS.to_owned(), rules.word());
+        }
+        (rules, words)
+    }
+}
+
+/// Whether a project's word counts over what is `known`; `None` is the tool's own default, which no `ask` and
+/// no `deny` loosens.
+fn counts(known: Option<Permission>, word: Permission, trusted: bool) -> Result<(), &'static str> {
+    match known {
+        Some(Permission::Deny) if word > Permission::Deny => Err(DENIED),
+        _ if trusted => Ok(()),
+        Some(known) if word > known => Err(LAXER),
+        None if word == Permission::Allow => Err(LAXER),
+        _ => Ok(()),
+    }
+}
+
+fn add(rules: &mut Vec<String>, more: Vec<String>) {
+    for rule in more {
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn layer(json: &str) -> Permissions {
+        serde_json::from_str(json).unwrap()
+    }
+
+    type Effect = (CommandRules, Vec<(String, Permission)>, Vec<String>);
+
+    /// The effect of a person's layers and a project's, and the keys that don't count.
+    fn merged(person: &[&str], project: &str, trusted: bool) -> Effect {
+        let mut merged = Merged::default();
+        for json in person {
+            merged.person(layer(json));
+        }
+        let ignored = merged.project(layer(project), trusted);
+        let (rules, mut words) = merged.rules_and_words();
+        words.remove(COMMANDS);
+        let code = merged.code.into_iter();
+        let code = code.map(|(tool, word)| (format!("code.{tool}"), word));
+        let keys = ignored.iter().map(|(key, _)| key.join(".")).collect();
+        (rules, words.into_iter().chain(code).collect(), keys)
+    }
+
+    fn rules(default: Permission, allow: &[&str], deny: &[&str]) -> CommandRules {
+        let own = |rules: &[&str]| rules.iter().map(|&rule| rule.to_owned()).collect();
+        CommandRules {
+            default,
+            allow: own(allow),
+            deny: own(deny),
+        }
+    }
+
+    #[test]
+    fn an_untrusted_project_only_makes_things_stricter() {
+        use Permission::{Ask, Deny};
+        for (person, project, bash, words, ignored) in [
+            ("{}", r#"{"bash":"allow"}"#, Ask, None, vec!["bash"]),
+            ("{}", r#"{"write":"allow"}"#, Ask, None, vec!["write"]),
+            (
+                "{}",
+                r#"{"write":"ask"}"#,
+                Ask,
+                Some(("write", Ask)),
+                vec![],
+            ),
+            (
+                r#"{"bash":"allow"}"#,
+                r#"{"bash":"ask"}"#,
+                Ask,
+                None,
+                vec![],
+            ),
+            (
+                r#"{"bash":"allow"}"#,
+                r#"{"bash":"deny"}"#,
+                Deny,
+                None,
+                vec![],
+            ),
+            (
+                r#"{"bash":"deny"}"#,
+                r#"{"bash":"ask"}"#,
+                Deny,
+                None,
+                vec!["bash"],
+            ),
+            (
+                r#"{"read":"deny"}"#,
+                r#"{"read":"ask"}"#,
+                Ask,
+                Some(("read", Deny)),
+                vec!["read"],
+            ),
+            (
+                r#"{"read":"allow"}"#,
+                r#"{"read":"ask"}"#,
+                Ask,
+                Some(("read", Ask)),
+                vec![],
+            ),
+            (
+                "{}",
+                r#"{"bash":{"default":"allow","allow":["ls"]}}"#,
+                Ask,
+                None,
+                vec!["bash.default", "bash.allow"],
+            ),
+            (
+                r#"{"bash":"deny"}"#,
+                r#"{"code":{"bash":"ask"}}"#,
+                Deny,
+                None,
+                vec!["code.bash"],
+            ),
+            (
+                "{}",
+                r#"{"code":{"write":"deny"}}"#,
+                Ask,
+                Some(("code.write", Deny)),
+                vec![],
+            ),
+            (
+                "{}",
+                r#"{"code":{"bash":"allow"}}"#,
+                Ask,
+                None,
+                vec!["code.bash"],
+            ),
+        ] {
+            let (found, said, keys) = merged(&[person], project, false);
+            let said: Vec<_> = said
+                .iter()
+                .map(|(tool, word)| (tool.as_str(), *word))
+                .collect();
+            assert_eq!(found.default, bash, "{person} {project}");
+            assert_eq!(said, Vec::from_iter(words), "{person} {project}");
+            assert_eq!(keys, ignored, "{person} {project}");
+        }
+    }
+
+    #[test]
+    fn a_trusted_project_counts_and_loosens_no_denial() {
+        use Permission::{Allow, Ask, Deny};
+        let (found, words, ignored) = merged(
+            &[r#"{"bash":{"deny":["git push"]},"write":"deny","edit":"ask"}"#],
+            r#"{"bash":{"default":"allow","allow":["ls"],"deny":["rm"]},"write":"allow","edit":"allow"}"#,
+            true,
+        );
+        assert_eq!(found, rules(Allow, &["ls"], &["git push", "rm"]));
+        assert_eq!(
+            words,
+            [("edit".to_owned(), Allow), ("write".to_owned(), Deny)]
+        );
+        assert_eq!(ignored, ["write"]);
+        for person in [
+            r#"{"bash":"deny"}"#,
+            r#"{"bash":{"default":"deny","allow":["ls"]}}"#,
+        ] {
+            let project = r#"{"bash":{"default":"ask","allow":["rm"]}}"#;
+            let (found, _, ignored) = merged(&[person], project, true);
+            assert_eq!(found.default, Deny);
+            assert!(!found.allow.contains(&"rm".to_owned()));
+            assert_eq!(ignored, ["bash.default", "bash.allow"]);
+        }
+        let (found, ..) = merged(&["{}"], r#"{"bash":{"allow":["ls"]}}"#, true);
+        assert_eq!(found, rules(Ask, &["ls"], &[]));
+    }
+
+    #[test]
+    fn a_persons_own_layers_add_their_rules() {
+        use Permission::{Allow, Ask, Deny};
+        let global = r#"{"bash":{"default":"deny","allow":["a"],"deny":["x"]}}"#;
+        let (found, ..) = merged(&[global, r#"{"bash":{"allow":["b","a"]}}"#], "{}", false);
+        assert_eq!(found, rules(Deny, &["a", "b"], &["x"]));
+        let (found, ..) = merged(&[global, r#"{"bash":"allow"}"#], "{}", false);
+        assert_eq!(found, rules(Allow, &["a"], &["x"]));
+        let (found, ..) = merged(&[global, r#"{"bash":"deny"}"#], "{}", false);
+        assert_eq!(found, rules(Deny, &[], &["x"]));
+        // What a project denies stays denied.
+        let (found, ..) = merged(
+            &[r#"{"bash":"allow"}"#],
+            r#"{"bash":{"deny":["y"]}}"#,
+            false,
+        );
+        assert_eq!(found, rules(Allow, &[], &["y"]));
+        let (found, ..) = merged(&["{}"], "{}", false);
+        assert_eq!(found, CommandRules::default());
+        assert_eq!(found.default, Ask);
+    }
+
+    #[test]
+    fn the_word_for_commands_denies_only_where_nothing_can_run() {
+        use Permission::{Allow, Ask, Deny};
+        for (rules, word) in [
+            (rules(Deny, &[], &[]), Deny),
+            (rules(Deny, &["ls"], &[]), Ask),
+            (rules(Deny, &[], &["ls"]), Deny),
+            (rules(Allow, &[], &["ls"]), Ask),
+            (rules(Allow, &[], &[]), Allow),
+        ] {
+            assert_eq!(rules.word(), word, "{rules:?}");
+        }
+    }
+}
