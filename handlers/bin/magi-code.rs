@@ -63,8 +63,14 @@ enum Command {
 
 fn main() -> ExitCode {
     // Before anything else: the standard descriptors belong to the protocol.
-    let Ok(stdio) = Stdio::claim() else {
-        return ExitCode::from(2);
+    let stdio = match Stdio::claim() {
+        Ok(stdio) => stdio,
+        Err(error) => {
+            complain(&format!(
+                "magi-code: standard input and output must be open: {error}"
+            ));
+            return ExitCode::from(2);
+        }
     };
     if handlers::magi::is_guard() {
         return exit_code(handlers::magi::serve_guard(stdio));
@@ -106,14 +112,9 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
     };
     match (cli.app, cli.command) {
         #[cfg(feature = "application-service")]
-        (Some(App::Service), None) => Ok((handlers::magi::serve_application_service(stdio)?, None)),
+        (Some(App::Service), None) => handlers::magi::serve_application_service(stdio).map(served),
         #[cfg(feature = "local-agent")]
-        (None, Some(Command::Serve { .. })) => {
-            Ok(match handlers::magi::serve_local_agent(stdio)? {
-                Ok(status) => (status, None),
-                Err(refused) => (2, Some(format!("magi-code: {}", refused.0))),
-            })
-        }
+        (None, Some(Command::Serve { .. })) => handlers::magi::serve_local_agent(stdio).map(served),
         #[cfg(feature = "try")]
         (
             None,
@@ -137,6 +138,14 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
         }
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
         _ => Ok((2, Some("magi-code: nothing to do; see --help".to_owned()))),
+    }
+}
+
+/// An invalid launch exits with 2 and says why.
+fn served(ended: Result<i32, handlers::magi::Refused>) -> (i32, Option<String>) {
+    match ended {
+        Ok(status) => (status, None),
+        Err(refused) => (2, Some(format!("magi-code: {}", refused.0))),
     }
 }
 

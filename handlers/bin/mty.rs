@@ -167,8 +167,11 @@ fn tool(stdio: Stdio, command: Command) -> anyhow::Result<i32> {
 }
 
 fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
-    if without_stdout() && args.transport == Transport::Stdio && args.replay.is_none() {
-        anyhow::bail!("answers would be lost: standard output is closed");
+    if args.transport == Transport::Stdio
+        && args.replay.is_none()
+        && let Some(why) = stdio.unusable()
+    {
+        anyhow::bail!(why);
     }
     if let Some(misplaced) = misplaced(args) {
         return Ok(usage(misplaced));

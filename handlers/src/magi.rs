@@ -8,7 +8,7 @@ use host::serve::duplex::{Ended, serve};
 #[cfg(feature = "local-agent")]
 use host::transport::Endpoint;
 use host::transport::{Input, Output, Stdio};
-use host::{Connection, Engines, Server};
+use host::{Connection, Engines, Server, Workers};
 use tokio::runtime::Runtime;
 
 const SERVER: Server = Server {
@@ -40,7 +40,7 @@ pub struct Refused(pub &'static str);
 #[cfg(feature = "local-agent")]
 pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
     let endpoints = (stdio.input_endpoint(), stdio.output_endpoint());
-    if endpoints != (Endpoint::Pipe, Endpoint::Pipe) || !stdio.have_directions() {
+    if endpoints != (Endpoint::Pipe, Endpoint::Pipe) || stdio.unusable().is_some() {
         return Ok(Err(Refused(
             "serve --stdio needs pipes as standard input and output",
         )));
@@ -60,9 +60,12 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
     Ok(Ok(i32::from(ended != Ended::Drained)))
 }
 
-/// Serves application-service.
+/// Serves application-service. Nothing is touched when the standard descriptors won't do.
 #[cfg(feature = "application-service")]
-pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<i32> {
+pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
+    if let Some(why) = stdio.unusable() {
+        return Ok(Err(Refused(why)));
+    }
     let runtime = crate::runtime()?;
     let backend = Backend::new(Environment {
         invocation: "application_service",
@@ -77,7 +80,7 @@ pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<i32> {
         codec,
         &host::dialect::application_service::RULES,
     )? {
-        Ended::Drained => Ok(0),
+        Ended::Drained => Ok(Ok(0)),
         Ended::Failed => {
             anyhow::bail!("standard output failed, or was not read in time; the service stops")
         }
@@ -95,7 +98,8 @@ fn run<D: Dialect>(
     rules: &'static Rules,
 ) -> anyhow::Result<Ended> {
     let engines = Engines::default().with(Arc::clone(backend));
-    let connection = Connection::new(crate::registry()?, SERVER, rules, engines);
+    let workers = Workers::new(rules);
+    let connection = Connection::new(crate::registry()?, SERVER, rules, engines, workers);
     let ended = runtime.block_on(async {
         let input = Input::new(stdio.input)?;
         let output = Output::new(stdio.output)?;

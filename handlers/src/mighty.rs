@@ -6,7 +6,7 @@ use host::dialect::mty_agent::{EXIT_PROTOCOL, RULES};
 use host::record::Recorder;
 use host::serve::sequential::{serve_lines, serve_once};
 use host::transport::{Input, Output, Stdio};
-use host::{Connection, Engines, Registry, Server};
+use host::{Connection, Engines, Registry, Server, Workers};
 use toolchain::Session;
 
 const SERVER: Server = Server {
@@ -15,15 +15,31 @@ const SERVER: Server = Server {
     transports: &["stdio", "http", "unix"],
 };
 
-/// Makes a connection with a fresh session.
+/// What all connections of this process share.
 #[must_use]
-pub fn connection(registry: &Arc<Registry>) -> Arc<Connection> {
-    connection_of(registry, Session::new())
+pub fn workers() -> Workers {
+    Workers::new(&RULES)
 }
 
-fn connection_of(registry: &Arc<Registry>, session: Session) -> Arc<Connection> {
+/// Makes a connection with a fresh session.
+#[must_use]
+pub fn connection(registry: &Arc<Registry>, workers: &Workers) -> Arc<Connection> {
+    connection_of(registry, Session::new(), workers)
+}
+
+fn connection_of(
+    registry: &Arc<Registry>,
+    session: Session,
+    workers: &Workers,
+) -> Arc<Connection> {
     let engines = Engines::default().with(Arc::new(session));
-    Connection::new(Arc::clone(registry), SERVER, &RULES, engines)
+    Connection::new(
+        Arc::clone(registry),
+        SERVER,
+        &RULES,
+        engines,
+        workers.clone(),
+    )
 }
 
 /// What the command line decides for every transport.
@@ -35,7 +51,7 @@ pub struct Launch {
 
 /// Serves the standard streams, one request or a line each. Gives the process's exit status.
 pub fn serve_stdio(stdio: Stdio, single_shot: bool, launch: &Launch) -> anyhow::Result<i32> {
-    let connection = connection(&crate::registry()?);
+    let connection = connection(&crate::registry()?, &workers());
     let runtime = crate::runtime()?;
     let recorder = launch.recorder.as_deref();
     let served = runtime.block_on(async {
@@ -84,7 +100,8 @@ pub fn serve_http(
             (launch.warn)("mty: warning: listening beyond loopback without --auth-token; anyone who reaches this port can use it");
         }
         let options = http::Options { token, recorder: launch.recorder.clone(), version: crate::VERSION };
-        let factory = Box::new(move || connection(&registry));
+        let workers = workers();
+        let factory = Box::new(move || connection(&registry, &workers));
         http::serve(listener, options, factory, terminated).await?;
         Ok(0)
     });
@@ -110,9 +127,10 @@ pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyh
             }
         };
         (launch.warn)(&format!("listening on {}", path.display()));
+        let workers = workers();
         socket
             .serve(
-                &move || connection(&registry),
+                &move || connection(&registry, &workers),
                 launch.recorder.clone(),
                 terminated,
             )
@@ -141,7 +159,7 @@ pub fn replay(path: &std::path::Path, writes: bool, launch: &Launch) -> anyhow::
     } else {
         Session::new().without_writes()
     };
-    let connection = connection_of(&crate::registry()?, session);
+    let connection = connection_of(&crate::registry()?, session, &workers());
     let runtime = crate::runtime()?;
     let replayed = runtime.block_on(host::record::replay(path, &connection));
     runtime.shutdown_background();

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::dialect::Rules;
 use crate::event::{Emitted, EventSink};
 use crate::registry::Registry;
+use crate::work::{Interrupted, Slot, Workers};
 
 /// The engines that handlers may ask for, by type. `()` is always there.
 #[derive(Clone, Default)]
@@ -70,6 +71,7 @@ pub struct Connection {
     pub server: Server,
     pub rules: &'static Rules,
     pub engines: Engines,
+    pub workers: Workers,
     pub gate: Gate,
     pub cancel: CancellationToken,
 }
@@ -81,12 +83,14 @@ impl Connection {
         server: Server,
         rules: &'static Rules,
         engines: Engines,
+        workers: Workers,
     ) -> Arc<Self> {
         Arc::new(Self {
             registry,
             server,
             rules,
             engines,
+            workers,
             gate: Gate::closed(rules.standard.not_initialized),
             cancel: CancellationToken::new(),
         })
@@ -101,6 +105,8 @@ pub struct RawCx {
     pub(crate) request_id: Option<Arc<str>>,
     pub(crate) session_id: Option<Arc<str>>,
     pub(crate) cancel: CancellationToken,
+    /// What bounds the requests served at once, in loops that bound them.
+    pub(crate) slot: Option<Slot>,
 }
 
 impl RawCx {
@@ -124,6 +130,24 @@ impl<B> Cx<B> {
     #[must_use]
     pub fn engine(&self) -> &Arc<B> {
         &self.engine
+    }
+
+    /// Runs work that blocks on a thread of its own. The process has a bounded number of those; the work gets
+    /// a token that is cancelled when the connection closes or this future is dropped, and should end then.
+    /// Until it has ended it counts as a request that is served.
+    ///
+    /// # Errors
+    /// When it was cancelled before it began, no thread could be started, or it panicked.
+    pub async fn blocking<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&CancellationToken) -> R + Send + 'static,
+    ) -> Result<R, Interrupted> {
+        let (slot, cancel) = (self.raw.slot.clone(), self.raw.cancel.child_token());
+        self.raw
+            .connection
+            .workers
+            .blocking(slot, cancel, work)
+            .await
     }
 
     /// Cancelled when the connection closes. Long work must end promptly then.

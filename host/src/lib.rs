@@ -8,6 +8,7 @@ pub mod event;
 pub mod frame;
 pub mod negotiate;
 pub mod operation;
+pub mod panics;
 #[cfg(feature = "mty-agent")]
 pub mod record;
 pub mod registry;
@@ -15,6 +16,7 @@ pub mod scan;
 pub mod schema;
 pub mod serve;
 pub mod transport;
+pub mod work;
 pub mod writer;
 
 pub use context::{Connection, Cx, Engines, Gate, RawCx, Server};
@@ -24,6 +26,7 @@ pub use operation::{
     Reply, SessionField, before, start,
 };
 pub use registry::Registry;
+pub use work::{Interrupted, Workers};
 
 // The macros of this crate name it, so that an operation's crate needs no dependency line for it.
 #[doc(hidden)]

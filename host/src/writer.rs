@@ -40,6 +40,8 @@ pub struct Outbox {
     written: usize,
     limit: usize,
     deadline: Option<Duration>,
+    /// When a byte was last written.
+    progressed: Option<Instant>,
 }
 
 impl Outbox {
@@ -50,6 +52,7 @@ impl Outbox {
             written: 0,
             limit,
             deadline,
+            progressed: None,
         }
     }
 
@@ -104,6 +107,13 @@ impl Outbox {
         Some(self.queue.front()?.enqueued + self.deadline?)
     }
 
+    /// Since when nothing of what is pending was written, counted from `start` at the earliest; `None` while
+    /// nothing is pending.
+    #[must_use]
+    pub fn stalled_since(&self, start: Instant) -> Option<Instant> {
+        (!self.is_empty()).then(|| self.progressed.map_or(start, |at| at.max(start)))
+    }
+
     /// Writes what the output takes now. `released` gets the identities that became free.
     pub fn flush(&mut self, output: &Output, released: &mut Vec<Arc<str>>) -> io::Result<()> {
         while !self.queue.is_empty() {
@@ -116,7 +126,10 @@ impl Outbox {
             }
             match output.try_write(&slices[..count]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => self.advance(n, released),
+                Ok(n) => {
+                    self.progressed = Some(Instant::now());
+                    self.advance(n, released);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

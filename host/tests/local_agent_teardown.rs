@@ -23,7 +23,13 @@ async fn served(cleanup: impl Future<Output = ()>) -> (Ended, Duration) {
     let (_unread, output) = std::io::pipe().unwrap();
     drop(client);
     let registry = Arc::new(Registry::collect().unwrap());
-    let connection = Connection::new(registry, SERVER, &RULES, Engines::default());
+    let connection = Connection::new(
+        registry,
+        SERVER,
+        &RULES,
+        Engines::default(),
+        host::Workers::new(&RULES),
+    );
     let (input, output) = (Input::new(input.into()), Output::new(output.into()));
     let began = Instant::now();
     let ended = serve(

@@ -130,7 +130,13 @@ impl World {
         let engines = Engines::default()
             .with(Arc::<Counter>::default())
             .with(Arc::clone(&self.cancelled));
-        Connection::new(Arc::clone(&self.registry), server, &RULES, engines)
+        Connection::new(
+            Arc::clone(&self.registry),
+            server,
+            &RULES,
+            engines,
+            host::Workers::new(&RULES),
+        )
     }
 
     async fn one_cancelled(&self) {

@@ -77,3 +77,69 @@ fn startup_creates_no_session() {
         "the workspace was touched"
     );
 }
+
+/// The service behind a shell that prepares its descriptors or limits.
+fn behind_shell(script: &str) -> Launch {
+    let script = format!("{script}; exec \"$0\" --app service");
+    Launch::new("/bin/sh", &["-c", &script, BIN])
+}
+
+#[test]
+fn closed_descriptors_are_refused() {
+    for script in [
+        "exec >&-",
+        "exec <&-",
+        "exec <&- >&-",
+        "exec 1</dev/null",
+        "exec 0>/dev/null",
+    ] {
+        let place = Place::new();
+        let mut server = Server::spawn(behind_shell(script).place(&place));
+        let _ = server.try_send(record("i", "initialize", &version_1()));
+        server.close_stdin();
+        let exit = server.wait_exit();
+        assert_eq!(exit.code, Some(2), "{script}: {}", exit.stderr);
+        assert_eq!(exit.stderr.lines().count(), 1, "{script}: {}", exit.stderr);
+        assert!(!place.mc_home().exists(), "{script} touched the home");
+    }
+    // Whoever asks for that gets it.
+    let mut server = Server::spawn(behind_shell("exec > /dev/null"));
+    server.close_stdin();
+    assert_eq!(server.wait_exit().code, Some(0));
+}
+
+#[test]
+fn too_few_descriptors_are_refused_with_a_reason() {
+    for limit in [4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28, 32, 40] {
+        let place = Place::new();
+        let mut server = Server::spawn(behind_shell(&format!("ulimit -n {limit}")).place(&place));
+        let _ = server.try_send(record("i", "initialize", &version_1()));
+        server.close_stdin();
+        let answers = server.rest().len();
+        let exit = server.wait_exit();
+        assert!(
+            !exit.stderr.contains("panicked"),
+            "{limit}: {}",
+            exit.stderr
+        );
+        match exit.code {
+            Some(0) => assert_eq!(answers, 1, "{limit}"),
+            Some(1 | 2 | 127) => assert!(!exit.stderr.is_empty(), "{limit} says nothing"),
+            other => panic!("{limit}: {other:?}: {}", exit.stderr),
+        }
+        assert!(limit > 8 || exit.code != Some(0), "{limit} is served");
+    }
+}
+
+#[test]
+fn too_little_memory_is_refused_with_a_reason() {
+    // From where the loader itself just lives.
+    for kib in (12..64).step_by(4).map(|mib| mib * 1024) {
+        let mut server = Server::spawn(behind_shell(&format!("ulimit -v {kib}")));
+        let _ = server.try_send(record("i", "initialize", &version_1()));
+        server.close_stdin();
+        let exit = server.wait_exit();
+        assert!(!exit.stderr.contains("panicked"), "{kib}: {}", exit.stderr);
+        assert_ne!(exit.code, Some(101), "{kib}: {}", exit.stderr);
+    }
+}

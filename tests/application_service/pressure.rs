@@ -82,3 +82,61 @@ fn a_slow_reader_gets_every_delta_of_a_long_turn() {
     assert_eq!((turn.status(), turn.text().len()), ("completed", 16_000));
     assert_eq!(service.finish().code, Some(0));
 }
+
+/// A client that neither reads nor leaves its requests unsent, and then is gone.
+#[cfg(target_os = "linux")]
+#[test]
+fn hang_up_behind_unread_requests_ends_the_turn_and_the_service() {
+    let steps = json!([{"tool": "bash", "input": {"command": "echo $$ > pid; exec sleep 1000"}}]);
+    let place = playing(&steps);
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": place.root().join("script.json")}},
+        "permissions": {"bash": "allow"},
+    }));
+    let launch = launch().place(&place).stalled().stdout_capacity(4096);
+    let mut service = Service::spawn(launch);
+    service.server.send(record("i", "initialize", &version_1()));
+    service
+        .server
+        .send(record("t", "turn.start", &json!({"prompt": "x"})));
+    let pid = || {
+        std::fs::read_to_string(place.work().join("pid"))
+            .ok()?
+            .trim()
+            .parse::<u32>()
+            .ok()
+    };
+    wait_for("the command", || pid().is_some());
+    let command = format!("/proc/{}", pid().unwrap());
+    assert!(std::path::Path::new(&command).exists());
+    // More answers than the pipe holds, so that requests are left unread.
+    let requests: Vec<u8> = (0..400)
+        .flat_map(|i| record(&format!("c{i}"), "capabilities", &json!({})))
+        .collect();
+    let _ = service.server.try_send(requests);
+    service.server.close_stdin();
+    let exit = service.server.wait_exit();
+    assert_eq!(exit.code, Some(1), "{}", exit.stderr);
+    assert!(
+        !std::path::Path::new(&command).exists(),
+        "the command lives on"
+    );
+}
+
+/// A client that leaves while it still reads gets every answer: nothing of what it asked is dropped.
+#[test]
+fn hang_up_of_a_slow_reader_loses_no_answer() {
+    let place = Place::new();
+    let launch = launch().place(&place).stalled().stdout_capacity(4096);
+    let mut service = Service::spawn(launch);
+    service.server.send(record("i", "initialize", &version_1()));
+    let requests: Vec<u8> = (0..60)
+        .flat_map(|i| record(&format!("c{i}"), "capabilities", &json!({})))
+        .collect();
+    service.server.send(requests);
+    service.server.close_stdin();
+    wait_for("the pipe to fill", || service.server.unread() > 2_000);
+    service.server.start_reading();
+    assert_eq!(service.server.rest().len(), 61);
+    assert_eq!(service.server.wait_exit().code, Some(0));
+}

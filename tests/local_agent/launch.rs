@@ -271,3 +271,25 @@ fn pipes_shared_with_others_stay_blocking() {
     drop(to_child);
     assert_eq!(server.wait_exit().code, Some(0));
 }
+
+#[test]
+fn small_limits_and_closed_descriptors_are_refused() {
+    let limits = [4, 6, 8, 10, 14, 20, 24, 32].map(|limit| format!("ulimit -n {limit}"));
+    let closed = ["exec >&-", "exec <&-"].map(str::to_owned);
+    for script in limits.into_iter().chain(closed) {
+        let whole = format!("{script}; exec \"$0\" serve --stdio");
+        let mut server = Server::spawn(Launch::new("/bin/sh", &["-c", &whole, BIN]));
+        server.close_stdin();
+        let exit = server.wait_exit();
+        assert!(
+            !exit.stderr.contains("panicked"),
+            "{script}: {}",
+            exit.stderr
+        );
+        match exit.code {
+            Some(0) => assert!(!script.starts_with("exec"), "{script} is served"),
+            Some(1 | 2 | 127) => assert!(!exit.stderr.is_empty(), "{script} says nothing"),
+            other => panic!("{script}: {other:?}"),
+        }
+    }
+}

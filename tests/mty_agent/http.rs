@@ -544,3 +544,117 @@ fn body_cut_short_runs_nothing() {
     });
     assert_eq!(std::fs::read_to_string(&record).unwrap().lines().count(), 1);
 }
+
+/// Sends bytes as they are and reads the response.
+fn raw(http: &HttpServer, bytes: &[u8]) -> Response {
+    let mut stream = connect(http.address);
+    stream.write_all(bytes).unwrap();
+    read_response(stream)
+}
+
+#[test]
+fn a_request_without_one_host_is_400() {
+    let http = HttpServer::start(&[]);
+    let with_token = HttpServer::start(&["--auth-token", "s3cret"]);
+    let length = EXPLAIN.len();
+    for http in [&http, &with_token] {
+        let address = http.address;
+        for head in [
+            format!("POST {AGENT} HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{EXPLAIN}"),
+            format!("GET {VERSION} HTTP/1.1\r\n\r\n"),
+            format!("GET {VERSION} HTTP/1.1\r\nHost: {address}\r\nHost: {address}\r\n\r\n"),
+            format!("GET {VERSION} HTTP/1.1\r\nHost: {address}\r\nHost: example.org\r\n\r\n"),
+        ] {
+            let response = raw(http, head.as_bytes());
+            assert_eq!(response.status, 400, "{head}");
+            assert_error_shape(&response);
+        }
+    }
+    let mut stream = connect(http.address);
+    let old = format!("GET {VERSION} HTTP/1.0\r\n\r\n");
+    stream.write_all(old.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.0 200 "), "{answer}");
+}
+
+#[test]
+fn what_is_no_request_gets_the_error_shape() {
+    let http = HttpServer::start(&[]);
+    let long_header = format!(
+        "GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n",
+        "x".repeat(1 << 20)
+    );
+    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(200));
+    for (bytes, status) in [
+        (&b"hello\r\n\r\n"[..], 400),
+        (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400),
+        (
+            b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+            400,
+        ),
+        (
+            b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            400,
+        ),
+        (b"GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (b"GET / HTTP/3.7\r\nHost: x\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        (long_header.as_bytes(), 431),
+        (many.as_bytes(), 431),
+    ] {
+        let mut stream = connect(http.address);
+        // A server that refuses early may close before it has read everything.
+        let _ = stream.write_all(bytes);
+        let response = read_response(stream);
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
+        assert_eq!(response.status, status, "{shown:?}");
+        assert_eq!(response.header("content-type"), Some("application/json"));
+        assert!(response.header("content-length").is_some(), "{shown:?}");
+        assert_error_shape(&response);
+    }
+    assert_eq!(
+        post(&http, AGENT, EXPLAIN).status,
+        200,
+        "the server goes on"
+    );
+}
+
+#[test]
+fn content_coding_is_415() {
+    let http = HttpServer::start(&[]);
+    for path in [AGENT, BATCH] {
+        for coding in ["gzip", "br", "deflate, gzip", "identity, gzip", "x"] {
+            let response = Request::post(path, EXPLAIN.as_bytes())
+                .header("Content-Encoding", coding)
+                .send(http.address);
+            assert_eq!(response.status, 415, "{coding}");
+            assert_eq!(response.header("accept-encoding"), Some("identity"));
+            assert_error_shape(&response);
+        }
+        let plain = Request::post(path, EXPLAIN.as_bytes())
+            .header("Content-Encoding", "Identity")
+            .send(http.address);
+        assert_eq!(plain.status, 200);
+    }
+}
+
+#[test]
+fn answers_that_are_complete_soon_have_a_length() {
+    let http = HttpServer::start(&[]);
+    for (path, body) in [
+        (AGENT, EXPLAIN.to_owned()),
+        (BATCH, EXPLAIN.to_owned()),
+        (
+            BATCH,
+            format!("{EXPLAIN}\n{UNKNOWN_OP}\n{HALT}\n{EXPLAIN}\n"),
+        ),
+        (BATCH, String::new()),
+    ] {
+        let response = post(&http, path, &body);
+        let length = response.body.len().to_string();
+        assert_eq!(response.header("content-length"), Some(&*length), "{body}");
+        assert_eq!(response.header("transfer-encoding"), None);
+    }
+}

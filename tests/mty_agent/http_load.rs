@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::{Request, connect, read_head, read_response, try_read_response};
 use crate::server::HttpServer;
-use crate::support::wait_for;
+use crate::support::{Place, wait_for};
 use crate::wire::*;
 
 #[test]
@@ -180,4 +180,73 @@ fn response_is_streamed_not_buffered() {
     // Others are served meanwhile.
     let response = Request::post("/v1/agent", EXPLAIN.as_bytes()).send(http.address);
     assert_eq!(response.status, 200);
+}
+
+/// A file whose check takes a while.
+fn large_program(place: &Place) -> String {
+    let body: String = (0..60_000)
+        .map(|i| format!("fn f{i}(n: I32) -> I32 {{\n    let m = n + {i}\n    m * n\n}}\n"))
+        .collect();
+    place.write_file("large.mty", &body);
+    let path = place.work().join("large.mty");
+    serde_json::json!({"op": "check", "path": path}).to_string()
+}
+
+/// Threads of a process, where the system tells.
+fn threads(server: &crate::support::Server) -> Option<usize> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Threads:"))?;
+    line.trim().parse().ok()
+}
+
+#[test]
+fn requests_that_were_abandoned_stop_their_work() {
+    let place = Place::new();
+    let http = HttpServer::start_in(&place, &[]);
+    let check = large_program(&place);
+    for _ in 0..100 {
+        let mut stream = connect(http.address);
+        let request = Request::post("/v1/agent", check.as_bytes()).head(http.address) + &check;
+        stream.write_all(request.as_bytes()).unwrap();
+        // Long enough for most to begin.
+        std::thread::sleep(Duration::from_millis(2));
+        drop(stream);
+        if let Some(now) = threads(&http.server) {
+            // Sixteen at most for what blocks, and a deep program's own beside each.
+            assert!(now <= 40, "{now} threads");
+        }
+    }
+    let response = Request::post("/v1/agent", EXPLAIN.as_bytes()).send(http.address);
+    assert_eq!(response.status, 200, "others are served");
+    if let Some(peak) = http.server.peak_rss_kib() {
+        assert!(peak < 1024 * 1024, "{peak} KiB");
+    }
+}
+
+#[test]
+fn slow_headers_and_bodies_take_no_place_from_others() {
+    let http = HttpServer::start(&[]);
+    let head = Request::post("/v1/agent", EXPLAIN.as_bytes()).head(http.address);
+    let slow: Vec<_> = (0..300)
+        .map(|i| {
+            let mut stream = connect(http.address);
+            let part = ["POST /v1/agent HTTP/1.1\r\nHo", &*head][i % 2];
+            stream.write_all(part.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    // Far sooner than the first of them is cut off, which takes ten seconds.
+    let started = Instant::now();
+    for _ in 0..20 {
+        let response = Request::post("/v1/agent", EXPLAIN.as_bytes()).send(http.address);
+        assert_eq!(response.status, 200);
+    }
+    assert!(
+        started.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        started.elapsed()
+    );
+    drop(slow);
 }

@@ -91,11 +91,18 @@ fn behind_shell(script: &str, args: &[&str]) -> Launch {
 }
 
 #[test]
-fn closed_stdout_is_told() {
+fn closed_descriptors_are_told() {
     for args in [&[][..], &["--single-shot"]] {
-        let (_, exit) = run(behind_shell("exec >&-", args), format!("{HALT}\n"));
-        assert_eq!(exit.code, Some(2));
-        assert_eq!(exit.stderr.lines().count(), 1, "{}", exit.stderr);
+        for script in [
+            "exec >&-",
+            "exec <&-",
+            "exec 1</dev/null",
+            "exec 0>/dev/null",
+        ] {
+            let (_, exit) = run(behind_shell(script, args), format!("{HALT}\n"));
+            assert_eq!(exit.code, Some(2), "{script}");
+            assert_eq!(exit.stderr.lines().count(), 1, "{script}: {}", exit.stderr);
+        }
     }
     // Whoever asks for that gets it.
     let (_, exit) = run(behind_shell("exec > /dev/null", &[]), format!("{HALT}\n"));
@@ -151,6 +158,30 @@ fn answers_past_the_file_size_limit_are_told() {
         "{}",
         exit.stderr
     );
+}
+
+#[test]
+fn small_limits_are_refused_with_a_reason() {
+    let descriptors = [4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 28, 32, 40].map(|n| ("n", n));
+    let memory = (12..64).step_by(4).map(|mib| ("v", mib * 1024));
+    for (which, limit) in descriptors.into_iter().chain(memory) {
+        for args in [&[][..], &["--single-shot"]] {
+            let script = format!("ulimit -{which} {limit}");
+            let (out, exit) = run(behind_shell(&script, args), format!("{HALT}\n"));
+            assert!(
+                !exit.stderr.contains("panicked"),
+                "{script}: {}",
+                exit.stderr
+            );
+            match exit.code {
+                Some(0) => assert_eq!(out, format!("{HALTED}\n{DONE_0}\n"), "{script}"),
+                Some(2 | 127) => assert!(!exit.stderr.is_empty(), "{script} says nothing"),
+                // The loader, or an allocation: there is nobody left to refuse anything.
+                None if which == "v" => {}
+                other => panic!("{script}: {other:?}: {}", exit.stderr),
+            }
+        }
+    }
 }
 
 #[test]

@@ -115,6 +115,15 @@ fn connections_are_independent() {
 }
 
 #[test]
+fn many_idle_connections_take_no_place_from_others() {
+    let server = UnixServer::start(&[]);
+    let idle: Vec<_> = (0..150).map(|_| Connection::open(&server)).collect();
+    let mut connection = Connection::open(&server);
+    assert_eq!(connection.ask(EXPLAIN).exit_code(), 0);
+    drop(idle);
+}
+
+#[test]
 fn idle_connection_does_not_hold_up_others() {
     let server = UnixServer::start(&[]);
     let _idle = Connection::open(&server);

@@ -39,9 +39,11 @@ impl Terminal {
     /// Shows a passing line while the value lives, once the work takes long.
     pub(super) fn progress(self) -> Progress {
         let (send, receive) = mpsc::channel();
+        // Without a thread for it there is no passing line.
         let thread = self
             .shown
-            .then(|| std::thread::spawn(move || show(&receive, self.width)));
+            .then(|| std::thread::Builder::new().spawn(move || show(&receive, self.width)));
+        let thread = thread.and_then(Result::ok);
         Progress {
             send: Some(send),
             thread,

@@ -60,9 +60,9 @@ async fn check(cx: Cx<Session>, params: Params) -> Result<Reply<Summary>, OpFail
     let session = Arc::clone(cx.engine());
     let path = params.path.clone();
     // A large package must not hold up the other connections of this process.
-    let checked = tokio::task::spawn_blocking(move || session.check(&path)).await;
-    let checked = checked
-        .map_err(|_| OpFailure::failed("internal error: the check failed unexpectedly"))?
+    let checked = cx
+        .blocking(move |_| session.check(&path))
+        .await?
         .map_err(|error| OpFailure::failed(error.about(&shorten(&params.path))))?;
     let events = cx.events();
     let mut sent = 0;

@@ -1,8 +1,5 @@
 //! `find` of mty-agent: literal search over a package. The search itself lives in `toolchain`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use host::dialect::mty_agent::{ANSWER_BYTES, OpFailure, shorten};
 use host::{Cx, Reply};
 use schemars::JsonSchema;
@@ -72,15 +69,6 @@ host::operation! {
     handler: find,
 }
 
-/// Tells the search to stop when the handler is dropped or its connection closes.
-struct StopOnDrop(Arc<AtomicBool>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 async fn find(cx: Cx<Session>, params: Params) -> Result<Reply<Found>, OpFailure> {
     let request = FindRequest {
         query: params.query,
@@ -88,20 +76,17 @@ async fn find(cx: Cx<Session>, params: Params) -> Result<Reply<Found>, OpFailure
         max_bytes: ANSWER_BYTES,
         root: cx.engine().resolve(&params.root),
     };
-    let stop = StopOnDrop(Arc::new(AtomicBool::new(false)));
-    let stopped = Arc::clone(&stop.0);
     // A large tree must not hold up the other connections of this process.
-    let searched = tokio::task::spawn_blocking(move || toolchain::find(&request, &stopped)).await;
+    let searched = cx
+        .blocking(move |cancel| toolchain::find(&request, cancel))
+        .await?;
     match searched {
-        Ok(Ok(found)) => Ok(Found {
+        Ok(found) => Ok(Found {
             hits: found.hits.into_iter().map(Hit::from).collect(),
             truncated: found.truncated,
         }
         .into()),
-        Ok(Err(error)) => Err(failure(&error, &params.root)),
-        Err(_) => Err(OpFailure::failed(
-            "internal error: the search failed unexpectedly",
-        )),
+        Err(error) => Err(failure(&error, &params.root)),
     }
 }
 

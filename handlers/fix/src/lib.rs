@@ -79,9 +79,7 @@ async fn fix(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure
         write: params.write,
         dry_run: params.dry_run,
     };
-    let fixed = tokio::task::spawn_blocking(move || session.fix(&request))
-        .await
-        .map_err(|_| OpFailure::failed("internal error: the fix failed unexpectedly"))?;
+    let fixed = cx.blocking(move |_| session.fix(&request)).await?;
     match fixed {
         Ok(fixed) => {
             let answer = Answer {

@@ -43,9 +43,9 @@ host::operation! {
 async fn fmt(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure> {
     let session = Arc::clone(cx.engine());
     let (path, check) = (params.path.clone(), params.check);
-    let formatted = tokio::task::spawn_blocking(move || session.fmt(&path, check)).await;
-    let formatted = formatted
-        .map_err(|_| OpFailure::failed("internal error: formatting failed unexpectedly"))?
+    let formatted = cx
+        .blocking(move |_| session.fmt(&path, check))
+        .await?
         .map_err(|error| OpFailure::failed(error.about(&shorten(&params.path))))?;
     if let Formatted::Refused(obstacles) = &formatted {
         let line = |o: &toolchain::Obstacle| {

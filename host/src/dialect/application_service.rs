@@ -144,6 +144,7 @@ pub static RULES: Rules = Rules {
     words: Word::ALL,
     identities: Identities::InFlight,
     admission: Admission::AfterFlush,
+    requests: 1,
     output: OutputRules {
         queue_frames: 64,
         frame_bytes: RECORD_BYTES,

@@ -121,6 +121,7 @@ pub static RULES: Rules = Rules {
         room: 16,
         pause: Duration::from_millis(130),
     },
+    requests: 1,
     output: OutputRules {
         queue_frames: 32,
         frame_bytes: 65_536,

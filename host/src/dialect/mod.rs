@@ -78,6 +78,8 @@ pub struct Rules {
     pub words: &'static [(&'static str, &'static str)],
     pub identities: Identities,
     pub admission: Admission,
+    /// Requests that a process serves at once over all its connections, where one connection serves one.
+    pub requests: usize,
     pub output: OutputRules,
     /// From the end of input to the last drained byte and finished request.
     pub closing: Duration,

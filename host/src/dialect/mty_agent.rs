@@ -10,6 +10,7 @@ use crate::correlate::Identities;
 use crate::frame::{FrameRules, Oversize, Unterminated};
 use crate::operation::{Failure, Fault};
 use crate::scan::{ScanLimits, SyntaxFault, decode_string, scan_prefix};
+use crate::work::Interrupted;
 
 /// The protocol's own version, as `GET /v1/agent/version` tells it.
 pub const PROTOCOL_VERSION: &str = "1.0";
@@ -19,8 +20,9 @@ pub const REQUEST_BYTES: usize = 8 * 1024 * 1024;
 pub const SURROUNDING_BYTES: usize = 64 * 1024;
 /// Text that one answer of an op may hold, in bytes as JSON; an op that leaves something out says so.
 pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
-/// Connections that a listening transport serves at once; further ones wait to be accepted.
-pub const CONNECTIONS: usize = 64;
+/// Requests that a process serves at once over all its connections; further ones wait. One whose header or
+/// body is still on its way is none yet, and one that was abandoned is one until its work has ended.
+pub const REQUESTS: usize = 64;
 /// From an HTTP connection's start to the end of its header.
 pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Containers open at once in a request.
@@ -72,8 +74,8 @@ pub static RULES: Rules = Rules {
             value: MESSAGE_CHARS as u64,
         },
         Limit {
-            name: "connections",
-            value: CONNECTIONS as u64,
+            name: "concurrent_requests",
+            value: REQUESTS as u64,
         },
         Limit {
             name: "header_read_timeout_ms",
@@ -84,6 +86,7 @@ pub static RULES: Rules = Rules {
     // Requests have no identity; one is served after another.
     identities: Identities::InFlight,
     admission: Admission::AfterFlush,
+    requests: REQUESTS,
     output: OutputRules {
         queue_frames: 1,
         frame_bytes: usize::MAX,
@@ -134,6 +137,14 @@ impl OpFailure {
             exit_code,
             body: None,
         })
+    }
+}
+
+/// An op's blocking work gave nothing: the op failed, and says why.
+impl From<Interrupted> for OpFailure {
+    fn from(interrupted: Interrupted) -> Self {
+        tracing::warn!(reason = %interrupted, "an op's blocking work gave nothing");
+        Self::failed(format!("internal error: {interrupted}"))
     }
 }
 

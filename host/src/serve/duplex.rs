@@ -88,6 +88,8 @@ struct Duplex<D> {
     exclusive_busy: bool,
     /// Since when no input is admitted any more, plus the bound on draining.
     closing: Option<Instant>,
+    /// Since when nobody writes requests any more, although some are still to be read.
+    hung_up: Option<Instant>,
     /// When a paced frame may be admitted although output is behind.
     next_admission: Option<Instant>,
     released: Vec<Arc<str>>,
@@ -107,6 +109,7 @@ impl<D: Dialect> Duplex<D> {
             events,
             exclusive_busy: false,
             closing: None,
+            hung_up: None,
             next_admission: None,
             released: Vec::new(),
         }
@@ -156,15 +159,17 @@ impl<D: Dialect> Duplex<D> {
                 return Ok(Ended::Drained);
             }
             let reading = self.closing.is_none() && waiting.is_none() && !self.held_back();
+            let watching = !reading && self.closing.is_none() && self.hung_up.is_none();
+            let abandoned_at = self.abandoned_at();
             let pacing = (self.closing.is_none() && waiting.is_some())
                 .then_some(self.next_admission)
                 .flatten();
             tokio::select! {
                 // Lazily: taking space moves what waits, and must not happen unless this branch is on.
-                read = async { input.read(frames.space()).await }, if reading => match read {
-                    Ok(0) => self.end_of_input(frames).await.map_err(|stop| stop.0)?,
-                    Ok(n) => frames.filled(n),
-                    Err(_) => self.end_of_input(frames).await.map_err(|stop| stop.0)?,
+                heard = listen(input, frames, reading), if reading || watching => match heard {
+                    Heard::Bytes(n) => frames.filled(n),
+                    Heard::End => self.end_of_input(frames).await.map_err(|stop| stop.0)?,
+                    Heard::HangUp => self.hung_up = Some(Instant::now()),
                 },
                 Some(finished) = self.running.join_next(), if !self.running.is_empty() => {
                     // A handler's panic is caught inside its task; a join error means it was aborted.
@@ -185,12 +190,19 @@ impl<D: Dialect> Duplex<D> {
                 () = until(self.outbox.expires()) => return Err(Ended::Failed),
                 () = until(self.closing) => return Err(Ended::Failed),
                 () = until(pacing) => {}
+                // Nobody writes and nobody reads: there is nobody to go on for.
+                () = until(abandoned_at), if self.closing.is_none() => self.close(),
                 () = &mut terminated, if !signalled => {
                     signalled = true;
                     self.close();
                 }
             }
         }
+    }
+
+    /// When a client that has left its requests behind is taken not to read their answers either.
+    fn abandoned_at(&self) -> Option<Instant> {
+        Some(self.outbox.stalled_since(self.hung_up?)? + self.rules.closing)
     }
 
     fn is_drained(&self) -> bool {
@@ -366,6 +378,7 @@ impl<D: Dialect> Duplex<D> {
             request_id: identity.id.clone(),
             session_id: identity.session_id.clone(),
             cancel: self.connection.cancel.child_token(),
+            slot: None,
         };
         if let Some(code) = fault {
             // Only params that are wrong yield to what refuses the request whatever they are.
@@ -469,6 +482,31 @@ impl<D: Dialect> Duplex<D> {
             .event(&origin, event.name, &event.data)
             .map_err(|_| Stop(Ended::Unencodable))?;
         Ok(self.outbox.push(bytes, None)?)
+    }
+}
+
+/// What the input had to say.
+enum Heard {
+    Bytes(usize),
+    /// The end of input, or a failure to read it.
+    End,
+    /// Nobody writes any more; nothing was read.
+    HangUp,
+}
+
+/// Reads, or where nothing may be read yet waits for the writer to leave.
+async fn listen(input: &mut Input, frames: &mut FrameBuffer, reading: bool) -> Heard {
+    if !reading {
+        input.hung_up().await;
+        return Heard::HangUp;
+    }
+    match input.read(frames.space()).await {
+        Ok(0) => Heard::End,
+        Ok(n) => Heard::Bytes(n),
+        Err(error) => {
+            tracing::warn!(%error, "the input failed");
+            Heard::End
+        }
     }
 }
 

@@ -14,6 +14,10 @@ use crate::frame::{FrameBuffer, Framed};
 use crate::operation::{After, Outcome, Refused};
 use crate::record::{Recorder, exchange_recorded};
 use crate::transport::{Input, Output};
+use crate::work::Slot;
+
+/// Lines of an op are handed on when they are so many bytes.
+const BATCH_BYTES: usize = 32 * 1024;
 
 /// Response bytes on their way out. Each call holds whole lines.
 pub trait LineSink: Send + Sync {
@@ -89,6 +93,8 @@ pub async fn exchange<S: LineSink>(
     sink: &mut S,
 ) -> io::Result<Exchanged> {
     let mut out = Vec::new();
+    // Kept until the sink has taken the whole answer, which is memory as well.
+    let mut slotted = None;
     let text = trimmed(request);
     let decoded = match trailing {
         Trailing::Refuse => wire::decode(text)
@@ -97,7 +103,12 @@ pub async fn exchange<S: LineSink>(
     };
     let (exit_code, halts) = match decoded {
         Ok(request) => {
-            let outcome = perform(connection, &request, sink, &mut out).await?;
+            let slot = tokio::select! {
+                slot = connection.workers.slot() => slot?,
+                () = sink.closed() => return Err(io::ErrorKind::BrokenPipe.into()),
+            };
+            let outcome = perform(connection, &request, slot.clone(), sink, &mut out).await?;
+            slotted = Some(slot);
             // As a record will hold it, so that a replay reports the same.
             report_rest(&String::from_utf8_lossy(request.rest), &mut out);
             (outcome.exit_code, outcome.after == After::Close)
@@ -109,6 +120,7 @@ pub async fn exchange<S: LineSink>(
     };
     wire::push_done(&mut out, exit_code);
     sink.finish(&out).await?;
+    drop(slotted);
     Ok(Exchanged { exit_code, halts })
 }
 
@@ -125,6 +137,7 @@ pub fn push_oversize(out: &mut Vec<u8>) {
 async fn perform<S: LineSink>(
     connection: &Arc<Connection>,
     request: &wire::Request<'_>,
+    slot: Slot,
     sink: &mut S,
     out: &mut Vec<u8>,
 ) -> io::Result<Outcome> {
@@ -143,12 +156,15 @@ async fn perform<S: LineSink>(
     // One request at a time, so that a small queue is enough to overlap the op with its output.
     let (lines, mut emitted) = mpsc::channel(16);
     let cancel = connection.cancel.child_token();
+    // However the exchange ends: nobody waits for the rest of its work then.
+    let _on_drop = cancel.clone().drop_guard();
     let cx = RawCx {
         connection: Arc::clone(connection),
         events: lines,
         request_id: None,
         session_id: None,
-        cancel: cancel.clone(),
+        cancel,
+        slot: Some(slot),
     };
     let outcome = match connection.registry.find(rules.name, &request.op) {
         None => refused(format!("unknown op: {}", request.op)),
@@ -166,24 +182,22 @@ async fn perform<S: LineSink>(
                         biased;
                         Some(line) = emitted.recv() => {
                             wire::push_line(out, line.name, &line.data);
-                            // Lines that are ready together leave together.
-                            while let Ok(line) = emitted.try_recv() {
+                            // Lines that are ready together leave together, within a bound.
+                            while out.len() < BATCH_BYTES && let Ok(line) = emitted.try_recv() {
                                 wire::push_line(out, line.name, &line.data);
                             }
-                            sink.write(out).await.inspect_err(|_| cancel.cancel())?;
+                            sink.write(out).await?;
                             out.clear();
                         }
                         finished = &mut work => break finished,
-                        () = sink.closed() => {
-                            cancel.cancel();
-                            return Err(io::ErrorKind::BrokenPipe.into());
-                        }
+                        () = sink.closed() => return Err(io::ErrorKind::BrokenPipe.into()),
                     }
                 };
                 while let Ok(line) = emitted.try_recv() {
                     wire::push_line(out, line.name, &line.data);
                 }
-                finished.unwrap_or_else(|_| {
+                finished.unwrap_or_else(|payload| {
+                    crate::panics::caught("an op's handler", &*payload);
                     Outcome::failed(crate::operation::Fault {
                         code: "",
                         message: "internal error: the op failed unexpectedly".into(),

@@ -1,5 +1,5 @@
 //! The accept loop that the listening transports share: bounded connections, a token that stops them, a
-//! grace at the end. What a connection speaks is its caller's.
+//! grace at the end. What a connection speaks is its caller's, and so is how many are served at once.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -11,21 +11,36 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::dialect::mty_agent::CONNECTIONS;
+/// Connections that may be open at once, most of which wait or send slowly.
+const CONNECTIONS: usize = 1024;
+/// Descriptors that are left to what the process does besides: files, mostly.
+const SPARE_DESCRIPTORS: u64 = 64;
+
+/// How many connections of `descriptors` each this process may hold open.
+fn open_at_once(descriptors: u64) -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let places = limit.map_or(u64::MAX, |limit| {
+        limit.saturating_sub(SPARE_DESCRIPTORS) / descriptors
+    });
+    usize::try_from(places)
+        .unwrap_or(CONNECTIONS)
+        .clamp(1, CONNECTIONS)
+}
 
 /// From shutdown to the end of running exchanges.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Accepts until `shutdown` resolves, then stops accepting, cancels the token that each connection was
-/// given and waits for them, a bounded time.
+/// given and waits for them, a bounded time. A connection takes as many `descriptors`.
 pub(crate) async fn accept_until<S, C>(
+    descriptors: u64,
     mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<S>>,
     shutdown: impl Future<Output = ()>,
     mut connect: impl FnMut(S, CancellationToken) -> C,
 ) where
     C: Future<Output = ()> + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let places = Arc::new(Semaphore::new(open_at_once(descriptors)));
     let mut shutdown = std::pin::pin!(shutdown);
     let mut connections = JoinSet::new();
     let stop = CancellationToken::new();
@@ -41,10 +56,14 @@ pub(crate) async fn accept_until<S, C>(
             () = &mut shutdown => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = accepted => {
-                let Ok((place, stream)) = accepted else {
-                    // Out of descriptors, most likely: let a connection end first.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
+                let (place, stream) = match accepted {
+                    Ok(accepted) => accepted,
+                    Err(error) => {
+                        // Out of descriptors, most likely: let a connection end first.
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        continue;
+                    }
                 };
                 let connection = connect(stream, stop.clone());
                 connections.spawn(async move {

@@ -16,14 +16,15 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{
-    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, ORIGIN, TRANSFER_ENCODING,
-    WWW_AUTHENTICATE,
+    ACCEPT_ENCODING, ALLOW, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST,
+    HeaderValue, ORIGIN, TRANSFER_ENCODING, WWW_AUTHENTICATE,
 };
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use subtle::ConstantTimeEq;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::timeout;
 
 use super::Factory;
 use super::accept::accept_until;
@@ -34,6 +35,16 @@ use crate::serve::sequential::{LineSink, Trailing, push_oversize};
 
 /// From the end of a header to the end of its body: a trickle must not hold a place for ever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Of a body, without waiting for a place among the large ones.
+const SMALL_BODY: usize = 64 * 1024;
+/// Larger bodies that are held at once.
+const LARGE_BODIES: usize = 16;
+/// How long an answer is gathered so that its length can be told, and how many bytes of it.
+const GATHER: Duration = Duration::from_millis(50);
+const GATHERED_BYTES: usize = 64 * 1024;
+/// Bytes of an answer that are handed to the connection at once, and how many such pieces may wait there.
+const PIECE_BYTES: usize = 16 * 1024;
+const PIECES: usize = 4;
 const NDJSON: &str = "application/x-ndjson";
 
 /// What the command line decides.
@@ -49,6 +60,7 @@ struct Server {
     options: Options,
     factory: Box<Factory>,
     bound: SocketAddr,
+    large_bodies: Arc<Semaphore>,
 }
 
 /// Serves until `shutdown` resolves.
@@ -62,9 +74,10 @@ pub async fn serve(
         options,
         factory,
         bound: listener.local_addr()?,
+        large_bodies: Arc::new(Semaphore::new(LARGE_BODIES)),
     });
     let accept = move |cx: &mut Context<'_>| listener.poll_accept(cx).map_ok(|(stream, _)| stream);
-    accept_until(accept, shutdown, |stream, stop| {
+    accept_until(2, accept, shutdown, |stream, stop| {
         let server = Arc::clone(&server);
         async move {
             // The address that was dialled: a listener on every address has none of its own.
@@ -73,7 +86,7 @@ pub async fn serve(
             };
             let service =
                 service_fn(move |request| Box::pin(answer(Arc::clone(&server), local, request)));
-            link::run(stream, service, stop).await;
+            link::run(stream, service, error_body, stop).await;
         }
     })
     .await;
@@ -85,8 +98,8 @@ async fn answer(
     local: SocketAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Lines>, Infallible> {
-    let refused = server
-        .admit(local, &request)
+    let refused = unclear(&request)
+        .or_else(|| server.admit(local, &request))
         .or_else(|| encoded(request.headers()));
     let mut response = match (refused, request.uri().path(), request.method()) {
         (Some(refused), _, _) => refused,
@@ -99,7 +112,7 @@ async fn answer(
         }
         (None, path @ ("/v1/agent" | "/v1/agent/batch"), &Method::POST) => {
             let batch = path.ends_with("batch");
-            match collect(request.into_body()).await {
+            match server.collect(request.into_body()).await {
                 Ok(body) => perform(&server, body, batch).await,
                 Err(refused) => refused,
             }
@@ -141,10 +154,6 @@ impl Server {
             .iter()
             .map(|host| String::from_utf8_lossy(host.as_bytes()))
             .collect();
-        // HTTP/1.0 has none; a browser always sends one.
-        if hosts.len() > 1 || (hosts.is_empty() && request.version() != hyper::Version::HTTP_10) {
-            return forbidden("the request has not exactly one Host header");
-        }
         // A target in absolute form names a host too, and the one that counts.
         hosts.extend(
             request
@@ -160,6 +169,67 @@ impl Server {
             shorten(foreign)
         ))
     }
+}
+
+impl Server {
+    /// Reads a whole body. Many small ones may be on their way at once, and few large ones.
+    async fn collect(&self, mut body: Incoming) -> Result<Collected, Response<Lines>> {
+        let too_large = || {
+            let mut out = Vec::new();
+            push_oversize(&mut out);
+            whole(StatusCode::PAYLOAD_TOO_LARGE, NDJSON, out)
+        };
+        if body.size_hint().lower() > REQUEST_BYTES as u64 {
+            return Err(too_large());
+        }
+        let mut all = Collected::default();
+        let deadline = tokio::time::Instant::now() + BODY_TIMEOUT;
+        let late = |_| {
+            error(
+                StatusCode::REQUEST_TIMEOUT,
+                "the body did not arrive in time",
+            )
+        };
+        loop {
+            let frame = tokio::time::timeout_at(deadline, body.frame())
+                .await
+                .map_err(late)?;
+            let Some(frame) = frame else { return Ok(all) };
+            let frame = frame.map_err(|cause| {
+                tracing::debug!(%cause, "the body could not be read");
+                error(StatusCode::BAD_REQUEST, "the body could not be read")
+            })?;
+            let data = frame.into_data().unwrap_or_default();
+            let length = all.bytes.len() + data.len();
+            if length > REQUEST_BYTES {
+                return Err(too_large());
+            }
+            if length > SMALL_BODY && all._place.is_none() {
+                let places = Arc::clone(&self.large_bodies);
+                let place = tokio::time::timeout_at(deadline, places.acquire_owned()).await;
+                all._place = place.map_err(late)?.ok();
+            }
+            all.bytes.extend_from_slice(&data);
+        }
+    }
+}
+
+/// A body, and its place among the large ones if it is one.
+#[derive(Default)]
+struct Collected {
+    bytes: Vec<u8>,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// Refuses a request that does not say once whom it is for (RFC 9112, section 3.2). HTTP/1.0 may say nothing.
+fn unclear(request: &Request<Incoming>) -> Option<Response<Lines>> {
+    let why = match request.headers().get_all(HOST).iter().count() {
+        1 => return None,
+        0 if request.version() == hyper::Version::HTTP_10 => return None,
+        0 => "the request has no Host header",
+        _ => "the request has more than one Host header",
+    };
+    Some(error(StatusCode::BAD_REQUEST, why))
 }
 
 /// Whether a `Host` names a loopback address, the one that is listened on, or the one that was dialled.
@@ -189,8 +259,19 @@ fn is_ours(bound: SocketAddr, dialled: SocketAddr, host: &str) -> bool {
         || (ip.is_unspecified() && bound.is_unspecified())
 }
 
-/// Refuses a body that we would not understand: of the transfer codings only `chunked` is undone for us.
+/// Refuses a body that we would not understand: of the transfer codings only `chunked` is undone for us, and
+/// of the content codings none.
 fn encoded(headers: &HeaderMap) -> Option<Response<Lines>> {
+    let identity = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
+    if !headers.get_all(CONTENT_ENCODING).iter().all(identity) {
+        let mut response = error(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "no content coding is understood",
+        );
+        let accepted = HeaderValue::from_static("identity");
+        response.headers_mut().insert(ACCEPT_ENCODING, accepted);
+        return Some(response);
+    }
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let plain = match (codings.next(), codings.next()) {
         (None, _) => true,
@@ -221,59 +302,45 @@ fn same(given: &[u8], token: &str) -> bool {
     given.ct_eq(token.as_bytes()).into()
 }
 
-async fn collect(mut body: Incoming) -> Result<Vec<u8>, Response<Lines>> {
-    let too_large = || {
-        let mut out = Vec::new();
-        push_oversize(&mut out);
-        whole(StatusCode::PAYLOAD_TOO_LARGE, NDJSON, out)
-    };
-    if body.size_hint().lower() > REQUEST_BYTES as u64 {
-        return Err(too_large());
-    }
-    let mut all = Vec::new();
-    let deadline = tokio::time::Instant::now() + BODY_TIMEOUT;
-    loop {
-        let frame = tokio::time::timeout_at(deadline, body.frame())
-            .await
-            .map_err(|_| {
-                error(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "the body did not arrive in time",
-                )
-            })?;
-        let Some(frame) = frame else { return Ok(all) };
-        let frame =
-            frame.map_err(|_| error(StatusCode::BAD_REQUEST, "the body could not be read"))?;
-        let data = frame.into_data().unwrap_or_default();
-        if all.len() + data.len() > REQUEST_BYTES {
-            return Err(too_large());
-        }
-        all.extend_from_slice(&data);
-    }
-}
-
 /// Runs the requests beside their own answer, so that lines leave as they are made. An answer that is
-/// complete before any of it left has a known length.
-async fn perform(server: &Arc<Server>, body: Vec<u8>, batch: bool) -> Response<Lines> {
-    let (sender, mut pieces) = mpsc::channel(8);
+/// complete soon and small has a known length.
+async fn perform(server: &Arc<Server>, body: Collected, batch: bool) -> Response<Lines> {
+    let (sender, mut pieces) = mpsc::channel(PIECES);
     let connection = (server.factory)();
     let recorder = server.options.recorder.clone();
     tokio::spawn(async move {
-        let mut sink = Channel { sender, batch };
-        let _ = exchanges(&connection, &body, batch, &mut sink, recorder.as_deref()).await;
+        let mut sink = Channel { sender };
+        let served = exchanges(
+            &connection,
+            &body.bytes,
+            batch,
+            &mut sink,
+            recorder.as_deref(),
+        );
+        if let Err(error) = served.await {
+            tracing::debug!(%error, "the client left before its answer was whole");
+        }
         connection.cancel.cancel();
     });
-    match pieces.recv().await {
-        None => whole(StatusCode::OK, NDJSON, Vec::new()),
-        Some(Piece { lines, last: true }) => whole(StatusCode::OK, NDJSON, lines),
-        Some(first) => {
-            let lines = Lines::Streamed {
-                first: Some(first.lines),
-                pieces,
-            };
-            with_kind(Response::new(lines), NDJSON)
+    // Nothing is known before the first lines are there.
+    let mut first = pieces.recv().await.unwrap_or_default();
+    let gather = async {
+        while first.len() < GATHERED_BYTES {
+            match pieces.recv().await {
+                Some(piece) => first.extend_from_slice(&piece),
+                None => return true,
+            }
         }
+        false
+    };
+    if timeout(GATHER, gather).await.unwrap_or(false) {
+        return whole(StatusCode::OK, NDJSON, first);
     }
+    let lines = Lines::Streamed {
+        first: Some(first),
+        pieces,
+    };
+    with_kind(Response::new(lines), NDJSON)
 }
 
 async fn exchanges(
@@ -303,34 +370,18 @@ async fn exchanges(
     Ok(())
 }
 
-/// Whole lines of a response.
-struct Piece {
-    lines: Vec<u8>,
-    /// Nothing follows.
-    last: bool,
-}
-
+/// The way to the connection's task, by pieces of a bounded size. Where it is full, the op waits.
 struct Channel {
-    sender: mpsc::Sender<Piece>,
-    /// More responses may follow the one that ends.
-    batch: bool,
-}
-
-impl Channel {
-    async fn send(&self, lines: &[u8], last: bool) -> io::Result<()> {
-        let lines = lines.to_vec();
-        let sent = self.sender.send(Piece { lines, last }).await;
-        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
+    sender: mpsc::Sender<Vec<u8>>,
 }
 
 impl LineSink for Channel {
     async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.send(lines, false).await
-    }
-
-    async fn finish(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.send(lines, !self.batch).await
+        for piece in lines.chunks(PIECE_BYTES) {
+            let sent = self.sender.send(piece.to_vec()).await;
+            sent.map_err(|gone| io::Error::new(io::ErrorKind::BrokenPipe, gone))?;
+        }
+        Ok(())
     }
 
     async fn closed(&self) {
@@ -343,7 +394,7 @@ enum Lines {
     Whole(Option<Bytes>),
     Streamed {
         first: Option<Vec<u8>>,
-        pieces: mpsc::Receiver<Piece>,
+        pieces: mpsc::Receiver<Vec<u8>>,
     },
 }
 
@@ -360,9 +411,7 @@ impl Body for Lines {
             Self::Streamed { first, pieces } => {
                 let lines = match first.take() {
                     Some(first) => Poll::Ready(Some(first)),
-                    None => pieces
-                        .poll_recv(cx)
-                        .map(|piece| piece.map(|piece| piece.lines)),
+                    None => pieces.poll_recv(cx),
                 };
                 lines.map(|lines| lines.map(|lines| Ok(Frame::data(lines.into()))))
             }
@@ -393,11 +442,15 @@ fn with_kind(mut response: Response<Lines>, kind: &'static str) -> Response<Line
 }
 
 fn error(status: StatusCode, message: &str) -> Response<Lines> {
+    whole(status, "application/json", error_body(message))
+}
+
+/// The error shape as one object, not a line of a stream.
+fn error_body(message: &str) -> Vec<u8> {
     let mut body = Vec::new();
     push_error(&mut body, message);
-    // One object, not a line of a stream.
     body.pop();
-    whole(status, "application/json", body)
+    body
 }
 
 fn not_allowed(method: &'static str) -> Response<Lines> {

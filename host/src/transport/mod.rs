@@ -2,7 +2,6 @@
 
 #[cfg(any(feature = "http", feature = "unix"))]
 mod accept;
-#[cfg(feature = "mty-agent")]
 mod began;
 #[cfg(feature = "http")]
 pub mod http;
@@ -10,8 +9,7 @@ pub mod stdio;
 #[cfg(feature = "unix")]
 pub mod unix;
 
-#[cfg(feature = "mty-agent")]
-pub use began::without_stdout;
+pub use began::{without_stdin, without_stdout};
 pub use stdio::{Endpoint, Input, Output, Stdio};
 
 /// Makes the context of a new connection, with a session of its own.

@@ -56,6 +56,22 @@ impl Stdio {
         endpoint(self.output.as_fd())
     }
 
+    /// Why nobody can be served over these descriptors: one was closed when the process began, or has only
+    /// the other direction. `None` when they will do.
+    #[must_use]
+    pub fn unusable(&self) -> Option<&'static str> {
+        match () {
+            () if super::without_stdout() => {
+                Some("answers would be lost: standard output is closed")
+            }
+            () if super::without_stdin() => Some("standard input is closed"),
+            () if !self.have_directions() => {
+                Some("standard input must be readable and standard output writable")
+            }
+            () => None,
+        }
+    }
+
     /// Whether input can be read and output written; a pipe has two ends.
     #[must_use]
     pub fn have_directions(&self) -> bool {
@@ -141,6 +157,34 @@ impl Input {
             chunks,
             rest: Vec::new(),
         })
+    }
+
+    /// Waits until whoever writes is gone, whatever is still to be read; for ever where that cannot be told.
+    pub async fn hung_up(&self) {
+        if let Err(error) = self.hang_up().await {
+            tracing::debug!(%error, "the end of input cannot be watched");
+            std::future::pending().await
+        }
+    }
+
+    async fn hang_up(&self) -> io::Result<()> {
+        let Self::Polled(fd) = self else {
+            return std::future::pending().await;
+        };
+        #[cfg(target_os = "linux")]
+        const GONE: PollFlags = PollFlags::RDHUP;
+        #[cfg(not(target_os = "linux"))]
+        const GONE: PollFlags = PollFlags::empty();
+        // A registration of its own: the one for reading must not lose what it knows.
+        let watched = register(fd.get_ref().try_clone()?, Interest::READABLE)?;
+        loop {
+            let mut guard = watched.readable().await?;
+            let now = poll_now(fd.get_ref().as_fd(), GONE)?;
+            if now.intersects(GONE | PollFlags::HUP | PollFlags::ERR) {
+                return Ok(());
+            }
+            guard.clear_ready();
+        }
     }
 
     /// Reads what is there, at most `space`; 0 means end of input. Loses nothing when dropped midway.

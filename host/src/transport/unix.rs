@@ -87,14 +87,17 @@ impl Socket {
         let accept = |cx: &mut std::task::Context<'_>| {
             self.listener.poll_accept(cx).map_ok(|(stream, _)| stream)
         };
-        accept_until(accept, shutdown, |stream, stop| {
+        // Reading, writing, shutting down, and waiting to write.
+        accept_until(4, accept, shutdown, |stream, stop| {
             let connection = factory();
             let recorder = recorder.clone();
             async move {
                 // Also when the task is dropped at the end of the grace.
                 let _cancel = connection.cancel.clone().drop_guard();
                 // A descriptor that cannot be had ends this connection, not the server.
-                let _ = converse(stream, &connection, recorder.as_deref(), stop).await;
+                if let Err(error) = converse(stream, &connection, recorder.as_deref(), stop).await {
+                    tracing::debug!(%error, "a connection ended early");
+                }
             }
         })
         .await;

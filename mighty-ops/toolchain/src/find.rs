@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use tokio_util::sync::CancellationToken;
 
 /// Longest `text` of a hit, in bytes, the marks of a cut left out.
 pub const MAX_TEXT_BYTES: usize = 4 << 10;
@@ -83,7 +83,7 @@ pub enum FindError {
 ///
 /// # Errors
 /// See [`FindError`].
-pub fn find(request: &FindRequest, cancelled: &AtomicBool) -> Result<Found, FindError> {
+pub fn find(request: &FindRequest, cancelled: &CancellationToken) -> Result<Found, FindError> {
     if request.query.is_empty() {
         return Err(FindError::EmptyQuery);
     }
@@ -133,7 +133,7 @@ pub fn find(request: &FindRequest, cancelled: &AtomicBool) -> Result<Found, Find
     };
     let walked = walk::files(&root, cancelled, |path| package.is_build(path), visit);
     // Also when the last read was the one that saw it.
-    if walked.is_err() || cancelled.load(Relaxed) {
+    if walked.is_err() || cancelled.is_cancelled() {
         return Err(FindError::Cancelled);
     }
     Ok(found)
@@ -213,12 +213,12 @@ fn is_markdown(name: &[u8]) -> bool {
 /// Ends a read of whatever length once the search is no longer wanted.
 struct Cancellable<'c> {
     inner: File,
-    cancelled: &'c AtomicBool,
+    cancelled: &'c CancellationToken,
 }
 
 impl Read for Cancellable<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.cancelled.load(Relaxed) {
+        if self.cancelled.is_cancelled() {
             return Err(io::Error::other("cancelled"));
         }
         self.inner.read(buffer)
@@ -354,14 +354,14 @@ mod tests {
 
     #[test]
     fn a_read_after_cancelling_fails() {
-        let cancelled = AtomicBool::new(false);
+        let cancelled = CancellationToken::new();
         let mut reader = Cancellable {
             inner: File::open("/dev/zero").unwrap(),
             cancelled: &cancelled,
         };
         let mut buffer = [0; 16];
         assert_eq!(reader.read(&mut buffer).unwrap(), 16);
-        cancelled.store(true, Relaxed);
+        cancelled.cancel();
         assert!(reader.read(&mut buffer).is_err());
     }
 

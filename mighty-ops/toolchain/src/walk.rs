@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use tokio_util::sync::CancellationToken;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::OFlags;
@@ -27,7 +27,7 @@ pub(crate) struct Cancelled;
 /// `root` is absolute and without links. `cancelled` is looked at before each entry.
 pub(crate) fn files(
     root: &Path,
-    cancelled: &AtomicBool,
+    cancelled: &CancellationToken,
     is_passed_over: impl Fn(&Path) -> bool,
     mut visit: impl FnMut(&Path) -> ControlFlow<()>,
 ) -> Result<(), Cancelled> {
@@ -35,7 +35,7 @@ pub(crate) fn files(
     // One level of the tree each, innermost last; siblings in falling order, to be popped.
     let mut levels = vec![(sorted(root, &rules, cancelled)?, rules)];
     while let Some((level, rules)) = levels.last_mut() {
-        if cancelled.load(Relaxed) {
+        if cancelled.is_cancelled() {
             return Err(Cancelled);
         }
         let Some(entry) = level.pop() else {
@@ -72,14 +72,14 @@ impl Entry {
 fn sorted(
     directory: &Path,
     rules: &Chain,
-    cancelled: &AtomicBool,
+    cancelled: &CancellationToken,
 ) -> Result<Vec<Entry>, Cancelled> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(directory)
         .into_iter()
         .flat_map(ReadDir::into_iter)
     {
-        if cancelled.load(Relaxed) {
+        if cancelled.is_cancelled() {
             return Err(Cancelled);
         }
         entries.extend(entry.ok().and_then(|entry| counted(&entry, rules)));
@@ -231,7 +231,7 @@ mod tests {
             std::fs::write(dir.path().join(format!("f{n}")), "").unwrap();
         }
         let root = dir.path().canonicalize().unwrap();
-        let cancelled = AtomicBool::new(false);
+        let cancelled = CancellationToken::new();
         let mut visited = 0;
         let walked = files(
             &root,
@@ -239,7 +239,9 @@ mod tests {
             |_| false,
             |_| {
                 visited += 1;
-                cancelled.store(visited == 7, Relaxed);
+                if visited == 7 {
+                    cancelled.cancel()
+                };
                 ControlFlow::Continue(())
             },
         );

@@ -5,8 +5,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 use toolchain::{FindError, FindRequest, Found, Hit, MAX_TEXT_BYTES};
 
 const MAX_BYTES: usize = 1 << 20;
@@ -32,7 +32,7 @@ fn found(root: &Path, query: &str, top: usize, max_bytes: usize) -> Result<Found
         max_bytes,
         root: root.to_owned(),
     };
-    toolchain::find(&request, &AtomicBool::new(false))
+    toolchain::find(&request, &CancellationToken::new())
 }
 
 fn search(root: &Path, query: &str, top: usize) -> Result<Vec<Hit>, FindError> {
@@ -547,7 +547,9 @@ fn a_cancelled_search_says_so() {
         max_bytes: MAX_BYTES,
         root: dir.path().to_owned(),
     };
-    let outcome = toolchain::find(&request, &AtomicBool::new(true));
+    let cancelled = CancellationToken::new();
+    cancelled.cancel();
+    let outcome = toolchain::find(&request, &cancelled);
     assert!(matches!(outcome, Err(FindError::Cancelled)));
 }
 
