@@ -25,13 +25,10 @@ fn main() -> ExitCode {
 
 fn serve(stdio: Stdio) -> anyhow::Result<i32> {
     match std::env::args().nth(1).as_deref() {
-        Some("local-agent") => Ok(handlers::magi::serve_local_agent(stdio)?.unwrap_or_else(
-            |Refused(reason)| {
-                complain(&format!("extended: {reason}"));
-                2
-            },
-        )),
-        Some("application-service") => handlers::magi::serve_application_service(stdio),
+        Some("local-agent") => handlers::magi::serve_local_agent(stdio).map(launched),
+        Some("application-service") => {
+            handlers::magi::serve_application_service(stdio).map(launched)
+        }
         Some("mty-agent") => {
             let launch = Launch {
                 recorder: None,
@@ -49,4 +46,12 @@ fn serve(stdio: Stdio) -> anyhow::Result<i32> {
 #[allow(clippy::print_stderr)]
 fn complain(message: &str) {
     eprintln!("{message}");
+}
+
+/// The exit status; an invalid launch says why.
+fn launched(ended: Result<i32, Refused>) -> i32 {
+    ended.unwrap_or_else(|Refused(reason)| {
+        complain(&format!("extended: {reason}"));
+        2
+    })
 }
