@@ -27,11 +27,7 @@ pub fn connection(registry: &Arc<Registry>, workers: &Workers) -> Arc<Connection
     connection_of(registry, Session::new(), workers)
 }
 
-fn connection_of(
-    registry: &Arc<Registry>,
-    session: Session,
-    workers: &Workers,
-) -> Arc<Connection> {
+fn connection_of(registry: &Arc<Registry>, session: Session, workers: &Workers) -> Arc<Connection> {
     let engines = Engines::default().with(Arc::new(session));
     Connection::new(
         Arc::clone(registry),

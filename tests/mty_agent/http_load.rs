@@ -206,6 +206,7 @@ fn requests_that_were_abandoned_stop_their_work() {
     let place = Place::new();
     let http = HttpServer::start_in(&place, &[]);
     let check = large_program(&place);
+    let idle = threads(&http.server);
     for _ in 0..100 {
         let mut stream = connect(http.address);
         let request = Request::post("/v1/agent", check.as_bytes()).head(http.address) + &check;
@@ -220,6 +221,9 @@ fn requests_that_were_abandoned_stop_their_work() {
     }
     let response = Request::post("/v1/agent", EXPLAIN.as_bytes()).send(http.address);
     assert_eq!(response.status, 200, "others are served");
+    wait_for("the work of the abandoned requests to end", || {
+        threads(&http.server) <= idle
+    });
     if let Some(peak) = http.server.peak_rss_kib() {
         assert!(peak < 1024 * 1024, "{peak} KiB");
     }

@@ -61,7 +61,7 @@ async fn check(cx: Cx<Session>, params: Params) -> Result<Reply<Summary>, OpFail
     let path = params.path.clone();
     // A large package must not hold up the other connections of this process.
     let checked = cx
-        .blocking(move |_| session.check(&path))
+        .blocking(move |cancel| session.check(&path, cancel))
         .await?
         .map_err(|error| OpFailure::failed(error.about(&shorten(&params.path))))?;
     let events = cx.events();

@@ -79,7 +79,9 @@ async fn fix(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure
         write: params.write,
         dry_run: params.dry_run,
     };
-    let fixed = cx.blocking(move |_| session.fix(&request)).await?;
+    let fixed = cx
+        .blocking(move |cancel| session.fix(&request, cancel))
+        .await?;
     match fixed {
         Ok(fixed) => {
             let answer = Answer {

@@ -5,8 +5,11 @@
 //! [`syntax::MAX_DEPTH`] levels (deeper ones are MT0030). Trees deeper than [`SHALLOW`] are checked on a thread
 //! of their own with a stack that fits the bound in debug builds too; its pages are only touched as needed.
 
+use std::panic::AssertUnwindSafe;
+
 use rustc_hash::FxHashMap;
 use syntax::SyntaxKind;
+use tokio_util::sync::CancellationToken;
 
 use crate::agents;
 use crate::attributes;
@@ -23,7 +26,7 @@ use crate::lower;
 use crate::package::{FileId, Options, Package};
 use crate::taint;
 use crate::ty::Ty;
-use crate::unfinished::{Unfinished, on_stack};
+use crate::unfinished::{Unfinished, on_stack, wanted};
 
 /// Trees up to this depth are checked on the caller's stack.
 const SHALLOW: u32 = 96;
@@ -66,11 +69,28 @@ impl Analysis {
 /// # Errors
 /// [`Unfinished`], where the check broke off: such a program is neither right nor wrong.
 pub fn check(package: &Package, options: &Options) -> Result<Analysis, Unfinished> {
-    std::panic::catch_unwind(|| whole(package, options))
+    check_until(package, options, &CancellationToken::new())
+}
+
+/// Checks a package like [`check`], until `cancel` is cancelled: that is looked at between the passes, and
+/// before each body in those that take long.
+///
+/// # Errors
+/// [`Unfinished`], where the check broke off or was cancelled.
+pub fn check_until(
+    package: &Package,
+    options: &Options,
+    cancel: &CancellationToken,
+) -> Result<Analysis, Unfinished> {
+    std::panic::catch_unwind(AssertUnwindSafe(|| whole(package, options, cancel)))
         .unwrap_or_else(|payload| Err(Unfinished::panicked(&*payload)))
 }
 
-fn whole(package: &Package, options: &Options) -> Result<Analysis, Unfinished> {
+fn whole(
+    package: &Package,
+    options: &Options,
+    cancel: &CancellationToken,
+) -> Result<Analysis, Unfinished> {
     if package.files.iter().any(|f| f.parse.has_hard_error()) {
         return Ok(syntax_only(package));
     }
@@ -82,9 +102,9 @@ fn whole(package: &Package, options: &Options) -> Result<Analysis, Unfinished> {
     let files = expand::expand(package, &mut written);
     let deepest = files.iter().map(|f| f.depth).max().unwrap_or(0);
     if deepest <= SHALLOW {
-        return passes(package, options, files, written);
+        return passes(package, options, files, written, cancel);
     }
-    on_stack(STACK, || passes(package, options, files, written))?
+    on_stack(STACK, || passes(package, options, files, written, cancel))?
 }
 
 fn syntax_only(package: &Package) -> Analysis {
@@ -106,21 +126,29 @@ fn passes(
     options: &Options,
     files: Vec<Expanded>,
     mut written: Sink,
+    cancel: &CancellationToken,
 ) -> Result<Analysis, Unfinished> {
+    wanted(cancel)?;
     // Reports with ranges of the expanded text.
     let mut sink = Sink::default();
     let mut hir = lower::lower(package, &files, options, &mut sink);
+    wanted(cancel)?;
     agents::check(&hir, &mut sink);
-    let types = infer::infer(&mut hir, options, &mut sink);
+    let types = infer::infer(&mut hir, cancel, &mut sink);
+    wanted(cancel)?;
     if !sink.has_errors() {
         consteval::check(&hir, &types, &mut sink)?;
     }
+    wanted(cancel)?;
     effects::check(&hir, &types, options, &mut sink);
+    wanted(cancel)?;
     capabilities::check(&hir, &types, &mut sink);
     taint::check(&hir, &types, &mut sink);
     if !sink.has_errors() && !written.has_errors() {
-        borrow::check(&hir, &types, options, &mut sink);
+        wanted(cancel)?;
+        borrow::check(&hir, &types, options, cancel, &mut sink);
     }
+    wanted(cancel)?;
     let mut cut = sink.is_cut();
     for d in sink.into_sorted() {
         let map = &files[d.file.index()].map;

@@ -31,7 +31,7 @@ pub mod ty;
 mod unfinished;
 
 pub use catalogue::{Diagnostic as CatalogueEntry, Severity, Status, catalogue, lookup};
-pub use check::{Analysis, Program, check};
+pub use check::{Analysis, Program, check, check_until};
 pub use code::{Code, NotACode};
 pub use diagnostic::{Diagnostic, FixHint, Level, MAX_REPORTS, Sink};
 pub use explain::{ExplainError, Explanation, explain};

@@ -1,15 +1,28 @@
 //! Checks that break off: why, and work on stacks of its own, which is where most of them do.
 //! Must not know what the work is.
 
+use tokio_util::sync::CancellationToken;
+
 /// Why a check broke off. What it found until then says nothing of the rest.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfinished {
     /// There was no memory for the stack that a deep program needs.
     #[error("no memory for the stack of a deeply nested program")]
     NoStack(#[source] std::io::Error),
+    /// Nobody waits for it any more.
+    #[error("the check was cancelled")]
+    Cancelled,
     /// A pass failed; with what it said.
     #[error("a pass stopped unexpectedly: {0}")]
     Panicked(String),
+}
+
+/// Ends a check that nobody waits for any more.
+pub(crate) fn wanted(cancel: &CancellationToken) -> Result<(), Unfinished> {
+    if cancel.is_cancelled() {
+        return Err(Unfinished::Cancelled);
+    }
+    Ok(())
 }
 
 impl Unfinished {

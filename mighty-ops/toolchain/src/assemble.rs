@@ -4,7 +4,8 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use analysis::{Options, Package, Profile, SourceFile};
+use analysis::{Options, Package, Profile, SourceFile, Unfinished};
+use tokio_util::sync::CancellationToken;
 
 use crate::manifest::{self, NAME};
 use crate::source::{SourceError, read_source};
@@ -39,22 +40,30 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Parses all of it.
-    pub(crate) fn package(&self) -> (Package, Options) {
-        let files = self.files.iter().map(|f| SourceFile {
-            path: f.shown.clone(),
-            module: f.module.clone(),
-            parse: Arc::new(syntax::parse(Arc::clone(&f.text))),
+    /// Parses all of it, unless `cancel` is cancelled before a file.
+    pub(crate) fn package(
+        &self,
+        cancel: &CancellationToken,
+    ) -> Result<(Package, Options), Unfinished> {
+        let files = self.files.iter().map(|f| {
+            if cancel.is_cancelled() {
+                return Err(Unfinished::Cancelled);
+            }
+            Ok(SourceFile {
+                path: f.shown.clone(),
+                module: f.module.clone(),
+                parse: Arc::new(syntax::parse(Arc::clone(&f.text))),
+            })
         });
         let package = Package {
             name: self.name.clone(),
-            files: files.collect(),
+            files: files.collect::<Result<_, _>>()?,
         };
         let options = Options {
             profile: self.profile,
             ..Options::default()
         };
-        (package, options)
+        Ok((package, options))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use analysis::Level;
 use analysis::envelope::{Envelope, Snippet, envelopes};
+use tokio_util::sync::CancellationToken;
 
 use crate::assemble::{Loaded, lexically_absolute, load_around, load_directory, load_file};
 use crate::session::Session;
@@ -40,9 +41,9 @@ impl Checked {
         self.envelopes.iter().any(|e| e.severity == Level::Error)
     }
 
-    fn of(path: &str, loaded: Loaded) -> Result<Self, SourceError> {
-        let (package, options) = loaded.package();
-        let analysis = analysis::check(&package, &options)?;
+    fn of(path: &str, loaded: Loaded, cancel: &CancellationToken) -> Result<Self, SourceError> {
+        let (package, options) = loaded.package(cancel)?;
+        let analysis = analysis::check_until(&package, &options, cancel)?;
         let envelopes = envelopes(&package, &analysis.diagnostics);
         Ok(Self {
             path: path.to_owned(),
@@ -69,7 +70,7 @@ impl Checked {
 /// # Errors
 /// See [`SourceError`].
 pub fn check_file(path: &str, real: &Path) -> Result<Checked, SourceError> {
-    Checked::of(path, load_file(path, real)?)
+    Checked::of(path, load_file(path, real)?, &CancellationToken::new())
 }
 
 /// Checks a named directory: its package where it is that of one or of its sources, else every `*.mty` file
@@ -84,9 +85,11 @@ pub fn check_directory(
     mut begun: impl FnMut(usize, usize),
 ) -> Vec<Result<Checked, (String, SourceError)>> {
     let about = |error| (path.to_owned(), error);
+    // A command's own end ends this with it.
+    let cancel = &CancellationToken::new();
     match load_directory(path, real) {
         Err(error) => return vec![Err(about(error))],
-        Ok(Some(loaded)) => return vec![Checked::of(path, loaded).map_err(about)],
+        Ok(Some(loaded)) => return vec![Checked::of(path, loaded, cancel).map_err(about)],
         Ok(None) => {}
     }
     let tree = sources_below(real, MAX_LOOSE_FILES);
@@ -95,7 +98,7 @@ pub fn check_directory(
         return match load_around(path, real, |_| true) {
             Err(error) => vec![Err(about(error))],
             Ok(loaded) => loaded
-                .map(|l| Checked::of(path, l).map_err(about))
+                .map(|l| Checked::of(path, l, cancel).map_err(about))
                 .into_iter()
                 .collect(),
         };
@@ -151,12 +154,20 @@ impl Checked {
 pub struct Told(BTreeSet<(PathBuf, usize, usize, String, String)>);
 
 impl Session {
-    /// Checks a file and remembers the outcome.
+    /// Checks a file, until `cancel` is cancelled, and remembers the outcome.
     ///
     /// # Errors
     /// See [`SourceError`]; what was remembered before is kept then.
-    pub fn check(&self, path: &str) -> Result<Arc<Checked>, SourceError> {
-        let checked = Arc::new(check_file(path, &self.resolve(path))?);
+    pub fn check(
+        &self,
+        path: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Checked>, SourceError> {
+        let checked = Arc::new(Checked::of(
+            path,
+            load_file(path, &self.resolve(path))?,
+            cancel,
+        )?);
         self.remember(&checked);
         Ok(checked)
     }
@@ -166,15 +177,19 @@ impl Session {
     /// # Errors
     /// See [`SourceError`].
     #[cfg(feature = "fix")]
-    pub(crate) fn check_again(&self, path: &str) -> Result<Arc<Checked>, SourceError> {
+    pub(crate) fn check_again(
+        &self,
+        path: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<Checked>, SourceError> {
         let Some(last) = self.remembered().filter(|last| last.path == path) else {
-            return self.check(path);
+            return self.check(path, cancel);
         };
         let loaded = load_file(path, &self.resolve(path))?;
         if loaded == last.loaded {
             return Ok(last);
         }
-        let checked = Arc::new(Checked::of(path, loaded)?);
+        let checked = Arc::new(Checked::of(path, loaded, cancel)?);
         self.remember(&checked);
         Ok(checked)
     }
@@ -190,17 +205,39 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("a.mty");
         std::fs::write(&file, "fn f() { let n = = 4 }\n").unwrap();
+        let until = &CancellationToken::new();
         let session = Session::in_dir(dir.path().to_path_buf());
         assert!(session.remembered().is_none());
-        let first = session.check("a.mty").unwrap();
+        let first = session.check("a.mty", until).unwrap();
         assert!(first.has_errors());
-        assert!(Arc::ptr_eq(&first, &session.check_again("a.mty").unwrap()));
+        assert!(Arc::ptr_eq(
+            &first,
+            &session.check_again("a.mty", until).unwrap()
+        ));
         // Another spelling is another path.
-        let other = session.check_again("./a.mty").unwrap();
+        let other = session.check_again("./a.mty", until).unwrap();
         assert_eq!(other.envelopes[0].span.file, "./a.mty");
         std::fs::write(&file, "fn f() { let n = 4 }\n").unwrap();
-        assert!(!session.check_again("./a.mty").unwrap().has_errors());
-        assert!(session.check("none.mty").is_err());
+        assert!(!session.check_again("./a.mty", until).unwrap().has_errors());
+        assert!(session.check("none.mty", until).is_err());
         assert_eq!(session.remembered().unwrap().path, "./a.mty");
+    }
+
+    #[test]
+    fn a_cancelled_check_is_no_outcome() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.mty"), "fn f() { let n = 4 }\n").unwrap();
+        let session = Session::in_dir(dir.path().to_path_buf());
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let cancelled = session.check("a.mty", &cancel);
+        assert!(
+            matches!(
+                cancelled,
+                Err(SourceError::Unfinished(analysis::Unfinished::Cancelled))
+            ),
+            "{cancelled:?}"
+        );
+        assert!(session.remembered().is_none());
     }
 }

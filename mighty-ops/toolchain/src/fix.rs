@@ -7,6 +7,7 @@ use std::path::Path;
 use analysis::Code;
 use analysis::envelope::Envelope;
 use analysis::fix::{ApplyError, apply};
+use tokio_util::sync::CancellationToken;
 
 use crate::session::Session;
 use crate::source::{SourceError, read_source};
@@ -69,7 +70,7 @@ impl Session {
     ///
     /// # Errors
     /// See [`FixError`].
-    pub fn fix(&self, request: &FixRequest) -> Result<Fixed, FixError> {
+    pub fn fix(&self, request: &FixRequest, cancel: &CancellationToken) -> Result<Fixed, FixError> {
         let path = match &request.path {
             Some(path) => path.clone(),
             None => self.remembered().ok_or(FixError::NoPath)?.path.clone(),
@@ -78,7 +79,7 @@ impl Session {
             path: path.clone(),
             source,
         };
-        let checked = self.check_again(&path).map_err(about)?;
+        let checked = self.check_again(&path, cancel).map_err(about)?;
         let code = request.code.parse::<Code>();
         let shown = || match code {
             Ok(code) => code.to_string(),

@@ -17,6 +17,8 @@ mod spot;
 mod uses;
 mod walk;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::diagnostic::Sink;
 use crate::hir::Hir;
 use crate::infer::Types;
@@ -26,9 +28,18 @@ use crate::package::Options;
 ///
 /// The work is linear in the size of the bodies, with a small factor for nested loops; a loop is walked at
 /// most 16 times in a row.
-pub(crate) fn check(hir: &Hir, types: &Types, options: &Options, sink: &mut Sink) {
+pub(crate) fn check(
+    hir: &Hir,
+    types: &Types,
+    options: &Options,
+    cancel: &CancellationToken,
+    sink: &mut Sink,
+) {
     let mut shapes = shape::Shapes::new(hir);
     for id in hir.body_ids() {
+        if cancel.is_cancelled() {
+            return;
+        }
         walk::Walker::new(hir, types, options, id, &mut shapes, sink).run();
     }
 }

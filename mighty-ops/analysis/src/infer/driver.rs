@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap;
 use syntax::TextRange;
+use tokio_util::sync::CancellationToken;
 
 use super::signatures::{main_parameters, public_parameters, zero_values};
 use super::tables::Tables;
@@ -10,7 +11,6 @@ use super::unify::Unifier;
 use super::{BodyTypes, Types};
 use crate::diagnostic::Sink;
 use crate::hir::*;
-use crate::package::Options;
 use crate::ty::Ty;
 
 /// Units waiting for each other deeper than this are taken as unknown by those that wait.
@@ -108,17 +108,16 @@ pub(super) struct Fx<'b, 'h> {
     waiting: u32,
 }
 
-/// Infers and checks all bodies.
+/// Infers and checks all bodies, or those before `cancel` was cancelled: the caller looks at it too.
 #[must_use]
-pub(crate) fn infer(hir: &mut Hir, options: &Options, sink: &mut Sink) -> Types {
-    let _ = options;
+pub(crate) fn infer(hir: &mut Hir, cancel: &CancellationToken, sink: &mut Sink) -> Types {
     let bodies = std::mem::take(&mut hir.bodies);
-    let types = run(hir, &bodies, sink);
+    let types = run(hir, &bodies, cancel, sink);
     hir.bodies = bodies;
     types
 }
 
-fn run(hir: &mut Hir, bodies: &[Body], sink: &mut Sink) -> Types {
+fn run(hir: &mut Hir, bodies: &[Body], cancel: &CancellationToken, sink: &mut Sink) -> Types {
     let tables = Tables::new(hir);
     crate::traits::check(hir, sink);
     let blank = |b: &Body| BodyTypes {
@@ -178,6 +177,9 @@ fn run(hir: &mut Hir, bodies: &[Body], sink: &mut Sink) -> Types {
         waiting: 0,
     };
     for i in 0..bodies.len() {
+        if cancel.is_cancelled() {
+            break;
+        }
         fx.ensure(BodyId(i as u32));
     }
     for a in 0..agents {
