@@ -475,3 +475,20 @@ impl Service {
         turn
     }
 }
+
+#[test]
+fn a_prompt_is_on_the_disk_when_its_turn_is_said_to_have_started() {
+    let place = playing(&json!([{"text": "Yes."}]));
+    for round in 0..40 {
+        let mut service = Service::ready_in(&place);
+        let id = service.ok("session.create", &json!({}))["session_id"].clone();
+        let id = id.as_str().unwrap();
+        let prompt = format!("the prompt of round {round}");
+        let mut turn = service.begin(Some(id), &prompt);
+        turn.until(&mut service, "turn.started");
+        service.server.signal(rustix::process::Signal::KILL);
+        service.server.wait_exit();
+        let text = std::fs::read_to_string(place.session_file(id)).unwrap();
+        assert!(text.contains(&prompt), "round {round}: {text}");
+    }
+}

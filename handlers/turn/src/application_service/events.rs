@@ -21,7 +21,7 @@ struct TurnStarted {
 }
 
 host::event! {
-    /// The turn begins; follows the answer to its `turn.start`.
+    /// The turn begins and its prompt is on the disk; follows the answer to its `turn.start`.
     dialect: APPLICATION_SERVICE, name: "turn.started", position: 10, delivery: MustArrive, data: TurnStarted
 }
 
@@ -97,15 +97,19 @@ impl Turn {
             status: "started",
             sequence: 0,
         };
+        // The first event comes when the prompt is on the disk, or is known not to be: a turn that was told to have
+        // started is not lost with this process.
+        let mut next = events.recv().await;
         if sink.send(&started).await.is_err() {
             return events;
         }
-        while let Some(event) = events.recv().await {
+        while let Some(event) = next {
             let last = matches!(event, RunEvent::Finished { .. });
             // Asking for more behind the last event would end the reservations.
             if self.send(&sink, event).await.is_err() || last {
                 break;
             }
+            next = events.recv().await;
         }
         events
     }
