@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::client::Agent;
+use crate::client::{Agent, is_opaque_id};
 use crate::support::Place;
 use crate::turns::assert_well_formed;
 
@@ -38,6 +38,67 @@ fn tools_show_as_activities_and_separate_the_segments() {
         "a raw result on the wire"
     );
     agent.end();
+}
+
+#[test]
+fn an_activity_has_one_id_live_in_history_and_after_a_restart() {
+    let long = "n".repeat(1500) + "\n" + &"m".repeat(1500);
+    let place = Place::with_script(&json!({"turns": [{"steps": [
+        {"tool": "read", "input": {"path": "absent.txt"}},
+        {"tool": "read", "input": {"path": "data.txt"}},
+        {"tool": "read", "input": {"path": "data.txt"}},
+        {"tool": long, "input": {}},
+        {"text": "Done."}
+    ]}]}));
+    place.write_file("data.txt", "words\n");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let mut live = Vec::new();
+    let mut revision = String::new();
+    for _ in 0..2 {
+        let run = agent.turn(&session, "go");
+        let ends = run.named("activity").into_iter();
+        let ends = ends.filter(|data| data["state"] != "started");
+        live.extend(ends.map(|data| data["activity_id"].as_str().unwrap().to_owned()));
+        run.revision().clone_into(&mut revision);
+    }
+    assert_eq!(live.len(), 8);
+    let (now, _) = agent.history(&session, &revision);
+    agent.end();
+    let mut agent = Agent::ready(&place);
+    let opened = agent.ok("session.open", json!({"session_id": session}));
+    let (later, _) = agent.history(&session, opened["revision"].as_str().unwrap());
+    agent.end();
+    for entries in [now, later] {
+        let all: std::collections::HashSet<_> = entries
+            .iter()
+            .map(|entry| entry["message_id"].as_str())
+            .collect();
+        assert_eq!(all.len(), entries.len(), "an id twice");
+        let stored: Vec<_> = entries
+            .iter()
+            .filter(|entry| entry["kind"] == "activity")
+            .collect();
+        let ids: Vec<_> = stored
+            .iter()
+            .map(|entry| entry["message_id"].as_str().unwrap())
+            .collect();
+        assert_eq!(ids, live);
+        assert!(ids.iter().all(|id| is_opaque_id(id)));
+        let texts: Vec<_> = stored
+            .iter()
+            .map(|entry| entry["text"].as_str().unwrap())
+            .collect();
+        assert_eq!(texts[0], "read failed: not found");
+        assert!(
+            texts[1].starts_with("read completed: data.txt"),
+            "{}",
+            texts[1]
+        );
+        // A name that a model made up is cut as it was live, on one line, and the state stays to be seen.
+        assert!(texts[3].len() <= 1024 && !texts[3].contains('\n'));
+        assert!(texts[3].ends_with(" failed: unknown tool"), "{}", texts[3]);
+    }
 }
 
 #[test]

@@ -13,8 +13,8 @@ mod chunk;
 mod project;
 
 pub(crate) use chunk::{json_len, split};
-pub(crate) use project::project;
 use project::{Projection, Projector};
+pub(crate) use project::{project, shown_name};
 
 /// Most bytes of one page, however its members are serialized as JSON (spec: local-agent,
 /// "Bounds and failure policy").

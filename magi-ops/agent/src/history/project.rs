@@ -9,6 +9,11 @@ use store::{Redacted, Redactor};
 
 use super::EntryKind;
 
+/// Longest text of an activity or a diagnostic, in bytes (spec: local-agent, "Bounds and failure policy").
+const MAX_LINE_BYTES: usize = 1024;
+/// Longest tool name that is shown, in bytes.
+pub(crate) const MAX_NAME_BYTES: usize = 64;
+
 const INTERRUPTED: &str =
     "This turn was interrupted before its end was stored; what is shown of it may be incomplete.";
 
@@ -16,6 +21,8 @@ const INTERRUPTED: &str =
 pub(crate) struct Message {
     pub(crate) id: String,
     pub(crate) kind: EntryKind,
+    /// Of an activity, the name of its tool as a model wrote it; else empty.
+    name: String,
     pub(crate) text: String,
     pub(crate) partial: bool,
     /// Its end is not at hand: its text may go on, or broke off anywhere.
@@ -26,8 +33,15 @@ impl Message {
     /// Its text as it may be shown. Redacted whole, so that no cut can hide a secret from the redactor;
     /// of an open one without what may yet turn out to be the beginning of a secret.
     pub(crate) fn redacted(&self, redactor: &Redactor) -> Redacted {
-        if !self.open {
-            return redactor.redact(&self.text);
+        match self.kind {
+            EntryKind::Activity => {
+                let mut line = shown_name(&self.name, redactor);
+                line.push(&redactor.redact(&self.text));
+                return line.summary(MAX_LINE_BYTES);
+            }
+            EntryKind::Diagnostic => return redactor.redact(&self.text).summary(MAX_LINE_BYTES),
+            _ if !self.open => return redactor.redact(&self.text),
+            _ => {}
         }
         let mut stream = redactor.stream();
         let mut shown = stream.push(&self.text).unwrap_or_default();
@@ -37,6 +51,22 @@ impl Message {
         }
         shown
     }
+}
+
+/// A tool's name for showing: as a model wrote it, it may be anything.
+pub(crate) fn shown_name(name: &str, redactor: &Redactor) -> Redacted {
+    redactor.redact(name).summary(MAX_NAME_BYTES)
+}
+
+/// What a summary says beside the tool's name and the state; most begin with them.
+fn detail<'a>(summary: &'a str, name: &str, state: &str) -> &'a str {
+    let mut rest = summary.trim_start();
+    for word in [name, state] {
+        let behind = rest.strip_prefix(word);
+        let behind = behind.filter(|behind| !behind.starts_with(|c: char| c.is_alphanumeric()));
+        rest = behind.map_or(rest, |behind| behind.trim_start_matches([':', ' ']));
+    }
+    rest
 }
 
 pub(crate) struct Projection {
@@ -63,6 +93,8 @@ pub(crate) struct Projector {
     turn: Option<u64>,
     /// Where the open turn's identified things stand in `out`.
     places: Places,
+    /// Every id so far: a session that another program wrote may give one twice.
+    ids: HashSet<String>,
     /// The number that the next record has unless some are missing.
     next: u64,
     /// Messages that lack pieces. What is behind the hole is not shown: without its beginning a
@@ -89,6 +121,7 @@ impl Projector {
             },
             turn: None,
             places: Places::default(),
+            ids: HashSet::new(),
             next: 1,
             torn: HashSet::new(),
             broken: false,
@@ -178,13 +211,10 @@ impl Projector {
             Body::ToolStarted {
                 activity_id, name, ..
             } => {
-                let text = format!("{name} started");
-                let place = self.add(
-                    format!("activity.{}", record.n),
-                    EntryKind::Activity,
-                    text,
-                    true,
-                );
+                // The id that it had while it ran.
+                let id = activity_id.clone();
+                let place = self.add(id, EntryKind::Activity, " started".to_owned(), true);
+                self.out.messages[place].name.clone_from(name);
                 self.places.activities.insert(activity_id.clone(), place);
             }
             Body::ToolFinished {
@@ -195,10 +225,12 @@ impl Projector {
                 ..
             } => {
                 let state = if *is_error { "failed" } else { "completed" };
-                let text = format!("{name} {state}: {summary}");
                 if let Some(&place) = self.places.activities.get(activity_id) {
                     let message = &mut self.out.messages[place];
-                    message.text = text;
+                    message.text = match detail(summary, name, state) {
+                        "" => format!(" {state}"),
+                        detail => format!(" {state}: {detail}"),
+                    };
                     message.partial = false;
                 }
             }
@@ -236,9 +268,17 @@ impl Projector {
     }
 
     fn add(&mut self, id: String, kind: EntryKind, text: String, partial: bool) -> usize {
+        let mut unique = id;
+        for count in 1.. {
+            if self.ids.insert(unique.clone()) {
+                break;
+            }
+            unique = format!("again.{}.{count}", self.next);
+        }
         self.out.messages.push(Message {
-            id,
+            id: unique,
             kind,
+            name: String::new(),
             text,
             partial,
             open: false,

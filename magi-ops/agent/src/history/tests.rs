@@ -102,6 +102,92 @@ fn shown(bodies: Vec<Body>) -> (Vec<(EntryKind, String, bool)>, bool) {
 
 use EntryKind::{Activity, Assistant, Diagnostic, ReasoningSummary, User};
 
+#[test]
+fn ids_are_the_stored_ones_and_never_twice() {
+    let run = || {
+        vec![
+            user("u", "x"),
+            tool("t"),
+            tool_end("t", false),
+            whole("t", Some("y"), false),
+            end(Outcome::Completed),
+        ]
+    };
+    let snapshot = snapshot([run(), run(), vec![tool("again.3.1")]].concat());
+    let ids: Vec<_> = snapshot
+        .parts
+        .iter()
+        .map(|part| part.message_id.as_str())
+        .collect();
+    assert_eq!(ids[..2], ["u", "t"]);
+    let unique: std::collections::HashSet<_> = ids.iter().collect();
+    assert_eq!(unique.len(), ids.len(), "{ids:?}");
+    assert!(ids.iter().all(|id| crate::is_id(id)));
+}
+
+#[test]
+fn activities_and_diagnostics_are_one_bounded_line() {
+    let started = |name: &str| Body::ToolStarted {
+        activity_id: "a".into(),
+        call_id: "c".into(),
+        response: 0,
+        name: name.into(),
+        input: json!({}),
+    };
+    let ended = |name: &str, summary: &str| Body::ToolFinished {
+        activity_id: "a".into(),
+        call_id: "c".into(),
+        name: name.into(),
+        is_error: true,
+        summary: summary.into(),
+        content: String::new(),
+    };
+    let long = "x\n".repeat(1500);
+    for (name, summary) in [
+        (long.as_str(), "failed"),
+        ("read", long.as_str()),
+        ("", ""),
+        ("\u{1f511}", "\0\u{85}"),
+    ] {
+        for bodies in [
+            vec![started(name)],
+            vec![started(name), ended(name, summary)],
+        ] {
+            let (all, _) = shown([vec![user("u", "x")], bodies].concat());
+            let text = &all[1].1;
+            assert!(text.len() <= 1024 && !text.contains('\n'), "{text}");
+            assert!(
+                text.contains(" started") || text.contains(" failed"),
+                "{text}"
+            );
+        }
+    }
+    for (summary, shown_as) in [
+        ("read failed: not found", "read failed: not found"),
+        ("read a.txt", "read failed: a.txt"),
+        ("read", "read failed"),
+        ("failed", "read failed"),
+        ("reading", "read failed: reading"),
+        (
+            "denied by the settings",
+            "read failed: denied by the settings",
+        ),
+    ] {
+        let (all, _) = shown(vec![
+            user("u", "x"),
+            started("read"),
+            ended("read", summary),
+        ]);
+        assert_eq!(all[1].1, shown_as);
+    }
+    let diagnostic = Body::Diagnostic {
+        code: "c".into(),
+        summary: long,
+    };
+    let (all, _) = shown(vec![user("u", "x"), diagnostic]);
+    assert!(all[1].1.len() <= 1024 && !all[1].1.contains('\n'));
+}
+
 /// A crash, or records that are missing, may have cut a secret in two.
 #[test]
 fn half_a_secret_at_the_end_of_an_open_message_is_not_shown() {
@@ -217,8 +303,8 @@ fn tools_show_their_state_and_no_bodies() {
         tool_end("x", false),
     ]);
     let tools: Vec<_> = all.iter().filter(|(kind, ..)| *kind == Activity).collect();
-    assert_eq!(tools[0].1, "read completed: read 3 lines");
-    assert_eq!(tools[1].1, "read failed: read 3 lines");
+    assert_eq!(tools[0].1, "read completed: 3 lines");
+    assert_eq!(tools[1].1, "read failed: 3 lines");
     assert_eq!((tools[2].1.as_str(), tools[2].2), ("read started", true));
     assert!(all.iter().all(|(_, text, _)| !text.contains("canary")));
 }

@@ -17,12 +17,11 @@ use super::event::{Activity, ActivityState};
 use super::hooks;
 use super::queue::Sink;
 use super::{MAX_ACTIVITIES, MAX_RESULT_BYTES, MAX_SUMMARY_BYTES, Stop, Worker};
+use crate::history::shown_name;
 use crate::startup::Admitted;
 
 /// Calls that run at the same time; the rest waits.
 const SIDE_BY_SIDE: usize = 8;
-/// Longest tool name that is shown, in bytes.
-const MAX_NAME_BYTES: usize = 64;
 
 impl Worker {
     /// Runs `calls`, appends their results to the conversation in the order of the calls.
@@ -160,7 +159,7 @@ impl Worker {
                 Flush::Durable
             })
             .await;
-        let name = self.shown_name(call);
+        let name = shown_name(&call.name, &self.admitted.redactor);
         let subject = self.admitted.tools.subject(&call.name, &call.input);
         let summary = self.admitted.redactor.redact(&subject);
         self.activity(Activity::Tool {
@@ -216,7 +215,7 @@ impl Worker {
             content: outcome.content.clone(),
         });
         self.persist.start();
-        let name = self.shown_name(call);
+        let name = shown_name(&call.name, &self.admitted.redactor);
         self.activity(Activity::Tool {
             id: activity_id,
             kind: self.activity_kind(call),
@@ -231,14 +230,6 @@ impl Worker {
             timed_out: Some(outcome.timed_out),
         })
         .await
-    }
-
-    /// The name as a model wrote it may be anything.
-    fn shown_name(&self, call: &ToolCall) -> Redacted {
-        self.admitted
-            .redactor
-            .redact(&call.name)
-            .summary(MAX_NAME_BYTES)
     }
 }
 
