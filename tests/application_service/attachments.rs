@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::client::{Service, code, record, request};
+use crate::client::{Service, code, launch, record, request};
 use crate::support::Place;
 use crate::turn::playing;
 
@@ -219,4 +219,85 @@ fn a_closed_output_cancels_the_turn_and_frees_its_session() {
     assert_eq!(service.server.wait_exit().code, Some(1));
     let mut other = Service::ready_in(&place);
     assert!(other.can_have(&id.unwrap()));
+}
+
+#[test]
+fn a_session_of_another_directory_is_listed_and_replayed_and_nothing_else() {
+    let place = playing(&json!([{"text": "Yes."}]));
+    let mut here = Service::ready_in(&place);
+    let created = here.created();
+    let told = here.hold(None, "Question").session_id;
+    assert_eq!(here.finish().code, Some(0));
+    let other = place.root().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let mut there = Service::spawn(launch().place(&place).cwd(other));
+    there.initialize();
+    let listed = there.ok("session.list", &json!({}));
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 2);
+    assert_eq!(listed["incomplete"], false);
+    for id in [&created, &told] {
+        let file = place.session_file(id);
+        let before = std::fs::read(&file).unwrap();
+        for (method, payload) in [
+            ("session.open", json!({})),
+            ("turn.start", json!({"prompt": "x"})),
+        ] {
+            assert_eq!(there.code_on(id, method, &payload), "session_unavailable");
+        }
+        there.ok_on(id, "session.replay", &json!({}));
+        assert_eq!(there.close(id), "closed");
+        assert_eq!(std::fs::read(&file).unwrap(), before);
+    }
+    let replayed = there.ok_on(&told, "session.replay", &json!({}));
+    assert_eq!(replayed["events"][0]["text"], "Question");
+    // Nothing holds them.
+    let mut here = Service::ready_in(&place);
+    assert!(here.can_have(&created) && here.can_have(&told));
+}
+
+#[test]
+fn a_session_that_is_none_or_that_others_can_reach_is_unavailable_and_kept() {
+    type Harm = fn(&std::path::Path);
+    let harms: [Harm; 4] = [
+        |file| std::fs::hard_link(file, file.with_extension("other")).unwrap(),
+        |file| {
+            let real = file.with_extension("real");
+            std::fs::rename(file, &real).unwrap();
+            std::os::unix::fs::symlink(real, file).unwrap();
+        },
+        |file| std::fs::write(file, b"\x7fELF\0\0\0junk").unwrap(),
+        |file| std::fs::write(file, &std::fs::read(file).unwrap()[..40]).unwrap(),
+    ];
+    for harm in harms {
+        let place = playing(&json!([{"text": "Yes."}]));
+        let mut service = Service::ready_in(&place);
+        let id = service.hold(None, "Question").session_id;
+        crate::support::wait_for("the lease", || service.can_have(&id));
+        let file = place.session_file(&id);
+        harm(&file);
+        let before = std::fs::read(&file).unwrap();
+        for (method, payload) in [
+            ("session.open", json!({})),
+            ("turn.start", json!({"prompt": "x"})),
+        ] {
+            assert_eq!(
+                service.code_on(&id, method, &payload),
+                "session_unavailable"
+            );
+        }
+        assert_eq!(std::fs::read(&file).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_session_that_gets_another_name_while_it_is_attached_is_not_written() {
+    let place = playing(&json!([{"text": "Yes."}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.created();
+    let file = place.session_file(&id);
+    std::fs::hard_link(&file, file.with_extension("other")).unwrap();
+    let before = std::fs::read(&file).unwrap();
+    let refused = service.code_on(&id, "turn.start", &json!({"prompt": "x"}));
+    assert_eq!(refused, "session_unavailable");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
 }

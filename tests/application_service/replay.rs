@@ -264,12 +264,34 @@ fn a_file_beyond_the_window_shows_its_recent_part_with_a_gap() {
         "a usable position beside a gap"
     );
     // The position of what has left the window is none any more.
-    grow(&mut service, 2_350_000);
+    grow(&mut service, 2_750_000);
     let moved = page(&mut service, id, &json!({"after": first["next_cursor"]}));
     assert_eq!(
         (&moved["resync_required"], &moved["events"]),
         (&json!(true), &json!([]))
     );
+}
+
+#[test]
+fn small_turns_of_a_long_session_move_no_position() {
+    let place = playing(&json!([{"text": "new ".repeat(4_000)}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.ok("session.create", &json!({}))["session_id"].clone();
+    let id = id.as_str().unwrap();
+    while std::fs::metadata(place.session_file(id)).unwrap().len() < 2_150_000 {
+        service.hold(Some(id), &"old ".repeat(4_000));
+    }
+    place.write_script(&json!({"turns": [{"steps": [{"text": "small"}]}]}));
+    drop(service);
+    let mut service = Service::ready_in(&place);
+    let mut after = page(&mut service, id, &json!({"limit": 1}))["snapshot_cursor"].clone();
+    for turn in 0..12 {
+        service.hold(Some(id), &format!("{turn} {}", "word ".repeat(1_000)));
+        let next = page(&mut service, id, &json!({"after": after}));
+        assert_eq!(next["resync_required"], json!(false), "turn {turn}");
+        assert_eq!(next["truncated"], json!(false));
+        after = next["next_cursor"].clone();
+    }
 }
 
 #[test]

@@ -331,6 +331,60 @@ fn records_of_another_session_are_session_invalid() {
 }
 
 #[test]
+fn session_that_others_can_reach_is_session_invalid_and_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    type Unsafe = fn(&std::path::Path);
+    let ways: [(&str, Unsafe); 3] = [
+        ("jsonl", |file| {
+            std::fs::hard_link(file, file.with_extension("other")).unwrap();
+        }),
+        ("jsonl", |file| {
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o666)).unwrap();
+        }),
+        ("lock", |lock| {
+            let other = lock.with_extension("other");
+            std::fs::write(&other, "theirs").unwrap();
+            std::fs::hard_link(other, lock).unwrap();
+        }),
+    ];
+    for (extension, make) in ways {
+        let place = hello();
+        let session = stored(&place);
+        let file = place.session_file(&session);
+        let before = std::fs::read(&file).unwrap();
+        make(&file.with_extension(extension));
+        let mut agent = Agent::ready(&place);
+        assert_eq!(agent.err("session.open", open(&session)), "session_invalid");
+        assert_eq!(std::fs::read(&file).unwrap(), before);
+        agent.end();
+    }
+}
+
+#[test]
+fn file_without_one_whole_record_is_session_invalid_and_kept() {
+    let place = hello();
+    let session = stored(&place);
+    let file = place.session_file(&session);
+    let whole = std::fs::read(&file).unwrap();
+    let first = whole.iter().position(|byte| *byte == b'\n').unwrap();
+    let binary: Vec<u8> = (0..4096u32).map(|n| (n * 7 % 256) as u8).collect();
+    for junk in [
+        binary.as_slice(),
+        b"\x7fELF\x02\x01\x01\0\0",
+        b"\0\0\0\0",
+        b"no line end",
+        &whole[..first / 2],
+        &whole[..first],
+    ] {
+        std::fs::write(&file, junk).unwrap();
+        let mut agent = Agent::ready(&place);
+        assert_eq!(agent.err("session.open", open(&session)), "session_invalid");
+        assert_eq!(std::fs::read(&file).unwrap(), junk, "taken over");
+        agent.end();
+    }
+}
+
+#[test]
 fn failed_open_keeps_the_attachment() {
     let place = hello();
     let mut agent = Agent::ready(&place);

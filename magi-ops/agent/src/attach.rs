@@ -269,6 +269,14 @@ pub(crate) fn open(
     Ok(Prepared::new(conversation, notices))
 }
 
+/// Takes the lease of an existing session whose beginning names no other directory. The rest of its history is not
+/// read. Blocks.
+pub(crate) fn lease(storage: &Storage, id: &SessionId) -> Result<Held, SessionError> {
+    let held = storage.sessions.attach(id)?;
+    verify_cwd(held.first()?.as_slice(), &storage.cwd)?;
+    Ok(held)
+}
+
 /// Creates a session whose first record is on the disk. Blocks.
 pub(crate) fn create_durable(storage: &Storage) -> Result<Conversation, SessionError> {
     let mut writer = storage.sessions.create()?;

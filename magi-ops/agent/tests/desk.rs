@@ -234,8 +234,14 @@ async fn unknown_unsafe_and_broken_sessions_are_refused_and_stay_free() {
     assert_eq!(backend.detach("none").await, Ok(Detached::Closed));
     let session = backend.create_attached().await.unwrap();
     closed(&backend, &session).await;
+    let begin = std::fs::read_to_string(place.file(&session)).unwrap();
     std::fs::write(place.file(&session), "broken\n").unwrap();
-    // Attaching reads no history; a turn does.
+    assert_eq!(
+        backend.attach(&session).await,
+        Err(DeskError::SessionUnavailable)
+    );
+    std::fs::write(place.file(&session), begin + "broken\n").unwrap();
+    // Attaching reads the beginning; a turn reads all.
     backend.attach(&session).await.unwrap();
     for _ in 0..2 {
         assert_eq!(

@@ -119,7 +119,7 @@ impl Backend {
         Ok(name)
     }
 
-    /// Attaches a session, or keeps the one that a turn attached. Its history is not read.
+    /// Attaches a session of this directory, or keeps the one that a turn attached. Its history is not read.
     pub async fn attach(self: &Arc<Self>, id: &str) -> Result<(), DeskError> {
         let id = session_id(id)?;
         let _desk = self.desk.lock().await;
@@ -137,10 +137,9 @@ impl Backend {
         }
         let held = {
             let id = id.clone();
-            blocking(move || storage.sessions.attach(&id)).await?
+            blocking(move || attach::lease(&storage, &id)).await?
         };
-        let held = held.map_err(SessionError::from)?;
-        self.install(id, Attachment::leased(held))
+        self.install(id, Attachment::leased(held?))
     }
 
     /// Ends the attachment of a session, cancelling its turn. Idempotent, also for sessions that are

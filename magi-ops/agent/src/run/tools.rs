@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use provider::{Message, ToolCall};
-use store::Redacted;
 use store::sessions::{Body, Flush};
 use store::settings::{HookEvent, Permission};
 use tokio::sync::oneshot;

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::{SessionError, SessionId};
+use super::{SessionError, SessionId, read};
 use crate::file::{self, Links};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
@@ -57,6 +57,11 @@ pub(super) struct AppendLock {
 impl Lease {
     pub(super) fn acquire(dir: &Path, id: &SessionId) -> Result<Self, SessionError> {
         let path = dir.join(id.lock_name());
+        let append = dir.join(id.append_name());
+        match read::open_to_read(&append) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(SessionError::Invalid),
+            _ => {}
+        }
         for _ in 0..ATTEMPTS {
             let file = open_lock(&path).map_err(|error| match Errno::from_io_error(&error) {
                 Some(Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
@@ -77,7 +82,7 @@ impl Lease {
                 return Ok(Self {
                     file,
                     path,
-                    append: dir.join(id.append_name()),
+                    append,
                     content: Mutex::new(None),
                 });
             }
@@ -132,7 +137,7 @@ impl AppendLock {
         let path = dir.join(id.append_name());
         let deadline = Instant::now() + APPEND_WAIT;
         for _ in 0..ATTEMPTS {
-            let file = match file::open_regular(&path, Links::Refuse) {
+            let file = match read::open_to_read(&path) {
                 Ok(file) => file,
                 // Nobody appends.
                 Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -155,7 +160,7 @@ impl Drop for Lease {
         *content.unwrap_or_else(PoisonError::into_inner) = None;
         // Under the append lock: a reader may hold it, and a later writer must find the same
         // file then.
-        if let Ok(append) = file::open_regular(&self.append, Links::Refuse)
+        if let Ok(append) = read::open_to_read(&self.append)
             && flock(&append, FlockOperation::NonBlockingLockExclusive).is_ok()
             && is_current(&append, &self.append)
         {
@@ -178,7 +183,7 @@ fn open_lock(path: &Path) -> io::Result<File> {
         .mode(0o600)
         .custom_flags(file::flags(Links::Refuse))
         .open(path)?;
-    file::require_regular(&file)?;
+    read::require_own(&file.metadata()?)?;
     Ok(file)
 }
 

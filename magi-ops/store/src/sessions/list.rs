@@ -7,8 +7,7 @@ use std::io::{self, Read};
 use std::time::{Duration, SystemTime};
 
 use super::record::{Body, Record};
-use super::{SessionId, Sessions};
-use crate::file::{self, Links};
+use super::{SessionId, Sessions, read};
 use crate::{Redacted, Redactor};
 
 /// Most directory entries of one scan, of whatever kind (spec: application-service, "Listing").
@@ -135,7 +134,7 @@ impl Sessions {
     /// The summary of a session, and whether all of its head could be read. An error if the
     /// file is none of a session.
     fn look(&self, id: &SessionId, redactor: &Redactor) -> io::Result<(SessionSummary, bool)> {
-        let file = file::open_regular(&self.dir.join(id.file_name()), Links::Refuse)?;
+        let file = read::open_to_read(&self.dir.join(id.file_name()))?;
         let modified = file.metadata()?.modified()?;
         let mut head = Vec::new();
         file.take(HEAD_BYTES).read_to_end(&mut head)?;
@@ -166,8 +165,8 @@ fn title(head: &[u8], id: &SessionId, redactor: &Redactor) -> io::Result<(Option
         }
         from = end + 1;
     }
-    // A first line without an end: a crash tore it, unless it goes on beyond the head.
-    if from == 0 && head.len() as u64 == HEAD_BYTES {
+    // A first line without an end is no record, and none that a crash tore: it stands behind none.
+    if from == 0 && !head.is_empty() {
         return Err(io::ErrorKind::InvalidData.into());
     }
     Ok((None, whole))
@@ -199,7 +198,7 @@ fn timestamp(time: SystemTime) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use proptest::prelude::*;
 
@@ -275,12 +274,17 @@ mod tests {
         place.put("foreign", line("other", 1, "x"));
         place.put("nonsense", "nonsense\n");
         place.put("endless", "x".repeat(HEAD_BYTES as usize + 1));
+        place.put("half", &line("half", 1, "x").as_bytes()[..40]);
+        put(&place, "twice", "x");
+        fs::hard_link(place.path("twice.jsonl"), place.path("other name")).unwrap();
+        put(&place, "open", "x");
+        fs::set_permissions(place.path("open.jsonl"), fs::Permissions::from_mode(0o666)).unwrap();
         let all = list(&place, None, 32);
         assert_eq!(ids(&all), ["good"]);
         assert!(all.incomplete && !all.truncated);
         // Each by itself; the last examined is where the next page begins, shown or not.
         for name in [
-            "link", "zz", "dir", "pipe", "foreign", "nonsense", "endless",
+            "link", "zz", "dir", "pipe", "foreign", "nonsense", "endless", "half", "twice", "open",
         ] {
             let mut before = name.to_owned();
             let last = before.pop().unwrap();
@@ -324,7 +328,10 @@ mod tests {
     fn sessions_without_a_readable_title_have_none() {
         let place = Place::new();
         place.put("empty", "");
-        place.put("torn", line("torn", 1, "x").trim_end());
+        place.put(
+            "torn",
+            line("torn", 1, "x").replace("user_input", "reasoning") + "{\"v\":1",
+        );
         let body = Body::Diagnostic {
             code: "c".into(),
             summary: "s".into(),

@@ -76,6 +76,11 @@ impl Held {
         &self.id
     }
 
+    /// The first record, of which none but an empty session has none. Reads nothing else.
+    pub fn first(&self) -> Result<Option<Record>, SessionError> {
+        read::first(&self.sessions.dir.join(self.id.file_name()), &self.id)
+    }
+
     /// Reads the session under the lease. Use one of the writers that come of this at a time:
     /// each notices what another appended as a change by someone else.
     pub fn load(&self) -> Result<Opened, SessionError> {
@@ -157,10 +162,8 @@ impl Sessions {
 
     fn require_file(&self, id: &SessionId) -> Result<(), SessionError> {
         match fs::symlink_metadata(self.dir.join(id.file_name())) {
-            Ok(meta) if meta.is_file() => Ok(()),
-            Ok(_) => Err(SessionError::Invalid),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(SessionError::Missing),
-            Err(_) => Err(SessionError::Invalid),
+            Ok(meta) => read::require_own(&meta).map_err(read::refusal),
+            Err(error) => Err(read::refusal(error)),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Reading a session file: bounded, strict, tolerant only of the line that a crash cut off.
 //! No repair here: the next append truncates under the lease.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{File, Metadata};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -37,22 +37,59 @@ pub(super) fn open(path: &Path) -> Result<File, SessionError> {
         .custom_flags(file::flags(Links::Refuse))
         .open(path)
         .map_err(refusal)?;
-    file::require_regular(&file).map_err(refusal)?;
+    require_own(&file.metadata().map_err(refusal)?).map_err(refusal)?;
     Ok(file)
 }
 
-/// Opens a session file that is read only.
-pub(super) fn open_to_read(path: &Path) -> Result<File, SessionError> {
-    file::open_regular(path, Links::Refuse).map_err(refusal)
+/// Opens a session file, or a lock beside one, that is read only.
+pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
+    let file = file::open_regular(path, Links::Refuse)?;
+    require_own(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Whether a file is this process's alone to write: regular, under one name, its owner ours, and not open to
+/// everybody. Behind a second name may stand something that is no session, and whoever else can write
+/// the file can put words into the conversation. A group may write it: that is what a umask of 002 makes of every
+/// file, in a group of one.
+pub(super) fn require_own(meta: &Metadata) -> io::Result<()> {
+    let why = if !meta.is_file() {
+        "not a regular file"
+    } else if meta.nlink() > 1 {
+        "the file has another name"
+    } else if meta.uid() != rustix::process::geteuid().as_raw() {
+        "the file belongs to another user"
+    } else if meta.mode() & 0o002 != 0 {
+        "everybody can write the file"
+    } else {
+        return Ok(());
+    };
+    Err(io::Error::new(ErrorKind::InvalidInput, why))
 }
 
 /// Why a session file could not be opened.
-fn refusal(error: std::io::Error) -> SessionError {
+pub(super) fn refusal(error: io::Error) -> SessionError {
     match error.kind() {
         ErrorKind::NotFound => SessionError::Missing,
         // A link, a directory, a file we may not read: all "unsafe or unreadable".
         _ => SessionError::Invalid,
     }
+}
+
+/// The first record of a session file; `None` of an empty one.
+pub(super) fn first(path: &Path, id: &SessionId) -> Result<Option<Record>, SessionError> {
+    let file = open_to_read(path).map_err(refusal)?;
+    let mut line = Vec::new();
+    BufReader::new(file.take(MAX_READ_BYTES))
+        .read_until(b'\n', &mut line)
+        .map_err(refusal)?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let record = line
+        .strip_suffix(b"\n")
+        .and_then(|text| Record::parse(text, id));
+    record.map(Some).ok_or(SessionError::Invalid)
 }
 
 /// Reads all of an open session file and gives each record to `take`, oldest first. What was given
@@ -79,8 +116,12 @@ pub(super) fn read(
         if end + read as u64 > MAX_READ_BYTES {
             return Err(SessionError::HistoryLimit);
         }
-        // What follows the last LF was never acknowledged: a write and its LF are one.
+        // What follows the last LF was never acknowledged: a write and its LF are one. Behind no record at all
+        // nothing says that it was to become one.
         let Some(text) = line.strip_suffix(b"\n") else {
+            if end == 0 && !line.is_empty() {
+                return Err(SessionError::Invalid);
+            }
             break;
         };
         if lines == MAX_READ_LINES {

@@ -330,6 +330,113 @@ fn links_directories_pipes_and_unreadable_files_are_invalid() {
     ));
 }
 
+/// Everybody who comes for a session whose file, or whose lock, others can reach is refused, and nothing is written.
+#[test]
+fn a_file_that_others_can_reach_is_refused_and_kept() {
+    type Unsafe = fn(&Path);
+    let ways: [(&str, Unsafe); 3] = [
+        ("linked", |path| {
+            fs::hard_link(path, path.with_extension("link")).unwrap();
+        }),
+        ("everybody's", |path| {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o602)).unwrap();
+        }),
+        ("a link", |path| {
+            let real = path.with_extension("real");
+            fs::rename(path, &real).unwrap();
+            symlink(real, path).unwrap();
+        }),
+    ];
+    for (what, make) in ways {
+        for name in ["s.jsonl", "s.lock", "s.append"] {
+            let place = Place::new();
+            let id = place.put("s", line("s", 1, "x"));
+            let path = place.path(name);
+            if name != "s.jsonl" {
+                fs::write(&path, "theirs").unwrap();
+            }
+            let before = fs::read(&path).unwrap();
+            make(&path);
+            let opened = place.sessions.open(&id);
+            assert!(
+                matches!(opened, Err(SessionError::Invalid)),
+                "{what} {name}"
+            );
+            // A reading takes no lease.
+            let seen = place.sessions.window(&id, None);
+            assert_eq!(seen.is_err(), name != "s.lock", "{what} {name}");
+            assert_eq!(fs::read(&path).unwrap(), before, "{what} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_comes_while_attached_stops_the_writer() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    append(&mut writer, "one").unwrap();
+    let path = place.path(&writer.id().file_name());
+    fs::hard_link(&path, place.path("other name")).unwrap();
+    let before = fs::read(&path).unwrap();
+    assert!(!writer.is_unchanged());
+    let refused = append(&mut writer, "two");
+    assert!(matches!(refused, Err(AppendError::Changed)));
+    assert_eq!(fs::read(&path).unwrap(), before);
+    fs::remove_file(place.path("other name")).unwrap();
+    append(&mut writer, "two").unwrap();
+    assert!(writer.is_unchanged());
+}
+
+#[test]
+fn what_no_crash_leaves_is_neither_read_nor_cut() {
+    let first = line("s", 1, "one");
+    for junk in [
+        b"\x7fELF\x02\x01\x01".as_slice(),
+        b"\0\0\0\0",
+        b"{",
+        &first.as_bytes()[..first.len() / 2],
+        first.trim_end().as_bytes(),
+        b"junk\n",
+        b"\n",
+    ] {
+        let place = Place::new();
+        let id = place.put("s", junk);
+        let opened = place.sessions.open(&id);
+        assert!(matches!(opened, Err(SessionError::Invalid)), "{junk:?}");
+        assert_eq!(fs::read(place.path("s.jsonl")).unwrap(), junk);
+        // Also where it came after the empty file was opened.
+        let id = place.put("e", "");
+        let mut opened = place.sessions.open(&id).unwrap();
+        fs::write(place.path("e.jsonl"), junk).unwrap();
+        assert!(!opened.writer.is_unchanged());
+        let refused = append(&mut opened.writer, "mine");
+        assert!(matches!(refused, Err(AppendError::Changed)), "{junk:?}");
+        assert_eq!(fs::read(place.path("e.jsonl")).unwrap(), junk);
+    }
+}
+
+#[test]
+fn a_change_within_the_same_moment_is_noticed() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let path = place.path(&writer.id().file_name());
+    for round in 0..50 {
+        append(&mut writer, "one").unwrap();
+        assert!(writer.is_unchanged());
+        // The same length at once after the append, its time put back.
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        let changed = text.replace("one", "two");
+        std::os::unix::fs::FileExt::write_all_at(&file, changed.as_bytes(), 0).unwrap();
+        assert!(!writer.is_unchanged(), "round {round}");
+        std::os::unix::fs::FileExt::write_all_at(&file, text.as_bytes(), 0).unwrap();
+        assert!(writer.is_unchanged(), "round {round}: the same bytes");
+        file.set_modified(time).unwrap();
+        assert!(writer.is_unchanged(), "round {round}: the same time");
+    }
+}
+
 #[test]
 fn reads_are_bounded_in_bytes_and_lines() {
     let place = Place::new();
@@ -486,8 +593,12 @@ proptest! {
         let whole: String = (1..).zip(&words).map(|(n, word)| line("s", n, word)).collect();
         let cut = cut.index(whole.len() + 1);
         let id = place.put("s", &whole.as_bytes()[..cut]);
-        let opened = place.sessions.open(&id).unwrap();
         let lines = whole.as_bytes()[..cut].iter().filter(|&&b| b == b'\n').count();
+        if lines == 0 && cut > 0 {
+            prop_assert!(matches!(place.sessions.open(&id), Err(SessionError::Invalid)));
+            return Ok(());
+        }
+        let opened = place.sessions.open(&id).unwrap();
         prop_assert_eq!(texts(&opened.records), &words[..lines]);
     }
 
@@ -496,7 +607,7 @@ proptest! {
         let place = Place::new();
         let id = place.put("s", &bytes);
         match place.sessions.open(&id) {
-            Ok(opened) => prop_assert!(opened.records.is_empty()),
+            Ok(_) => prop_assert!(bytes.is_empty()),
             Err(error) => prop_assert!(matches!(error, SessionError::Invalid)),
         }
     }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::lease::Lease;
 use super::read::Content;
 use super::record::{Body, Record, SCHEMA_VERSION, now_ms};
-use super::{MAX_READ_BYTES, MAX_READ_LINES, SessionId};
+use super::{MAX_READ_BYTES, MAX_READ_LINES, SessionId, read};
 use crate::file::{self, Links};
 
 /// A file touched this recently may change again without a visible change of its times: clocks
@@ -115,8 +115,8 @@ struct Open {
     hash: Sha256,
     /// The file as this writer last saw it; `None` when it can't be told.
     stamp: Option<Stamp>,
-    /// The clock had moved on from the stamp's times when it was taken, or the content was
-    /// compared since: an equal stamp then means an equal file.
+    /// An equal stamp means an equal file: its time is a mark of ours, or the clock had moved on from it when it was
+    /// taken.
     settled: bool,
 }
 
@@ -271,16 +271,15 @@ impl Open {
             let _ = std::fs::remove_file(path);
             return Err(error);
         }
-        let mut hash = Sha256::new();
-        hash.update(lines);
-        let stamp = Stamp::of(&file).ok();
-        Ok(Self {
+        let mut open = Self {
             file,
-            end: lines.len() as u64,
-            hash,
-            stamp,
+            end: 0,
+            hash: Sha256::new(),
+            stamp: None,
             settled: false,
-        })
+        };
+        open.written(lines);
+        Ok(open)
     }
 
     fn append(&mut self, path: &Path, lines: &[u8], flush: Flush) -> Result<(), AppendError> {
@@ -291,10 +290,12 @@ impl Open {
         if !named.is_ok_and(|named| named.is_same_file(&now)) || now.len < self.end {
             return Err(AppendError::Changed);
         }
+        // A second name that came since is somebody's hand on the file.
+        if read::require_own(&self.file.metadata()?).is_err() {
+            return Err(AppendError::Changed);
+        }
         if now.len > self.end {
-            // Beyond our end is only what a crash cut off, which has no LF. More than that
-            // was written by someone else.
-            if self.tail_has_line(now.len)? {
+            if !self.is_torn(now.len)? {
                 return Err(AppendError::Changed);
             }
             self.file.set_len(self.end)?;
@@ -303,14 +304,35 @@ impl Open {
         if flush == Flush::Durable {
             self.file.sync_data().map_err(AppendError::Flush)?;
         }
-        self.end += lines.len() as u64;
-        self.hash.update(lines);
-        self.stamp = Stamp::of(&self.file).ok();
-        self.settled = false;
+        self.written(lines);
         Ok(())
     }
 
-    fn tail_has_line(&self, len: u64) -> io::Result<bool> {
+    /// Notes what was just written, and marks the file so that a look at it tells later whether somebody else wrote
+    /// there: writes take their time from a clock that moves in steps, so two within a step can't be told apart,
+    /// but a time that was set to the nanosecond is no step's. Where the file system does not keep it, content is compared.
+    fn written(&mut self, lines: &[u8]) {
+        self.end += lines.len() as u64;
+        self.hash.update(lines);
+        let mark = SystemTime::now();
+        let marked = self.file.set_modified(mark);
+        self.stamp = Stamp::of(&self.file).ok();
+        self.settled = marked.is_ok()
+            && self.stamp.is_some_and(|stamp| {
+                let mark = mark.duration_since(SystemTime::UNIX_EPOCH);
+                let (seconds, nanos) = stamp.modified;
+                mark.is_ok_and(|mark| {
+                    (mark.as_secs() as i64, i64::from(mark.subsec_nanos())) == (seconds, nanos)
+                })
+            });
+    }
+
+    /// Whether what stands beyond our end, in a file of `len` bytes, is what a crash cut off: behind a record, and
+    /// without an LF. Anything else was written by someone else.
+    fn is_torn(&self, len: u64) -> io::Result<bool> {
+        if self.end == 0 && len > 0 {
+            return Ok(false);
+        }
         let mut at = self.end;
         let mut buffer = [0; 64 * 1024];
         while at < len {
@@ -322,11 +344,11 @@ impl Open {
                 break;
             }
             if buffer[..read].contains(&b'\n') {
-                return Ok(true);
+                return Ok(false);
             }
             at += read as u64;
         }
-        Ok(false)
+        Ok(true)
     }
 
     /// Cuts off what a failed append may have left.
@@ -348,10 +370,17 @@ impl Open {
         if !named.is_same_file(&now) || now.len < self.end || now.len > MAX_READ_BYTES {
             return false;
         }
+        if !self
+            .file
+            .metadata()
+            .is_ok_and(|meta| read::require_own(&meta).is_ok())
+        {
+            return false;
+        }
         let same = self
             .digest()
             .is_ok_and(|hash| hash == self.hash.clone().finalize().to_vec())
-            && !self.tail_has_line(now.len).unwrap_or(true);
+            && self.is_torn(now.len).unwrap_or(false);
         if same {
             self.stamp = Some(now);
             self.settled = !now.is_fresh();
