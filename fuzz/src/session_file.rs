@@ -3,10 +3,11 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use store::sessions::{
-    Body, Flush, MAX_READ_LINES, Record, SCHEMA_VERSION, SessionError, SessionId, Sessions,
-    verify_cwd,
+    Body, Flush, LocalSessions, MAX_READ_LINES, Record, SCHEMA_VERSION, SessionError, SessionId,
+    SessionLease, SessionStore as _, SessionWriter, verify_cwd,
 };
 use store::{Home, Redactor};
 
@@ -45,21 +46,20 @@ fn read(bytes: &[u8], place: &Place, other: &Place) -> Vec<String> {
     let titled = place.list();
     assert_eq!(place.bytes(), bytes, "a reading changes nothing");
 
-    let opened = match place.sessions.open(&place.id) {
+    let (mut writer, mut records) = match place.open() {
         Ok(opened) => opened,
         Err(error) => {
             assert!(matches!(
                 error,
-                SessionError::Invalid | SessionError::HistoryLimit
+                SessionError::Invalid(_) | SessionError::HistoryLimit
             ));
             assert!(window.gap, "what does not open has a gap");
             assert_eq!(place.bytes(), bytes, "a refused file is kept");
             assert_eq!(place.files(), 1, "no lock is left");
-            return vec![format!("{error:?}")];
+            return vec![kind(&error)];
         }
     };
     assert!(!window.gap, "what opens has no gap");
-    let mut records = opened.records;
     assert_eq!(records, window.records);
     assert_eq!(records.len(), lines);
     assert!((1..).zip(&records).all(|(n, record)| record.n == n));
@@ -70,7 +70,6 @@ fn read(bytes: &[u8], place: &Place, other: &Place) -> Vec<String> {
     let _ = verify_cwd(&records, &place.root);
     rewritten(&records, other);
 
-    let mut writer = opened.writer;
     assert!(writer.is_unchanged() && writer.is_empty() == records.is_empty());
     let said = Body::Diagnostic {
         code: "code".to_owned(),
@@ -83,11 +82,11 @@ fn read(bytes: &[u8], place: &Place, other: &Place) -> Vec<String> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n');
     let whole = &bytes[..whole.map_or(0, |at| at + 1)];
     assert!(place.bytes().starts_with(whole), "no record is lost");
-    let read = place.sessions.reopen(&writer).expect("what was appended");
-    let last = read.records.last().expect("a record");
+    let (_, read) = load(writer.lease()).expect("what was appended");
+    let last = read.last().expect("a record");
     assert_eq!((&last.body, last.n), (&said, lines as u64 + 1));
     records.push(last.clone());
-    assert_eq!(read.records, records);
+    assert_eq!(read, records);
     records.pop();
     records.iter().map(|record| kind(&record.body)).collect()
 }
@@ -99,13 +98,25 @@ fn rewritten(records: &[Record], place: &Place) {
         .map(|record| serde_json::to_string(record).expect("JSON") + "\n")
         .collect();
     place.put(lines.as_bytes());
-    let opened = place.sessions.open(&place.id).expect("what was written");
-    assert_eq!(opened.records, records);
+    let (_, read) = place.open().expect("what was written");
+    assert_eq!(read, records);
 }
 
-fn kind(body: &Body) -> String {
-    let name = format!("{body:?}");
-    name.split([' ', '{']).next().unwrap_or_default().to_owned()
+/// The name of a variant.
+fn kind(value: &impl std::fmt::Debug) -> String {
+    let name = format!("{value:?}");
+    name.split([' ', '{', '('])
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+type Opened = (Box<dyn SessionWriter>, Vec<Record>);
+
+fn load(lease: Arc<dyn SessionLease>) -> Result<Opened, SessionError> {
+    let mut records = Vec::new();
+    let writer = lease.load(&mut |record| records.push(record))?;
+    Ok((writer, records))
 }
 
 /// A home of its own, with one session.
@@ -113,7 +124,7 @@ struct Place {
     _dir: tempfile::TempDir,
     root: PathBuf,
     file: PathBuf,
-    sessions: Sessions,
+    sessions: LocalSessions,
     id: SessionId,
 }
 
@@ -125,11 +136,15 @@ impl Place {
         let id: SessionId = SESSION.parse().expect("an id");
         Self {
             file: home.sessions().join(format!("{id}.jsonl")),
-            sessions: Sessions::new(&home),
+            sessions: LocalSessions::new(&home),
             _dir: dir,
             root,
             id,
         }
+    }
+
+    fn open(&self) -> Result<Opened, SessionError> {
+        load(self.sessions.attach(&self.id)?)
     }
 
     fn put(&self, bytes: &[u8]) {

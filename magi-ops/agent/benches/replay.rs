@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use agent::{Outcome, Replays};
 use criterion::{Criterion, criterion_group, criterion_main};
-use store::sessions::{Body, Flush, Sessions};
+use store::sessions::{Body, Flush, LocalSessions, SessionStore};
 use store::{Home, Redactor};
 
 fn turn(n: usize) -> Vec<Body> {
@@ -32,13 +33,14 @@ fn turn(n: usize) -> Vec<Body> {
 fn replay(criterion: &mut Criterion) {
     for (name, turns) in [("1 MiB", 400), ("16 MiB", 6_400)] {
         let dir = tempfile::tempdir().unwrap();
-        let sessions = Sessions::new(&Home::prepare(dir.path()).unwrap());
+        let sessions: Arc<dyn SessionStore> =
+            Arc::new(LocalSessions::new(&Home::prepare(dir.path()).unwrap()));
         let mut writer = sessions.create().unwrap();
         for n in 0..turns {
             writer.append(Some("t"), turn(n), Flush::Written).unwrap();
         }
-        let id = writer.id().clone();
-        let replays = || Replays::new(sessions.clone(), Redactor::default());
+        let id = writer.lease().id().clone();
+        let replays = || Replays::new(Arc::clone(&sessions), Redactor::default());
         let mut group = criterion.benchmark_group(name);
         group.bench_function("cold page", |bencher| {
             bencher.iter(|| black_box(replays().page(&id, None, 32).unwrap()));

@@ -1,11 +1,12 @@
 //! Attaching a session: create or open it, verify that it belongs here, restore its selection.
 //! How many there may be is the backend's rule; reading and writing files is the store's.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use provider::{Message, ThinkingLevel};
 use store::sessions::{
-    Body, Flush, Held, Record, SessionId, Writer, now_ms, recorded_cwd, verify_cwd,
+    Body, Flush, Record, SessionId, SessionLease, SessionWriter, now_ms, recorded_cwd, verify_cwd,
 };
 
 use crate::conversation::Replay;
@@ -40,7 +41,8 @@ pub struct Attached {
 /// One attached session: its lease, what is known of its content, and the run that works on it.
 #[derive(Debug)]
 pub(crate) struct Attachment {
-    pub(crate) hold: Hold,
+    /// Keeps other writers out.
+    pub(crate) lease: Arc<dyn SessionLease>,
     /// `None` before the first turn needs it, after the file turned out to be unusable, and for
     /// application-service while a load is under way.
     pub(crate) conversation: Option<Conversation>,
@@ -49,14 +51,6 @@ pub(crate) struct Attachment {
     /// Ends with its run.
     pub(crate) closing: bool,
     pub(crate) run: Option<Active>,
-}
-
-/// What keeps other writers out.
-#[derive(Debug)]
-pub(crate) enum Hold {
-    /// The lease alone; nothing was read.
-    Leased(Held),
-    Writing(SharedWriter),
 }
 
 /// A run that was admitted and is not settled.
@@ -102,7 +96,7 @@ impl Attachment {
     /// A session whose content is at hand.
     pub(crate) fn of(conversation: Conversation) -> Self {
         Self {
-            hold: Hold::Writing(conversation.writer.clone()),
+            lease: conversation.writer.with(|writer| writer.lease()),
             conversation: Some(conversation),
             explicit: true,
             closing: false,
@@ -111,9 +105,9 @@ impl Attachment {
     }
 
     /// A session of which only the lease is held.
-    pub(crate) fn leased(held: Held) -> Self {
+    pub(crate) fn leased(lease: Arc<dyn SessionLease>) -> Self {
         Self {
-            hold: Hold::Leased(held),
+            lease,
             conversation: None,
             explicit: true,
             closing: false,
@@ -139,7 +133,11 @@ impl Attachment {
 }
 
 impl Conversation {
-    fn new(writer: Writer, selected: Option<Arc<Selected>>, content: Content) -> Self {
+    fn new(
+        writer: Box<dyn SessionWriter>,
+        selected: Option<Arc<Selected>>,
+        content: Content,
+    ) -> Self {
         Self {
             writer: SharedWriter::new(writer),
             selected,
@@ -170,14 +168,12 @@ struct Content {
 }
 
 impl Content {
-    /// Reads a session by `read`, which gives each record to what it is given.
-    fn of(
-        read: impl FnOnce(&mut dyn FnMut(Record)) -> Result<Writer, store::sessions::SessionError>,
-    ) -> Result<(Writer, Self), SessionError> {
+    /// Reads a session under its lease.
+    fn of(lease: &Arc<dyn SessionLease>) -> Result<(Box<dyn SessionWriter>, Self), SessionError> {
         let mut about = Vec::new();
         let mut replay = Replay::default();
         let mut taken = Ok(());
-        let writer = read(&mut |record| {
+        let writer = Arc::clone(lease).load(&mut |record| {
             if let Body::Session { .. } | Body::Selection { .. } = record.body {
                 about.push(record);
             } else if taken.is_ok() {
@@ -222,7 +218,7 @@ impl Prepared {
     fn new(conversation: Conversation, notices: Vec<Notice>) -> Self {
         let (id, durable) = conversation
             .writer
-            .with(|writer| (writer.id().clone(), writer.is_durable()));
+            .with(|writer| (writer.lease().id().clone(), writer.is_durable()));
         let attached = Attached {
             session_id: id.to_string(),
             durable,
@@ -256,10 +252,11 @@ pub(crate) fn open(
     id: &SessionId,
     held: Option<&SharedWriter>,
 ) -> Result<Prepared, SessionError> {
-    let (writer, content) = Content::of(|take| match held {
-        Some(held) => held.with(|writer| admitted.sessions.reopen_with(writer, take)),
-        None => admitted.sessions.attach(id)?.load_with(take),
-    })?;
+    let lease = match held {
+        Some(held) => held.with(|writer| writer.lease()),
+        None => admitted.sessions.attach(id)?,
+    };
+    let (writer, content) = Content::of(&lease)?;
     let mut notices = Vec::new();
     if !verify_cwd(&content.about, &admitted.cwd)? {
         notices.push(Notice::CwdUnverified);
@@ -271,10 +268,13 @@ pub(crate) fn open(
 
 /// Takes the lease of an existing session whose beginning names no other directory. The rest of its history is not
 /// read. Blocks.
-pub(crate) fn lease(storage: &Storage, id: &SessionId) -> Result<Held, SessionError> {
-    let held = storage.sessions.attach(id)?;
-    verify_cwd(held.first()?.as_slice(), &storage.cwd)?;
-    Ok(held)
+pub(crate) fn lease(
+    storage: &Storage,
+    id: &SessionId,
+) -> Result<Arc<dyn SessionLease>, SessionError> {
+    let lease = storage.sessions.attach(id)?;
+    verify_cwd(lease.first()?.as_slice(), &storage.cwd)?;
+    Ok(lease)
 }
 
 /// Creates a session whose first record is on the disk. Blocks.
@@ -293,12 +293,12 @@ pub(crate) fn create_durable(storage: &Storage) -> Result<Conversation, SessionE
 }
 
 /// Reads the content of a session whose lease is held. Blocks.
-pub(crate) fn load(admitted: &Admitted, hold: &Hold) -> Result<Conversation, SessionError> {
-    let (writer, content) = Content::of(|take| match hold {
-        Hold::Leased(held) => held.load_with(take),
-        Hold::Writing(writer) => writer.with(|writer| admitted.sessions.reopen_with(writer, take)),
-    })?;
-    verify_cwd(&content.about, &admitted.cwd)?;
+pub(crate) fn load(
+    cwd: &Path,
+    lease: &Arc<dyn SessionLease>,
+) -> Result<Conversation, SessionError> {
+    let (writer, content) = Content::of(lease)?;
+    verify_cwd(&content.about, cwd)?;
     Ok(Conversation::new(writer, None, content))
 }
 

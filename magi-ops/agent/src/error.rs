@@ -40,7 +40,7 @@ impl From<store::sessions::SessionError> for SessionError {
             E::CwdMismatch => Self::CwdMismatch,
             E::HistoryLimit => Self::HistoryLimit,
             // Storage that fails leaves the session as unreadable as a broken file.
-            E::Invalid | E::Io(_) => Self::SessionInvalid,
+            E::Invalid(_) | E::Io(_) => Self::SessionInvalid,
         }
     }
 }

@@ -6,6 +6,8 @@ mod backend;
 mod conversation;
 mod error;
 mod history;
+#[cfg(test)]
+mod memory;
 mod prompt;
 mod replay;
 mod run;

@@ -3,18 +3,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use store::sessions::Writer;
+use store::sessions::SessionWriter;
 
 /// The one writer of the attached session; locked on threads that may block.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedWriter(Arc<Mutex<Writer>>);
+pub(crate) struct SharedWriter(Arc<Mutex<Box<dyn SessionWriter>>>);
 
 impl SharedWriter {
-    pub(crate) fn new(writer: Writer) -> Self {
+    pub(crate) fn new(writer: Box<dyn SessionWriter>) -> Self {
         Self(Arc::new(Mutex::new(writer)))
     }
 
-    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Writer) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut dyn SessionWriter) -> T) -> T {
+        f(&mut **self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -9,13 +9,16 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{FlockOperation, flock};
 use store::Home;
-use store::sessions::{AppendError, Body, Flush, SessionError, SessionId, Sessions, Writer};
+use store::sessions::{
+    AppendError, Body, Flush, LocalSessions, Record, SessionError, SessionId, SessionStore as _,
+    SessionWriter,
+};
 
 const ROLE: &str = "STORE_TEST_ROLE";
 const HOME: &str = "STORE_TEST_HOME";
 
-fn sessions(home: &Path) -> Sessions {
-    Sessions::new(&Home::prepare(home).unwrap())
+fn sessions(home: &Path) -> LocalSessions {
+    LocalSessions::new(&Home::prepare(home).unwrap())
 }
 
 fn sessions_dir() -> PathBuf {
@@ -26,7 +29,19 @@ fn beside(sessions: &Path, id: &SessionId, extension: &str) -> PathBuf {
     sessions.join(format!("{id}.{extension}"))
 }
 
-fn append(writer: &mut Writer, text: &str, flush: Flush) -> Result<(), AppendError> {
+/// Attaches and reads a session.
+fn open(
+    sessions: &LocalSessions,
+    id: &SessionId,
+) -> Result<(Box<dyn SessionWriter>, Vec<Record>), SessionError> {
+    let mut records = Vec::new();
+    let writer = sessions
+        .attach(id)?
+        .load(&mut |record| records.push(record))?;
+    Ok((writer, records))
+}
+
+fn append(writer: &mut dyn SessionWriter, text: &str, flush: Flush) -> Result<(), AppendError> {
     let body = Body::UserInput {
         message_id: "m".into(),
         text: text.into(),
@@ -51,39 +66,39 @@ fn child() {
     let mut writer = sessions.create().unwrap();
     match role.as_str() {
         "holder" => {
-            append(&mut writer, "held", Flush::Durable).unwrap();
-            say(writer.id());
+            append(&mut *writer, "held", Flush::Durable).unwrap();
+            say(writer.lease().id());
             std::io::stdin().lines().next();
         }
         "stream" => {
-            append(&mut writer, "0", Flush::Durable).unwrap();
-            say(writer.id());
+            append(&mut *writer, "0", Flush::Durable).unwrap();
+            say(writer.lease().id());
             for n in 1.. {
-                append(&mut writer, &n.to_string(), Flush::Written).unwrap();
+                append(&mut *writer, &n.to_string(), Flush::Written).unwrap();
                 say(n);
             }
         }
         "appender" => {
-            append(&mut writer, "held", Flush::Durable).unwrap();
+            append(&mut *writer, "held", Flush::Durable).unwrap();
             // As if it were within an append.
-            let lock = File::open(beside(&sessions_dir(), writer.id(), "append")).unwrap();
+            let lock = File::open(beside(&sessions_dir(), writer.lease().id(), "append")).unwrap();
             flock(&lock, FlockOperation::LockExclusive).unwrap();
-            say(writer.id());
+            say(writer.lease().id());
             std::io::stdin().lines().next();
         }
         "full" => {
-            append(&mut writer, "fits", Flush::Durable).unwrap();
+            append(&mut *writer, "fits", Flush::Durable).unwrap();
             let long = "x".repeat(64 * 1024);
-            let error = append(&mut writer, &long, Flush::Durable).unwrap_err();
+            let error = append(&mut *writer, &long, Flush::Durable).unwrap_err();
             assert!(matches!(error, AppendError::Io(_)), "{error}");
             assert!(writer.is_unchanged());
-            append(&mut writer, "fits too", Flush::Durable).unwrap();
+            append(&mut *writer, "fits too", Flush::Durable).unwrap();
 
             let mut first = sessions.create().unwrap();
-            assert!(append(&mut first, &long, Flush::Durable).is_err());
+            assert!(append(&mut *first, &long, Flush::Durable).is_err());
             assert!(!first.is_durable());
             drop(first);
-            say(writer.id());
+            say(writer.lease().id());
         }
         other => panic!("{other}"),
     }
@@ -137,11 +152,11 @@ fn a_second_process_is_refused_until_the_first_dies() {
     let mut other = Other::start("holder", dir.path(), "");
     let id = other.id();
     let here = sessions(dir.path());
-    assert!(matches!(here.open(&id), Err(SessionError::Busy)));
+    assert!(matches!(open(&here, &id), Err(SessionError::Busy)));
     other.child.kill().unwrap();
     other.child.wait().unwrap();
-    let opened = here.open(&id).unwrap();
-    assert_eq!(opened.records.len(), 1);
+    let opened = open(&here, &id).unwrap();
+    assert_eq!(opened.1.len(), 1);
 }
 
 #[test]
@@ -219,10 +234,10 @@ fn killed_at_any_moment_everything_acknowledged_is_there() {
             // The last line itself may have been cut by the kill.
             acknowledged = acknowledged.max(line.parse().unwrap_or(0));
         }
-        let mut opened = here.open(&id).unwrap();
-        assert!(opened.records.len() > acknowledged);
-        append(&mut opened.writer, "goes on", Flush::Durable).unwrap();
-        assert!(opened.writer.is_unchanged());
+        let mut opened = open(&here, &id).unwrap();
+        assert!(opened.1.len() > acknowledged);
+        append(&mut *opened.0, "goes on", Flush::Durable).unwrap();
+        assert!(opened.0.is_unchanged());
     }
 }
 
@@ -234,9 +249,9 @@ fn a_full_disk_is_an_error_and_leaves_whole_records() {
     let id = other.id();
     other.child.wait().unwrap();
     let here = sessions(dir.path());
-    let opened = here.open(&id).unwrap();
+    let opened = open(&here, &id).unwrap();
     let texts: Vec<_> = opened
-        .records
+        .1
         .iter()
         .map(|record| match &record.body {
             Body::UserInput { text, .. } => text.as_str(),

@@ -7,7 +7,7 @@ use store::sessions::{SessionId, SessionList};
 use tokio::task::spawn_blocking;
 
 use super::{Backend, State, free};
-use crate::attach::{self, Active, Attachment, Hold};
+use crate::attach::{self, Active, Attachment};
 use crate::error::{DeskError, SessionError};
 use crate::replay::ReplayPage;
 use crate::run::{self, Control, Kind, MAX_PROMPT_BYTES, Run};
@@ -277,7 +277,9 @@ async fn blocking<T: Send + 'static>(
 
 fn new_session(storage: &Storage) -> Result<(SessionId, Attachment), SessionError> {
     let conversation = attach::create_durable(storage)?;
-    let id = conversation.writer.with(|writer| writer.id().clone());
+    let id = conversation
+        .writer
+        .with(|writer| writer.lease().id().clone());
     Ok((id, Attachment::of(conversation)))
 }
 
@@ -292,7 +294,7 @@ fn ready_for_turn(
     let mut attachment = match attached {
         Some(attachment) => attachment,
         None => match admitted.sessions.attach(id) {
-            Ok(held) => Attachment::leased(held),
+            Ok(lease) => Attachment::leased(lease),
             Err(error) => return (None, Err(error.into())),
         },
     };
@@ -305,9 +307,8 @@ fn ready_for_turn(
         return (Some(attachment), Ok(()));
     }
     attachment.conversation = None;
-    match attach::load(admitted, &attachment.hold) {
+    match attach::load(&admitted.cwd, &attachment.lease) {
         Ok(conversation) => {
-            attachment.hold = Hold::Writing(conversation.writer.clone());
             attachment.conversation = Some(conversation);
             (Some(attachment), Ok(()))
         }

@@ -208,6 +208,15 @@ impl Backend {
         }
     }
 
+    /// Another store of sessions than the home's, before anything is attached.
+    #[cfg(test)]
+    pub(crate) fn replace_sessions(&self, sessions: Arc<dyn store::sessions::SessionStore>) {
+        let mut state = self.lock();
+        if let Some(admitted) = state.admitted.as_mut().and_then(Arc::get_mut) {
+            admitted.sessions = sessions;
+        }
+    }
+
     /// Never waits, and never asks a provider.
     #[must_use]
     pub fn status(&self) -> Status {

@@ -193,7 +193,8 @@ impl Backend {
             )
         };
         let admitted = begun.admitted;
-        let job = spawn_blocking(move || Ok(Snapshot::current(&admitted, &writer, snapshot)));
+        let job =
+            spawn_blocking(move || Ok(Snapshot::current(&admitted.redactor, &writer, snapshot)));
         let (operation, result) = self.finish(begun.operation, job, cancel).await?;
         let mut state = self.lock();
         // Nothing else can have changed the attachment: the operation is still ours.

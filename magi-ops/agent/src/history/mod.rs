@@ -6,7 +6,6 @@ use std::sync::Arc;
 use store::Redacted;
 
 use crate::error::SessionError;
-use crate::startup::Admitted;
 use crate::writer::SharedWriter;
 
 mod chunk;
@@ -83,7 +82,7 @@ impl Snapshot {
     /// The projection of what the file holds now; `known` if that is the same still.
     /// `StaleRevision` if someone else changed the file. Blocks.
     pub(crate) fn current(
-        admitted: &Admitted,
+        redactor: &store::Redactor,
         writer: &SharedWriter,
         known: Option<Arc<Self>>,
     ) -> Result<Arc<Self>, SessionError> {
@@ -94,7 +93,7 @@ impl Snapshot {
                     let mut projector = Projector::new();
                     let read = if writer.is_durable() {
                         let mut take = |record| projector.take(&record);
-                        admitted.sessions.reopen_with(writer, &mut take).map(drop)
+                        writer.lease().load(&mut take).map(drop)
                     } else {
                         Ok(())
                     };
@@ -107,7 +106,7 @@ impl Snapshot {
             }
             match (known, projected) {
                 (Some(known), _) => Ok(known),
-                (None, Some(projected)) => Self::new(projected?, &admitted.redactor).map(Arc::new),
+                (None, Some(projected)) => Self::new(projected?, redactor).map(Arc::new),
                 (None, None) => Err(SessionError::StaleRevision),
             }
         })

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use store::sessions::{Outcome, SessionError, SessionId, Sessions, Version, Window};
+use store::sessions::{Outcome, SessionError, SessionId, SessionStore, Version, Window};
 use store::{Redacted, Redactor};
 
 use crate::history::{EntryKind, project, split};
@@ -97,7 +97,7 @@ impl From<SessionError> for ReplayError {
 /// that does not change cost a look at it.
 #[derive(Debug)]
 pub struct Replays {
-    sessions: Sessions,
+    sessions: Arc<dyn SessionStore>,
     redactor: Redactor,
     /// The last used last.
     kept: Mutex<Vec<Kept>>,
@@ -113,7 +113,7 @@ struct Kept {
 }
 
 impl Replays {
-    pub fn new(sessions: Sessions, redactor: Redactor) -> Self {
+    pub fn new(sessions: Arc<dyn SessionStore>, redactor: Redactor) -> Self {
         Self {
             sessions,
             redactor,

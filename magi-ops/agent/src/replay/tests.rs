@@ -5,20 +5,34 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use store::Home;
-use store::sessions::{Body, Flush, Writer};
+use store::sessions::{Body, Flush, LocalSessions, SessionWriter};
 
 use super::*;
+use crate::memory::MemorySessions;
 
+/// One session, in memory unless its file is what a test is about.
 struct Place {
-    dir: tempfile::TempDir,
-    sessions: Sessions,
-    writer: Writer,
+    dir: Option<tempfile::TempDir>,
+    sessions: Arc<dyn SessionStore>,
+    writer: Box<dyn SessionWriter>,
 }
 
 impl Place {
     fn new(bodies: Vec<Body>) -> Self {
+        Self::with(None, Arc::new(MemorySessions::default()), bodies)
+    }
+
+    fn on_disk(bodies: Vec<Body>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let sessions = Sessions::new(&Home::prepare(dir.path()).unwrap());
+        let sessions = LocalSessions::new(&Home::prepare(dir.path()).unwrap());
+        Self::with(Some(dir), Arc::new(sessions), bodies)
+    }
+
+    fn with(
+        dir: Option<tempfile::TempDir>,
+        sessions: Arc<dyn SessionStore>,
+        bodies: Vec<Body>,
+    ) -> Self {
         let writer = sessions.create().unwrap();
         let mut place = Self {
             dir,
@@ -36,23 +50,25 @@ impl Place {
     }
 
     fn file(&self) -> std::path::PathBuf {
-        let name = format!("sessions/{}.jsonl", self.writer.id());
-        self.dir.path().join(name)
+        let name = format!("sessions/{}.jsonl", self.writer.lease().id());
+        self.dir.as_ref().unwrap().path().join(name)
     }
 
     /// As another process sees it, which knows nothing yet.
     fn page(&self, after: Option<&str>, limit: usize) -> ReplayPage {
-        let replays = Replays::new(self.sessions.clone(), Redactor::default());
-        replays.page(self.writer.id(), after, limit).unwrap()
+        let replays = Replays::new(Arc::clone(&self.sessions), Redactor::default());
+        replays
+            .page(self.writer.lease().id(), after, limit)
+            .unwrap()
     }
 
     fn all(&self, limit: usize) -> Vec<ReplayItem> {
-        let replays = Replays::new(self.sessions.clone(), Redactor::default());
+        let replays = Replays::new(Arc::clone(&self.sessions), Redactor::default());
         let mut items = Vec::new();
         let mut after = None;
         loop {
             let page = replays
-                .page(self.writer.id(), after.as_deref(), limit)
+                .page(self.writer.lease().id(), after.as_deref(), limit)
                 .unwrap();
             assert!(!page.resync_required && page.items.len() <= limit);
             assert!(!page.truncated || !page.items.is_empty(), "pages go on");
@@ -158,7 +174,7 @@ fn the_beginning_of_a_secret_waits_for_its_end() {
     ]);
     let said = |place: &Place| {
         let replays = Replays::new(place.sessions.clone(), redactor.clone());
-        let page = replays.page(place.writer.id(), None, 32).unwrap();
+        let page = replays.page(place.writer.lease().id(), None, 32).unwrap();
         page.items[1..]
             .iter()
             .map(|item| show(&item.body))
@@ -315,7 +331,7 @@ fn texts_are_redacted_whole_before_they_are_cut() {
 fn what_follows_a_hole_in_a_message_is_not_shown() {
     let secret = format!("ghp_{}", "aB3dE6gH9jK2mN5pQ8sT".repeat(2));
     let (head, tail) = secret.split_at(20);
-    let place = Place::new(vec![
+    let place = Place::on_disk(vec![
         user("Question"),
         piece("a", "Before "),
         piece("a", head),
@@ -365,7 +381,7 @@ fn what_follows_a_hole_in_a_message_is_not_shown() {
 #[test]
 fn the_window_moves_and_says_so() {
     let long = "word ".repeat(3000);
-    let mut place = Place::new(vec![user("first")]);
+    let mut place = Place::on_disk(vec![user("first")]);
     for _ in 0..200 {
         place.add(vec![user(&long), end(Outcome::Completed)]);
     }
@@ -389,9 +405,9 @@ fn the_window_moves_and_says_so() {
 
 #[test]
 fn an_unchanged_file_is_projected_once_and_a_changed_one_again() {
-    let mut place = Place::new(vec![user("one")]);
+    let mut place = Place::on_disk(vec![user("one")]);
     let replays = Replays::new(place.sessions.clone(), Redactor::default());
-    let id = place.writer.id().clone();
+    let id = place.writer.lease().id().clone();
     // Until the file's times are in the past, they prove nothing.
     let projection = loop {
         let one = replays.projection(&id).unwrap();
@@ -405,7 +421,7 @@ fn an_unchanged_file_is_projected_once_and_a_changed_one_again() {
     assert_eq!(replays.page(&id, None, 32).unwrap().items.len(), 2);
     for _ in 0..2 * MAX_KEPT {
         let other = Place::new(vec![user("other")]);
-        let missing = replays.page(other.writer.id(), None, 1);
+        let missing = replays.page(other.writer.lease().id(), None, 1);
         assert_eq!(missing, Err(ReplayError::Unavailable));
         replays.page(&id, None, 1).unwrap();
     }
@@ -488,7 +504,7 @@ proptest! {
     /// Whatever stands in the file, there is a page, and it fits.
     #[test]
     fn any_file_has_a_page(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let place = Place::new(vec![user("x")]);
+        let place = Place::on_disk(vec![user("x")]);
         std::fs::write(place.file(), bytes).unwrap();
         let page = place.page(None, 32);
         prop_assert!(page.items.is_empty());

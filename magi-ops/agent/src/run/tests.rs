@@ -497,3 +497,70 @@ async fn keys_named_by_settings_are_hidden_everywhere() {
         assert!(!shown.contains(part), "{shown}");
     }
 }
+
+/// A session is whatever its store keeps: nothing of a run, an attachment or a history takes it for a file.
+#[tokio::test]
+async fn a_run_works_on_any_store_of_sessions() {
+    let dir = tempfile::tempdir().unwrap();
+    let environment = Environment {
+        cwd: dir.path().to_owned(),
+        mc_home: Some(dir.path().join("home")),
+        ..Environment::default()
+    };
+    let sessions = crate::memory::MemorySessions::default();
+    let backend = Backend::new(environment);
+    let never = CancellationToken::new;
+    backend.initialize(never()).await.unwrap();
+    backend.replace_sessions(Arc::new(sessions.clone()));
+    backend.replace_provider(canned(vec![vec![text("Yes.")], vec![text("Again.")]]));
+    let session = backend.create_session(never()).await.unwrap().session_id;
+    let ended = |events: &[RunEvent]| match events.last() {
+        Some(RunEvent::Finished {
+            persistence,
+            revision,
+            ..
+        }) => {
+            assert_eq!(*persistence, Persistence::Durable);
+            revision.clone().unwrap()
+        }
+        other => panic!("{other:?}"),
+    };
+    let revision = ended(&events_of(backend.start_turn(&session, "go").unwrap()).await);
+    let page = backend
+        .history_page(&session, &revision, None, never())
+        .await
+        .unwrap();
+    let texts: Vec<_> = page
+        .entries
+        .iter()
+        .map(|entry| entry.text.as_str())
+        .collect();
+    assert_eq!(texts, ["go", "Yes."]);
+    let opened = backend.open_session(&session, never()).await.unwrap();
+    assert!(opened.durable && opened.notices.is_empty());
+    ended(&events_of(backend.start_turn(&session, "more").unwrap()).await);
+    // A change by someone else is noticed, and what they wrote is not written over.
+    sessions.edit(&session.parse().unwrap(), |records| records.truncate(2));
+    let run = events_of(backend.start_turn(&session, "lost").unwrap()).await;
+    let end = run.last();
+    assert!(
+        matches!(
+            end,
+            Some(RunEvent::Finished {
+                persistence: Persistence::NotStarted,
+                ..
+            })
+        ),
+        "{end:?}"
+    );
+    let names = std::fs::read_dir(dir.path().join("home/sessions")).unwrap();
+    assert_eq!(names.count(), 0, "nothing on the disk");
+}
+
+async fn events_of(mut run: Run) -> Vec<RunEvent> {
+    let mut events = Vec::new();
+    while let Some(event) = run.events.recv().await {
+        events.push(event);
+    }
+    events
+}

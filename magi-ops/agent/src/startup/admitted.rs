@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use store::sessions::Sessions;
+use store::sessions::{LocalSessions, SessionStore};
 use store::settings::{Permission, Settings};
 use store::{Home, Redactor, context_id};
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,7 @@ use super::{Environment, Reached, StartupError};
 pub(crate) struct Admitted {
     /// Canonical.
     pub(crate) cwd: PathBuf,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: Arc<dyn SessionStore>,
     pub(crate) redactor: Redactor,
     pub(crate) tools: ToolSet,
     pub(crate) hooks: Hooks,
@@ -147,7 +147,7 @@ pub(crate) fn admit(
         }
     }
     Ok(Admitted {
-        sessions: Sessions::new(&home),
+        sessions: Arc::new(LocalSessions::new(&home)),
         hooks: Hooks::new(cwd.clone(), Guard::this_program(), settings.hooks.clone()),
         system: guidance.system(&cwd, &prompted),
         offered,

@@ -2,8 +2,9 @@
 //! Settings only add what the redactor knows.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use store::sessions::Sessions;
+use store::sessions::{LocalSessions, SessionStore};
 use store::settings::Settings;
 use store::{Home, Redactor};
 
@@ -15,7 +16,7 @@ use crate::replay::Replays;
 pub(crate) struct Storage {
     /// Canonical.
     pub(crate) cwd: PathBuf,
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: Arc<dyn SessionStore>,
     pub(crate) redactor: Redactor,
     /// Projections of sessions for clients that are not attached to them.
     pub(crate) replays: Replays,
@@ -33,22 +34,26 @@ impl Storage {
         if let Ok(settings) = Settings::load(home.root(), &cwd, environment.overrides()) {
             redactor.learn(named_keys(&settings, environment));
         }
-        Ok(Self::new(cwd, Sessions::new(&home), redactor))
+        Ok(Self::new(
+            cwd,
+            Arc::new(LocalSessions::new(&home)),
+            redactor,
+        ))
     }
 
     /// The sessions that `admitted` works on: nothing is read again.
     pub(crate) fn beside(admitted: &Admitted) -> Self {
         Self::new(
             admitted.cwd.clone(),
-            admitted.sessions.clone(),
+            Arc::clone(&admitted.sessions),
             admitted.redactor.clone(),
         )
     }
 
-    fn new(cwd: PathBuf, sessions: Sessions, redactor: Redactor) -> Self {
+    fn new(cwd: PathBuf, sessions: Arc<dyn SessionStore>, redactor: Redactor) -> Self {
         Self {
             cwd,
-            replays: Replays::new(sessions.clone(), redactor.clone()),
+            replays: Replays::new(Arc::clone(&sessions), redactor.clone()),
             sessions,
             redactor,
         }

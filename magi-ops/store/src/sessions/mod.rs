@@ -1,36 +1,136 @@
-//! Sessions on disk: one append-only JSONL file each, written under a lease that dies with the process.
-//! Records and their order live here; what they mean to a reader or a model is decided above.
+//! Where sessions live: the traits that a store of sessions keeps, and the values that pass through them. The store of
+//! this machine is `local`; what records mean to a reader or a model is decided above.
 
-use std::fs;
+use std::error::Error;
+use std::fmt::Debug;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::Home;
+use redact::Redactor;
 
 mod cwd;
 mod id;
-mod lease;
 mod list;
-mod read;
+mod local;
 mod record;
 mod window;
-mod writer;
 
 pub use cwd::{recorded_cwd, verify_cwd};
 pub use id::{InvalidSessionId, SessionId};
-use lease::Lease;
 pub use list::{ListError, MAX_LIST_ITEMS, MAX_SCAN_ENTRIES, SessionList, SessionSummary};
+pub use local::LocalSessions;
 pub use record::{Body, Outcome, Record, SCHEMA_VERSION, now_ms};
 pub use window::{MAX_WINDOW_BYTES, Version, Window};
-pub use writer::{AppendError, Flush, Writer};
 
-/// Most bytes of a session file that are read (spec: local-agent, "Bounds and failure policy").
+/// Most bytes of a session's records as JSON lines (spec: local-agent, "Bounds and failure policy").
 pub const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
-/// Most lines of a session file that are read.
+/// Most records of a session.
 pub const MAX_READ_LINES: usize = 100_000;
 
-/// Why a session can't be used. Carries no path and no content.
+/// A store of sessions: append-only rows of records, each with at most one writer at a time, whichever process it is
+/// in. Every call blocks.
+pub trait SessionStore: Debug + Send + Sync {
+    /// Takes the lease of a session with a new id. It does not exist before its first append (spec: local-agent,
+    /// `session.create`: no placeholder history).
+    ///
+    /// # Errors
+    /// [`SessionError::Io`] when the storage fails.
+    fn create(&self) -> Result<Box<dyn SessionWriter>, SessionError>;
+
+    /// Takes the lease of an existing session and reads nothing of it.
+    ///
+    /// # Errors
+    /// `Missing`; `Busy` when another writer is attached; `Invalid` when it is unsafe to write; `Io`.
+    fn attach(&self, id: &SessionId) -> Result<Arc<dyn SessionLease>, SessionError>;
+
+    /// The first `limit` sessions (1 to [`MAX_LIST_ITEMS`]; others are taken for the nearest) with ids after `after`.
+    /// Takes no lease; sessions come and go while it looks.
+    ///
+    /// # Errors
+    /// [`ListError`].
+    fn list(
+        &self,
+        after: Option<&SessionId>,
+        limit: usize,
+        redactor: &Redactor,
+    ) -> Result<SessionList, ListError>;
+
+    /// The recent window of a session, which another process may hold. `None` if it still is what `known` names.
+    ///
+    /// # Errors
+    /// `Busy` while an append goes on; `Missing`; `Invalid` when it is unsafe or can't be read, but never for what it
+    /// holds.
+    fn window(
+        &self,
+        id: &SessionId,
+        known: Option<&Version>,
+    ) -> Result<Option<Window>, SessionError>;
+}
+
+/// The right to write a session. Held while it lives, and dies with the process.
+pub trait SessionLease: Debug + Send + Sync {
+    fn id(&self) -> &SessionId;
+
+    /// The first record; `None` of an empty session. Reads nothing else.
+    ///
+    /// # Errors
+    /// `Missing`; `Invalid` when there is no such record.
+    fn first(&self) -> Result<Option<Record>, SessionError>;
+
+    /// Reads the session and gives each record to `take`, oldest first; keeps none, since a session can be far longer
+    /// than what somebody wants of it. After an error, what was given counts for nothing.
+    ///
+    /// Use one of the writers that come of a lease at a time: each notices what another appended as a change by
+    /// someone else.
+    ///
+    /// # Errors
+    /// `Missing`; `Invalid` for any record that is none of this session, in its order; `HistoryLimit` beyond
+    /// [`MAX_READ_BYTES`] or [`MAX_READ_LINES`].
+    fn load(
+        self: Arc<Self>,
+        take: &mut dyn FnMut(Record),
+    ) -> Result<Box<dyn SessionWriter>, SessionError>;
+}
+
+/// The one writer of a session, where it left it.
+pub trait SessionWriter: Debug + Send {
+    fn lease(&self) -> Arc<dyn SessionLease>;
+
+    /// Whether the session exists.
+    fn is_durable(&self) -> bool;
+
+    /// Whether it holds no record yet, so that [`Body::Session`] belongs first.
+    fn is_empty(&self) -> bool;
+
+    /// Appends `bodies` as one record each: readers see all of them or none.
+    ///
+    /// # Errors
+    /// [`AppendError`]. Nothing of it counts as stored; what was there before still is.
+    fn append(
+        &mut self,
+        turn: Option<&str>,
+        bodies: Vec<Body>,
+        flush: Flush,
+    ) -> Result<(), AppendError>;
+
+    /// Whether the session still holds what this writer left, byte for byte. One that does not exist is unchanged as
+    /// long as none appears.
+    fn is_unchanged(&mut self) -> bool;
+}
+
+/// Whether an append must survive a crash of the machine before it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flush {
+    /// Survives the death of this process.
+    Written,
+    /// Survives that of the machine: flushed, and with a new session its name too.
+    Durable,
+}
+
+/// What lies behind an error: an I/O error, a [`Defect`], or whatever another store has.
+pub type Cause = Box<dyn Error + Send + Sync>;
+
+/// Why a session can't be used. Its own words carry no path and no content; its sources are for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error("no such session")]
@@ -38,135 +138,51 @@ pub enum SessionError {
     #[error("another writer holds the session")]
     Busy,
     #[error("the session is unsafe, unreadable or malformed")]
-    Invalid,
+    Invalid(#[source] Cause),
     #[error("the session belongs to another directory")]
     CwdMismatch,
     #[error("the session is beyond the read bounds")]
     HistoryLimit,
     /// The storage itself failed.
-    #[error("the session storage failed: {0}")]
-    Io(io::ErrorKind),
+    #[error("the session storage failed")]
+    Io(#[source] io::Error),
 }
 
-/// The directory of all sessions.
-#[derive(Debug, Clone)]
-pub struct Sessions {
-    dir: PathBuf,
-}
-
-/// A session that was opened: the writer and what it found.
-#[derive(Debug)]
-pub struct Opened {
-    pub writer: Writer,
-    /// Every record, oldest first.
-    pub records: Vec<Record>,
-}
-
-/// An existing session under this process's lease, its history not read. The lease is held while
-/// this lives, and while a writer lives that came of it.
-#[derive(Debug)]
-pub struct Held {
-    sessions: Sessions,
-    id: SessionId,
-    lease: Arc<Lease>,
-}
-
-impl Held {
-    pub fn id(&self) -> &SessionId {
-        &self.id
-    }
-
-    /// The first record, of which none but an empty session has none. Reads nothing else.
-    pub fn first(&self) -> Result<Option<Record>, SessionError> {
-        read::first(&self.sessions.dir.join(self.id.file_name()), &self.id)
-    }
-
-    /// Reads the session under the lease. Use one of the writers that come of this at a time:
-    /// each notices what another appended as a change by someone else.
-    pub fn load(&self) -> Result<Opened, SessionError> {
-        let mut records = Vec::new();
-        let writer = self.load_with(&mut |record| records.push(record))?;
-        Ok(Opened { writer, records })
-    }
-
-    /// The same, with each record given to `take` as it is read, oldest first, and kept nowhere: a
-    /// session can be far longer than what somebody wants of it. After an error, what was given
-    /// counts for nothing.
-    pub fn load_with(&self, take: &mut dyn FnMut(Record)) -> Result<Writer, SessionError> {
-        self.sessions.read(&self.id, Arc::clone(&self.lease), take)
+impl SessionError {
+    /// Of something that is not as it must be.
+    pub fn invalid(cause: impl Into<Cause>) -> Self {
+        Self::Invalid(cause.into())
     }
 }
 
-impl Sessions {
-    pub fn new(home: &Home) -> Self {
-        Self {
-            dir: home.sessions().to_owned(),
-        }
-    }
-
-    /// Takes the lease of a session with a new id. No session file exists before the first
-    /// append (spec: local-agent, `session.create`: no placeholder history).
-    pub fn create(&self) -> Result<Writer, SessionError> {
-        let id = SessionId::random();
-        let lease = Lease::acquire(&self.dir, &id)?;
-        Ok(Writer::lazy(self.dir.clone(), id, Arc::new(lease)))
-    }
-
-    /// Takes the lease of an existing session and reads all of it.
-    pub fn open(&self, id: &SessionId) -> Result<Opened, SessionError> {
-        self.attach(id)?.load()
-    }
-
-    /// Takes the lease of an existing session and reads nothing of it.
-    pub fn attach(&self, id: &SessionId) -> Result<Held, SessionError> {
-        // A lookup first: a session that does not exist must not leave a lock file behind.
-        self.require_file(id)?;
-        let lease = Lease::acquire(&self.dir, id)?;
-        lease.retain(&read::open(&self.dir.join(id.file_name()))?)?;
-        Ok(Held {
-            sessions: self.clone(),
-            id: id.clone(),
-            lease: Arc::new(lease),
-        })
-    }
-
-    /// Reads the session of `writer` again under the lease it holds, which both then share. A
-    /// failure leaves `writer` as it is.
-    pub fn reopen(&self, writer: &Writer) -> Result<Opened, SessionError> {
-        let mut records = Vec::new();
-        let writer = self.reopen_with(writer, &mut |record| records.push(record))?;
-        Ok(Opened { writer, records })
-    }
-
-    /// The same, with each record given to `take`; see [`Held::load_with`].
-    pub fn reopen_with(
-        &self,
-        writer: &Writer,
-        take: &mut dyn FnMut(Record),
-    ) -> Result<Writer, SessionError> {
-        self.require_file(writer.id())?;
-        self.read(writer.id(), Arc::clone(writer.lease()), take)
-    }
-
-    fn read(
-        &self,
-        id: &SessionId,
-        lease: Arc<Lease>,
-        take: &mut dyn FnMut(Record),
-    ) -> Result<Writer, SessionError> {
-        let file = read::open(&self.dir.join(id.file_name()))?;
-        lease.retain(&file)?;
-        let content = read::read(file, id, take)?;
-        Ok(Writer::resume(self.dir.clone(), id.clone(), lease, content))
-    }
-
-    fn require_file(&self, id: &SessionId) -> Result<(), SessionError> {
-        match fs::symlink_metadata(self.dir.join(id.file_name())) {
-            Ok(meta) => read::require_own(&meta).map_err(read::refusal),
-            Err(error) => Err(read::refusal(error)),
-        }
-    }
+/// What of a record is wrong. Names places, never content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Defect {
+    #[error("line {line} is no record of the session")]
+    Record { line: u64 },
+    #[error("line {line} is out of order")]
+    Order { line: u64 },
+    #[error("not one whole record")]
+    Torn,
 }
 
-#[cfg(test)]
-mod tests;
+/// Why an append failed. Nothing of it counts as stored.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// The session is not as this writer left it: edited, truncated, replaced, removed, or under another name too.
+    #[error("the session was changed by someone else")]
+    Changed,
+    /// It would be beyond what can be read again.
+    #[error("the session is at its bounds")]
+    Full,
+    /// An earlier failure left it in an unknown state.
+    #[error("an earlier append failed")]
+    Failed,
+    #[error("a record can't be written as JSON")]
+    Encode(#[source] serde_json::Error),
+    #[error("cannot write the session")]
+    Io(#[from] io::Error),
+    /// After this the system no longer says what is on the disk and what is not.
+    #[error("cannot flush the session")]
+    Flush(#[source] io::Error),
+}

@@ -1,104 +1,25 @@
-//! Appending to a session: whole lines, flushed when asked, never over what someone else wrote.
+//! Appending to a session file: whole lines, flushed when asked, never over what someone else wrote.
 //! Also knows whether the file is still the one it left.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
+use super::file::{self, Stamp, require_own};
 use super::lease::Lease;
 use super::read::Content;
-use super::record::{Body, Record, SCHEMA_VERSION, now_ms};
-use super::{MAX_READ_BYTES, MAX_READ_LINES, SessionId, read};
-use crate::file::{self, Links};
-
-/// A file touched this recently may change again without a visible change of its times: clocks
-/// of file systems tick in steps.
-const CLOCK_STEP: Duration = Duration::from_millis(100);
-
-/// Whether an append must survive a crash of the machine before it returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flush {
-    /// Written to the file: survives the death of this process.
-    Written,
-    /// `fdatasync` of the file, and `fsync` of the directory for a new file.
-    Durable,
-}
-
-/// Why an append failed. Nothing of it counts as stored.
-#[derive(Debug, thiserror::Error)]
-pub enum AppendError {
-    /// The file is not the one that this writer left: edited, truncated, replaced or removed.
-    #[error("the session file was changed by someone else")]
-    Changed,
-    /// The file would be beyond what can be read again.
-    #[error("the session is at its bounds")]
-    Full,
-    /// An earlier failure left the file in an unknown state.
-    #[error("an earlier append failed")]
-    Failed,
-    #[error("a record can't be written as JSON")]
-    Encode,
-    #[error("cannot write the session file: {0}")]
-    Io(#[from] io::Error),
-    /// After this the system no longer says what is on the disk and what is not.
-    #[error("cannot flush the session file: {0}")]
-    Flush(#[source] io::Error),
-}
-
-/// Size, identity and times of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    pub(super) len: u64,
-    dev: u64,
-    ino: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    pub(super) fn of(file: &File) -> io::Result<Self> {
-        file.metadata().map(|meta| Self::from(&meta))
-    }
-
-    fn is_same_file(&self, other: &Self) -> bool {
-        (self.dev, self.ino) == (other.dev, other.ino)
-    }
-
-    /// Whether the file was touched so recently that equal times prove nothing.
-    pub(super) fn is_fresh(&self) -> bool {
-        let age = |(seconds, nanos): (i64, i64)| {
-            let at = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
-            SystemTime::now()
-                .duration_since(SystemTime::UNIX_EPOCH + at)
-                .ok()
-        };
-        // A time in the future proves nothing either.
-        age(self.changed).is_none_or(|age| age < CLOCK_STEP)
-    }
-}
-
-impl From<&std::fs::Metadata> for Stamp {
-    fn from(meta: &std::fs::Metadata) -> Self {
-        Self {
-            len: meta.len(),
-            dev: meta.dev(),
-            ino: meta.ino(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
-        }
-    }
-}
+use super::{
+    AppendError, Body, Flush, MAX_READ_BYTES, MAX_READ_LINES, Record, SCHEMA_VERSION, SessionLease,
+    SessionWriter, now_ms,
+};
 
 /// The one writer of a session.
 #[derive(Debug)]
-pub struct Writer {
-    dir: PathBuf,
-    id: SessionId,
+pub(super) struct Writer {
     lease: Arc<Lease>,
     /// `None` before the first append of a new session.
     open: Option<Open>,
@@ -113,18 +34,14 @@ struct Open {
     end: u64,
     /// Digest of everything before `end`.
     hash: Sha256,
-    /// The file as this writer last saw it; `None` when it can't be told.
+    /// A stamp that means an equal file where it is found again: its time is a mark of ours, or the clock had moved on
+    /// from it when it was taken. `None` when there is no such stamp.
     stamp: Option<Stamp>,
-    /// An equal stamp means an equal file: its time is a mark of ours, or the clock had moved on from it when it was
-    /// taken.
-    settled: bool,
 }
 
 impl Writer {
-    pub(super) fn lazy(dir: PathBuf, id: SessionId, lease: Arc<Lease>) -> Self {
+    pub(super) fn lazy(lease: Arc<Lease>) -> Self {
         Self {
-            dir,
-            id,
             lease,
             open: None,
             next: 1,
@@ -133,81 +50,78 @@ impl Writer {
     }
 
     /// Goes on where `content` ends.
-    pub(super) fn resume(dir: PathBuf, id: SessionId, lease: Arc<Lease>, content: Content) -> Self {
+    pub(super) fn resume(lease: Arc<Lease>, content: Content) -> Self {
         Self {
-            dir,
-            id,
             lease,
             next: content.next,
             open: Some(Open {
                 file: content.file,
                 end: content.end,
                 hash: content.hash,
-                settled: !content.stamp.is_fresh(),
-                stamp: Some(content.stamp),
+                stamp: (!content.stamp.is_fresh()).then_some(content.stamp),
             }),
             failed: false,
         }
     }
 
-    pub fn id(&self) -> &SessionId {
-        &self.id
+    /// The records as lines, numbered from where the session is.
+    fn lines(&self, turn: Option<&str>, bodies: Vec<Body>) -> Result<Vec<u8>, AppendError> {
+        let mut lines = Vec::new();
+        for (n, body) in (self.next..).zip(bodies) {
+            let record = Record {
+                v: SCHEMA_VERSION,
+                n,
+                session: self.lease.id.as_str().to_owned(),
+                at: now_ms(),
+                turn: turn.map(str::to_owned),
+                body,
+            };
+            serde_json::to_writer(&mut lines, &record).map_err(AppendError::Encode)?;
+            lines.push(b'\n');
+        }
+        Ok(lines)
+    }
+}
+
+impl SessionWriter for Writer {
+    fn lease(&self) -> Arc<dyn SessionLease> {
+        Arc::clone(&self.lease) as Arc<dyn SessionLease>
     }
 
-    /// Whether the session has a file.
-    pub fn is_durable(&self) -> bool {
+    fn is_durable(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Whether the file holds no record yet, so that [`Body::Session`] belongs first.
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.next == 1
     }
 
-    pub(super) fn lease(&self) -> &Arc<Lease> {
-        &self.lease
-    }
-
-    fn path(&self) -> PathBuf {
-        self.dir.join(self.id.file_name())
-    }
-
-    /// Appends `bodies` as one record each, all in one write.
-    ///
-    /// On an error the file is put back to where it was, as far as that is possible; if it is
-    /// not, every later append fails too.
-    pub fn append(
+    /// All in one write. On an error the file is put back to where it was, as far as that is possible; if it is not,
+    /// every later append fails too.
+    fn append(
         &mut self,
         turn: Option<&str>,
         bodies: Vec<Body>,
         flush: Flush,
     ) -> Result<(), AppendError> {
+        let _span = tracing::trace_span!(
+            "append", session = %self.lease.id, records = bodies.len(), flush = ?flush
+        )
+        .entered();
         if self.failed {
             return Err(AppendError::Failed);
         }
-        let mut lines = Vec::new();
         let count = bodies.len() as u64;
-        for (n, body) in (self.next..).zip(bodies) {
-            let record = Record {
-                v: SCHEMA_VERSION,
-                n,
-                session: self.id.as_str().to_owned(),
-                at: now_ms(),
-                turn: turn.map(str::to_owned),
-                body,
-            };
-            serde_json::to_writer(&mut lines, &record).map_err(|_| AppendError::Encode)?;
-            lines.push(b'\n');
-        }
+        let lines = self.lines(turn, bodies)?;
         let end = self.open.as_ref().map_or(0, |open| open.end);
         let lines_after = self.next - 1 + count;
         if end + lines.len() as u64 > MAX_READ_BYTES || lines_after > MAX_READ_LINES as u64 {
             return Err(AppendError::Full);
         }
-        let path = self.path();
+        let path = self.lease.session_file();
         // Readers see all of this append, put back or flushed, or nothing of it.
         let _lock = self.lease.appending();
-        let result = match &mut self.open {
+        match &mut self.open {
             Some(open) => open.append(&path, &lines, flush).inspect_err(|error| {
                 // A file that others changed is theirs to answer for; what we left half
                 // written is not to be built upon.
@@ -219,29 +133,24 @@ impl Writer {
                     }
                     _ => !open.put_back(),
                 };
-            }),
-            None => match Open::create(&self.dir, &path, &lines, flush) {
-                Ok(open) => {
-                    // The file is new: nobody else can have it.
-                    let _ = self.lease.retain(&open.file);
-                    self.open = Some(open);
-                    Ok(())
+            })?,
+            None => {
+                let open = Open::create(&self.lease.dir, &path, &lines, flush)?;
+                // The file is new: nobody else can have it.
+                if let Err(error) = self.lease.retain(&open.file) {
+                    tracing::warn!(session = %self.lease.id, error = &error as &dyn std::error::Error, "a new session is not retained");
                 }
-                Err(error) => Err(error.into()),
-            },
-        };
-        if result.is_ok() {
-            self.next += count;
+                self.open = Some(open);
+            }
         }
-        result
+        self.next += count;
+        tracing::trace!(bytes = lines.len(), "appended");
+        Ok(())
     }
 
-    /// Whether the file still holds what this writer left, byte for byte. A session without a
-    /// file is unchanged as long as none appears.
-    ///
     /// Compares size and times first; the content only if these differ or prove nothing.
-    pub fn is_unchanged(&mut self) -> bool {
-        let path = self.path();
+    fn is_unchanged(&mut self) -> bool {
+        let path = self.lease.session_file();
         match &mut self.open {
             Some(open) => open.is_unchanged(&path),
             None => matches!(
@@ -254,13 +163,7 @@ impl Writer {
 
 impl Open {
     fn create(dir: &Path, path: &Path, lines: &[u8], flush: Flush) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(file::flags(Links::Refuse))
-            .open(path)?;
+        let file = file::create(path)?;
         let written = file.write_all_at(lines, 0).and_then(|()| match flush {
             Flush::Written => Ok(()),
             // The name of a new file is the directory's data.
@@ -276,7 +179,6 @@ impl Open {
             end: 0,
             hash: Sha256::new(),
             stamp: None,
-            settled: false,
         };
         open.written(lines);
         Ok(open)
@@ -291,7 +193,7 @@ impl Open {
             return Err(AppendError::Changed);
         }
         // A second name that came since is somebody's hand on the file.
-        if read::require_own(&self.file.metadata()?).is_err() {
+        if require_own(&self.file.metadata()?).is_err() {
             return Err(AppendError::Changed);
         }
         if now.len > self.end {
@@ -308,23 +210,10 @@ impl Open {
         Ok(())
     }
 
-    /// Notes what was just written, and marks the file so that a look at it tells later whether somebody else wrote
-    /// there: writes take their time from a clock that moves in steps, so two within a step can't be told apart,
-    /// but a time that was set to the nanosecond is no step's. Where the file system does not keep it, content is compared.
     fn written(&mut self, lines: &[u8]) {
         self.end += lines.len() as u64;
         self.hash.update(lines);
-        let mark = SystemTime::now();
-        let marked = self.file.set_modified(mark);
-        self.stamp = Stamp::of(&self.file).ok();
-        self.settled = marked.is_ok()
-            && self.stamp.is_some_and(|stamp| {
-                let mark = mark.duration_since(SystemTime::UNIX_EPOCH);
-                let (seconds, nanos) = stamp.modified;
-                mark.is_ok_and(|mark| {
-                    (mark.as_secs() as i64, i64::from(mark.subsec_nanos())) == (seconds, nanos)
-                })
-            });
+        self.stamp = Stamp::mark(&self.file);
     }
 
     /// Whether what stands beyond our end, in a file of `len` bytes, is what a crash cut off: behind a record, and
@@ -361,7 +250,7 @@ impl Open {
         let Ok(named) = std::fs::symlink_metadata(path).map(|meta| Stamp::from(&meta)) else {
             return false;
         };
-        if self.settled && self.stamp == Some(named) {
+        if self.stamp == Some(named) {
             return true;
         }
         let Ok(now) = Stamp::of(&self.file) else {
@@ -373,7 +262,7 @@ impl Open {
         if !self
             .file
             .metadata()
-            .is_ok_and(|meta| read::require_own(&meta).is_ok())
+            .is_ok_and(|meta| require_own(&meta).is_ok())
         {
             return false;
         }
@@ -382,8 +271,7 @@ impl Open {
             .is_ok_and(|hash| hash == self.hash.clone().finalize().to_vec())
             && self.is_torn(now.len).unwrap_or(false);
         if same {
-            self.stamp = Some(now);
-            self.settled = !now.is_fresh();
+            self.stamp = (!now.is_fresh()).then_some(now);
         }
         same
     }
@@ -413,24 +301,28 @@ impl Open {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::super::tests::{Place, append};
+    use super::super::tests::{Place, append, open};
     use super::*;
+    use crate::sessions::SessionStore as _;
 
     #[test]
     fn nothing_is_appended_that_could_not_be_read_again() {
         let place = Place::new();
         let mut writer = place.sessions.create().unwrap();
-        let id = writer.id().clone();
+        let id = writer.lease().id().clone();
         let most = "x".repeat(MAX_READ_BYTES as usize / 2);
-        append(&mut writer, &most).unwrap();
-        assert!(matches!(append(&mut writer, &most), Err(AppendError::Full)));
+        append(&mut *writer, &most).unwrap();
+        assert!(matches!(
+            append(&mut *writer, &most),
+            Err(AppendError::Full)
+        ));
         // Not a failure of the file: what fits is still taken.
-        append(&mut writer, "end").unwrap();
+        append(&mut *writer, "end").unwrap();
         drop(writer);
-        assert_eq!(place.sessions.open(&id).unwrap().records.len(), 2);
+        assert_eq!(open(&place, &id).unwrap().1.len(), 2);
 
         let mut writer = place.sessions.create().unwrap();
-        let id = writer.id().clone();
+        let id = writer.lease().id().clone();
         let body = || Body::Diagnostic {
             code: "c".into(),
             summary: String::new(),
@@ -442,9 +334,6 @@ mod tests {
         let beyond = writer.append(None, many(1), Flush::Written);
         assert!(matches!(beyond, Err(AppendError::Full)));
         drop(writer);
-        assert_eq!(
-            place.sessions.open(&id).unwrap().records.len(),
-            MAX_READ_LINES
-        );
+        assert_eq!(open(&place, &id).unwrap().1.len(), MAX_READ_LINES);
     }
 }

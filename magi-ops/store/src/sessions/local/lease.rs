@@ -15,19 +15,19 @@
 //! Who removes a session takes the writer lease and then the retention lease exclusively.
 //! Lock files go away with their last use: a directory of sessions that rest holds session files only.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::{SessionError, SessionId, read};
-use crate::file::{self, Links};
+use super::file::{self, Stamp, is_current, refusal};
+use super::writer::Writer;
+use super::{Record, SessionError, SessionId, SessionLease, SessionWriter, read};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
 const ATTEMPTS: usize = 16;
@@ -41,6 +41,8 @@ const APPEND_POLL: Duration = Duration::from_millis(2);
 /// belong to an open file, so a second lease of one session fails within the same process too.
 #[derive(Debug)]
 pub(super) struct Lease {
+    pub(super) dir: PathBuf,
+    pub(super) id: SessionId,
     file: File,
     path: PathBuf,
     append: PathBuf,
@@ -58,28 +60,32 @@ impl Lease {
     pub(super) fn acquire(dir: &Path, id: &SessionId) -> Result<Self, SessionError> {
         let path = dir.join(id.lock_name());
         let append = dir.join(id.append_name());
-        match read::open_to_read(&append) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(SessionError::Invalid),
+        match file::open_to_read(&append) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(refusal(error)),
             _ => {}
         }
         for _ in 0..ATTEMPTS {
-            let file = open_lock(&path).map_err(|error| match Errno::from_io_error(&error) {
-                Some(Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
-                    SessionError::Invalid
-                }
-                _ if error.kind() == ErrorKind::InvalidInput => SessionError::Invalid,
-                _ => SessionError::Io(error.kind()),
-            })?;
+            let file =
+                file::open_lock(&path).map_err(|error| match Errno::from_io_error(&error) {
+                    Some(Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::ACCESS) => {
+                        refusal(error)
+                    }
+                    _ if error.kind() == ErrorKind::InvalidInput => refusal(error),
+                    _ => SessionError::Io(error),
+                })?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Err(SessionError::Busy),
                 Err(Errno::INTR) => continue,
-                Err(error) => return Err(SessionError::Io(error.kind())),
+                Err(error) => return Err(SessionError::Io(error.into())),
             }
             // Its last holder may have removed the file between our opening and locking it:
             // then the lock is on a file that nobody else can find.
             if is_current(&file, &path) {
+                tracing::debug!(session = %id, "lease taken");
                 return Ok(Self {
+                    dir: dir.to_owned(),
+                    id: id.clone(),
                     file,
                     path,
                     append,
@@ -90,20 +96,21 @@ impl Lease {
         Err(SessionError::Busy)
     }
 
+    pub(super) fn session_file(&self) -> PathBuf {
+        self.dir.join(self.id.file_name())
+    }
+
     /// Takes the retention lease of the open session file. `Busy` when another writer is
     /// attached to it after all.
     pub(super) fn retain(&self, content: &File) -> Result<(), SessionError> {
-        let failed = |error: io::Error| SessionError::Io(error.kind());
+        let stamp = |file: &File| Stamp::of(file).map_err(SessionError::Io);
         let mut held = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = &*held
-            && is_same(
-                &held.metadata().map_err(failed)?,
-                &content.metadata().map_err(failed)?,
-            )
+            && stamp(held)?.is_same_file(&stamp(content)?)
         {
             return Ok(());
         }
-        let content = content.try_clone().map_err(failed)?;
+        let content = content.try_clone().map_err(SessionError::Io)?;
         // First alone, then shared: see the head of this file.
         for operation in [
             FlockOperation::NonBlockingLockExclusive,
@@ -112,7 +119,7 @@ impl Lease {
             match flock(&content, operation) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Err(SessionError::Busy),
-                Err(error) => return Err(SessionError::Io(error.kind())),
+                Err(error) => return Err(SessionError::Io(error.into())),
             }
         }
         *held = Some(content);
@@ -122,11 +129,37 @@ impl Lease {
     /// Takes the append lock for one append. A reader that is stopped within its read must not
     /// cost the person's words, so after the wait the append goes on without.
     pub(super) fn appending(&self) -> AppendLock {
-        let locked = open_lock(&self.append).ok().filter(|file| {
-            let deadline = Instant::now() + APPEND_WAIT;
-            lock_until(file, FlockOperation::NonBlockingLockExclusive, deadline).is_ok()
-        });
-        AppendLock { _file: locked }
+        let deadline = Instant::now() + APPEND_WAIT;
+        let locked = file::open_lock(&self.append)
+            .map_err(SessionError::Io)
+            .and_then(|file| {
+                lock_until(&file, FlockOperation::NonBlockingLockExclusive, deadline)?;
+                Ok(file)
+            })
+            .inspect_err(|error| {
+                tracing::warn!(session = %self.id, error = error as &dyn std::error::Error, "append without its lock");
+            });
+        AppendLock { _file: locked.ok() }
+    }
+}
+
+impl SessionLease for Lease {
+    fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    fn first(&self) -> Result<Option<Record>, SessionError> {
+        read::first(&self.session_file(), &self.id)
+    }
+
+    fn load(
+        self: Arc<Self>,
+        take: &mut dyn FnMut(Record),
+    ) -> Result<Box<dyn SessionWriter>, SessionError> {
+        let file = file::open_to_write(&self.session_file()).map_err(refusal)?;
+        self.retain(&file)?;
+        let content = read::read(file, &self.id, take)?;
+        Ok(Box::new(Writer::resume(self, content)))
     }
 }
 
@@ -137,13 +170,13 @@ impl AppendLock {
         let path = dir.join(id.append_name());
         let deadline = Instant::now() + APPEND_WAIT;
         for _ in 0..ATTEMPTS {
-            let file = match read::open_to_read(&path) {
+            let file = match file::open_to_read(&path) {
                 Ok(file) => file,
                 // Nobody appends.
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     return Ok(Self { _file: None });
                 }
-                Err(_) => return Err(SessionError::Invalid),
+                Err(error) => return Err(refusal(error)),
             };
             lock_until(&file, FlockOperation::NonBlockingLockShared, deadline)?;
             if is_current(&file, &path) {
@@ -160,31 +193,19 @@ impl Drop for Lease {
         *content.unwrap_or_else(PoisonError::into_inner) = None;
         // Under the append lock: a reader may hold it, and a later writer must find the same
         // file then.
-        if let Ok(append) = read::open_to_read(&self.append)
+        if let Ok(append) = file::open_to_read(&self.append)
             && flock(&append, FlockOperation::NonBlockingLockExclusive).is_ok()
             && is_current(&append, &self.append)
         {
             let _ = fs::remove_file(&self.append);
         }
+        tracing::debug!(session = %self.id, "lease given back");
         // While the lock still holds and only if the name is still ours: see `acquire` for the
         // other side.
         if is_current(&self.file, &self.path) {
             let _ = fs::remove_file(&self.path);
         }
     }
-}
-
-fn open_lock(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(file::flags(Links::Refuse))
-        .open(path)?;
-    read::require_own(&file.metadata()?)?;
-    Ok(file)
 }
 
 fn lock_until(file: &File, lock: FlockOperation, deadline: Instant) -> Result<(), SessionError> {
@@ -195,19 +216,7 @@ fn lock_until(file: &File, lock: FlockOperation, deadline: Instant) -> Result<()
                 thread::sleep(APPEND_POLL);
             }
             Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(SessionError::Busy),
-            Err(error) => return Err(SessionError::Io(error.kind())),
+            Err(error) => return Err(SessionError::Io(error.into())),
         }
     }
-}
-
-/// Whether `path` still names the open `file`.
-fn is_current(file: &File, path: &Path) -> bool {
-    let (Ok(here), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
-        return false;
-    };
-    is_same(&here, &there)
-}
-
-fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }

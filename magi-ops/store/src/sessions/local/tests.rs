@@ -8,18 +8,21 @@ use std::path::Path;
 use proptest::prelude::*;
 use rustix::fs::{FlockOperation, flock};
 
+use std::fs;
+
 use super::*;
+use crate::sessions::verify_cwd;
 
 pub(super) struct Place {
     dir: tempfile::TempDir,
-    pub(super) sessions: Sessions,
+    pub(super) sessions: LocalSessions,
 }
 
 impl Place {
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::prepare(&dir.path().join("home")).unwrap();
-        let sessions = Sessions::new(&home);
+        let sessions = LocalSessions::new(&home);
         Self { dir, sessions }
     }
 
@@ -71,7 +74,20 @@ pub(super) fn texts(records: &[Record]) -> Vec<&str> {
         .collect()
 }
 
-pub(super) fn append(writer: &mut Writer, text: &str) -> Result<(), AppendError> {
+/// Attaches and reads a session.
+pub(super) fn open(place: &Place, id: &SessionId) -> Result<Opened, SessionError> {
+    load(place.sessions.attach(id)?)
+}
+
+pub(super) fn load(lease: Arc<dyn SessionLease>) -> Result<Opened, SessionError> {
+    let mut records = Vec::new();
+    let writer = lease.load(&mut |record| records.push(record))?;
+    Ok((writer, records))
+}
+
+pub(super) type Opened = (Box<dyn SessionWriter>, Vec<Record>);
+
+pub(super) fn append(writer: &mut dyn SessionWriter, text: &str) -> Result<(), AppendError> {
     writer.append(Some("t"), vec![input(text)], Flush::Durable)
 }
 
@@ -80,7 +96,7 @@ fn a_new_session_has_no_file_before_its_first_record_and_leaves_none_behind() {
     let place = Place::new();
     let writer = place.sessions.create().unwrap();
     assert!(!writer.is_durable());
-    assert_eq!(place.names(), [format!("{}.lock", writer.id())]);
+    assert_eq!(place.names(), [format!("{}.lock", writer.lease().id())]);
     drop(writer);
     assert!(place.names().is_empty());
 }
@@ -89,7 +105,7 @@ fn a_new_session_has_no_file_before_its_first_record_and_leaves_none_behind() {
 fn what_was_appended_is_read_back_and_continued() {
     let place = Place::new();
     let mut writer = place.sessions.create().unwrap();
-    let id = writer.id().clone();
+    let id = writer.lease().id().clone();
     writer
         .append(
             Some("t"),
@@ -104,32 +120,29 @@ fn what_was_appended_is_read_back_and_continued() {
     assert_eq!(mode.mode() & 0o777, 0o600);
     drop(writer);
 
-    let mut opened = place.sessions.open(&id).unwrap();
-    assert_eq!(texts(&opened.records), ["one", "two\n\u{2028}\""]);
-    append(&mut opened.writer, "three").unwrap();
-    let again = place.sessions.reopen(&opened.writer).unwrap();
-    let numbers: Vec<_> = again.records.iter().map(|record| record.n).collect();
+    let mut opened = open(&place, &id).unwrap();
+    assert_eq!(texts(&opened.1), ["one", "two\n\u{2028}\""]);
+    append(&mut *opened.0, "three").unwrap();
+    let again = load(opened.0.lease()).unwrap();
+    let numbers: Vec<_> = again.1.iter().map(|record| record.n).collect();
     assert_eq!(numbers, [1, 2, 3]);
-    assert_eq!(again.records[0].session, id.as_str());
-    assert_eq!(again.records[0].turn.as_deref(), Some("t"));
+    assert_eq!(again.1[0].session, id.as_str());
+    assert_eq!(again.1[0].turn.as_deref(), Some("t"));
 }
 
 #[test]
 fn the_lease_excludes_within_one_process_and_survives_a_reopen() {
     let place = Place::new();
     let mut writer = place.sessions.create().unwrap();
-    let id = writer.id().clone();
-    assert!(matches!(
-        place.sessions.open(&id),
-        Err(SessionError::Missing)
-    ));
-    append(&mut writer, "x").unwrap();
-    assert!(matches!(place.sessions.open(&id), Err(SessionError::Busy)));
-    let again = place.sessions.reopen(&writer).unwrap();
+    let id = writer.lease().id().clone();
+    assert!(matches!(open(&place, &id), Err(SessionError::Missing)));
+    append(&mut *writer, "x").unwrap();
+    assert!(matches!(open(&place, &id), Err(SessionError::Busy)));
+    let again = load(writer.lease()).unwrap();
     drop(writer);
-    assert!(matches!(place.sessions.open(&id), Err(SessionError::Busy)));
+    assert!(matches!(open(&place, &id), Err(SessionError::Busy)));
     drop(again);
-    assert!(place.sessions.open(&id).is_ok());
+    assert!(open(&place, &id).is_ok());
 }
 
 #[test]
@@ -144,19 +157,22 @@ fn an_attached_session_is_held_before_it_is_read() {
     let directory = "d".parse().unwrap();
     assert!(matches!(
         place.sessions.attach(&directory),
-        Err(SessionError::Invalid)
+        Err(SessionError::Invalid(_))
     ));
     fs::remove_dir(place.path("d.jsonl")).unwrap();
 
     // Not even whether it could be read is asked.
     let id = place.put("s", "nonsense\n");
     let held = place.sessions.attach(&id).unwrap();
-    assert!(matches!(place.sessions.open(&id), Err(SessionError::Busy)));
-    assert!(matches!(held.load(), Err(SessionError::Invalid)));
+    assert!(matches!(open(&place, &id), Err(SessionError::Busy)));
+    assert!(matches!(
+        load(Arc::clone(&held)),
+        Err(SessionError::Invalid(_))
+    ));
     place.put("s", line("s", 1, "one"));
-    let mut opened = held.load().unwrap();
-    assert_eq!(texts(&opened.records), ["one"]);
-    append(&mut opened.writer, "two").unwrap();
+    let mut opened = load(Arc::clone(&held)).unwrap();
+    assert_eq!(texts(&opened.1), ["one"]);
+    append(&mut *opened.0, "two").unwrap();
     drop(held);
     assert!(matches!(
         place.sessions.attach(&id),
@@ -164,15 +180,15 @@ fn an_attached_session_is_held_before_it_is_read() {
     ));
     drop(opened);
     assert_eq!(place.names(), ["s.jsonl"], "locks go with their last use");
-    assert_eq!(place.sessions.open(&id).unwrap().records.len(), 2);
+    assert_eq!(open(&place, &id).unwrap().1.len(), 2);
 }
 
 #[test]
 fn who_is_attached_retains_the_file_and_refuses_others_without_its_lock_file_too() {
     let place = Place::new();
     let mut writer = place.sessions.create().unwrap();
-    let id = writer.id().clone();
-    append(&mut writer, "one").unwrap();
+    let id = writer.lease().id().clone();
+    append(&mut *writer, "one").unwrap();
     let lock = |operation| {
         let file = fs::File::open(place.path(&id.file_name())).unwrap();
         flock(&file, operation).map(|()| file)
@@ -200,7 +216,7 @@ fn who_is_attached_retains_the_file_and_refuses_others_without_its_lock_file_too
     fs::copy(place.path(&id.file_name()), &copy).unwrap();
     fs::rename(&copy, place.path(&id.file_name())).unwrap();
     assert!(lock(FlockOperation::NonBlockingLockExclusive).is_ok());
-    held.load().unwrap();
+    load(Arc::clone(&held)).unwrap();
     assert!(lock(FlockOperation::NonBlockingLockExclusive).is_err());
 }
 
@@ -208,8 +224,8 @@ fn who_is_attached_retains_the_file_and_refuses_others_without_its_lock_file_too
 fn a_read_waits_for_an_append_but_an_append_for_a_read_not_for_ever() {
     let place = Place::new();
     let mut writer = place.sessions.create().unwrap();
-    let id = writer.id().clone();
-    append(&mut writer, "one").unwrap();
+    let id = writer.lease().id().clone();
+    append(&mut *writer, "one").unwrap();
     let lock = || fs::File::open(place.path(&id.append_name())).unwrap();
     let appending = lock();
     flock(&appending, FlockOperation::LockExclusive).unwrap();
@@ -223,7 +239,7 @@ fn a_read_waits_for_an_append_but_an_append_for_a_read_not_for_ever() {
     let reading = lock();
     flock(&reading, FlockOperation::LockShared).unwrap();
     assert!(place.sessions.window(&id, None).is_ok(), "two may read");
-    append(&mut writer, "two").unwrap();
+    append(&mut *writer, "two").unwrap();
     assert!(writer.is_unchanged());
     drop(writer);
     let kept = [id.append_name(), id.file_name()];
@@ -245,17 +261,17 @@ fn a_torn_last_line_is_tolerated_and_cut_by_the_next_append() {
     ] {
         let place = Place::new();
         let id = place.put("s", format!("{whole}{torn}"));
-        let mut opened = place.sessions.open(&id).unwrap();
-        assert_eq!(texts(&opened.records), ["one", "two"]);
-        assert!(opened.writer.is_unchanged());
-        append(&mut opened.writer, "three").unwrap();
-        assert!(opened.writer.is_unchanged());
+        let mut opened = open(&place, &id).unwrap();
+        assert_eq!(texts(&opened.1), ["one", "two"]);
+        assert!(opened.0.is_unchanged());
+        append(&mut *opened.0, "three").unwrap();
+        assert!(opened.0.is_unchanged());
         drop(opened);
         let text = fs::read_to_string(place.path("s.jsonl")).unwrap();
         assert!(text.starts_with(&whole) && text.ends_with("}\n"));
-        let opened = place.sessions.open(&id).unwrap();
-        assert_eq!(texts(&opened.records), ["one", "two", "three"]);
-        assert_eq!(opened.records[2].n, 3);
+        let opened = open(&place, &id).unwrap();
+        assert_eq!(texts(&opened.1), ["one", "two", "three"]);
+        assert_eq!(opened.1[2].n, 3);
     }
 }
 
@@ -281,7 +297,7 @@ fn any_other_wrong_line_makes_the_session_invalid() {
             let place = Place::new();
             let id = place.put("s", &text);
             assert!(
-                matches!(place.sessions.open(&id), Err(SessionError::Invalid)),
+                matches!(open(&place, &id), Err(SessionError::Invalid(_))),
                 "{text}"
             );
             assert_eq!(fs::read_to_string(place.path("s.jsonl")).unwrap(), text);
@@ -289,20 +305,17 @@ fn any_other_wrong_line_makes_the_session_invalid() {
     }
     let place = Place::new();
     let id = place.put("s", b"{\"v\":1,\"n\":1,\"session\":\"s\xff\"}\n");
-    assert!(matches!(
-        place.sessions.open(&id),
-        Err(SessionError::Invalid)
-    ));
+    assert!(matches!(open(&place, &id), Err(SessionError::Invalid(_))));
 }
 
 #[test]
 fn an_empty_file_is_durable() {
     let place = Place::new();
     let id = place.put("s", "");
-    let mut opened = place.sessions.open(&id).unwrap();
-    assert!(opened.records.is_empty() && opened.writer.is_durable() && opened.writer.is_empty());
-    append(&mut opened.writer, "first").unwrap();
-    assert!(!opened.writer.is_empty());
+    let mut opened = open(&place, &id).unwrap();
+    assert!(opened.1.is_empty() && opened.0.is_durable() && opened.0.is_empty());
+    append(&mut *opened.0, "first").unwrap();
+    assert!(!opened.0.is_empty());
 }
 
 #[test]
@@ -318,16 +331,13 @@ fn links_directories_pipes_and_unreadable_files_are_invalid() {
     for name in ["s", "d", "p"] {
         let id = name.parse().unwrap();
         assert!(
-            matches!(place.sessions.open(&id), Err(SessionError::Invalid)),
+            matches!(open(&place, &id), Err(SessionError::Invalid(_))),
             "{name}"
         );
     }
     let id = place.put("l", line("l", 1, "x"));
     symlink(&target, place.path("l.lock")).unwrap();
-    assert!(matches!(
-        place.sessions.open(&id),
-        Err(SessionError::Invalid)
-    ));
+    assert!(matches!(open(&place, &id), Err(SessionError::Invalid(_))));
 }
 
 /// Everybody who comes for a session whose file, or whose lock, others can reach is refused, and nothing is written.
@@ -357,9 +367,9 @@ fn a_file_that_others_can_reach_is_refused_and_kept() {
             }
             let before = fs::read(&path).unwrap();
             make(&path);
-            let opened = place.sessions.open(&id);
+            let opened = open(&place, &id);
             assert!(
-                matches!(opened, Err(SessionError::Invalid)),
+                matches!(opened, Err(SessionError::Invalid(_))),
                 "{what} {name}"
             );
             // A reading takes no lease.
@@ -374,16 +384,16 @@ fn a_file_that_others_can_reach_is_refused_and_kept() {
 fn a_name_that_comes_while_attached_stops_the_writer() {
     let place = Place::new();
     let mut writer = place.sessions.create().unwrap();
-    append(&mut writer, "one").unwrap();
-    let path = place.path(&writer.id().file_name());
+    append(&mut *writer, "one").unwrap();
+    let path = place.path(&writer.lease().id().file_name());
     fs::hard_link(&path, place.path("other name")).unwrap();
     let before = fs::read(&path).unwrap();
     assert!(!writer.is_unchanged());
-    let refused = append(&mut writer, "two");
+    let refused = append(&mut *writer, "two");
     assert!(matches!(refused, Err(AppendError::Changed)));
     assert_eq!(fs::read(&path).unwrap(), before);
     fs::remove_file(place.path("other name")).unwrap();
-    append(&mut writer, "two").unwrap();
+    append(&mut *writer, "two").unwrap();
     assert!(writer.is_unchanged());
 }
 
@@ -401,15 +411,15 @@ fn what_no_crash_leaves_is_neither_read_nor_cut() {
     ] {
         let place = Place::new();
         let id = place.put("s", junk);
-        let opened = place.sessions.open(&id);
-        assert!(matches!(opened, Err(SessionError::Invalid)), "{junk:?}");
+        let opened = open(&place, &id);
+        assert!(matches!(opened, Err(SessionError::Invalid(_))), "{junk:?}");
         assert_eq!(fs::read(place.path("s.jsonl")).unwrap(), junk);
         // Also where it came after the empty file was opened.
         let id = place.put("e", "");
-        let mut opened = place.sessions.open(&id).unwrap();
+        let mut opened = open(&place, &id).unwrap();
         fs::write(place.path("e.jsonl"), junk).unwrap();
-        assert!(!opened.writer.is_unchanged());
-        let refused = append(&mut opened.writer, "mine");
+        assert!(!opened.0.is_unchanged());
+        let refused = append(&mut *opened.0, "mine");
         assert!(matches!(refused, Err(AppendError::Changed)), "{junk:?}");
         assert_eq!(fs::read(place.path("e.jsonl")).unwrap(), junk);
     }
@@ -419,9 +429,9 @@ fn what_no_crash_leaves_is_neither_read_nor_cut() {
 fn a_change_within_the_same_moment_is_noticed() {
     let place = Place::new();
     let mut writer = place.sessions.create().unwrap();
-    let path = place.path(&writer.id().file_name());
+    let path = place.path(&writer.lease().id().file_name());
     for round in 0..50 {
-        append(&mut writer, "one").unwrap();
+        append(&mut *writer, "one").unwrap();
         assert!(writer.is_unchanged());
         // The same length at once after the append, its time put back.
         let time = fs::metadata(&path).unwrap().modified().unwrap();
@@ -446,22 +456,13 @@ fn reads_are_bounded_in_bytes_and_lines() {
         .open(place.path("s.jsonl"))
         .unwrap();
     file.set_len(MAX_READ_BYTES + 1).unwrap();
-    assert!(matches!(
-        place.sessions.open(&id),
-        Err(SessionError::HistoryLimit)
-    ));
+    assert!(matches!(open(&place, &id), Err(SessionError::HistoryLimit)));
 
     let lines = |count: u64| (1..=count).map(|n| line("n", n, "")).collect::<String>();
     let id = place.put("n", lines(MAX_READ_LINES as u64));
-    assert_eq!(
-        place.sessions.open(&id).unwrap().records.len(),
-        MAX_READ_LINES
-    );
+    assert_eq!(open(&place, &id).unwrap().1.len(), MAX_READ_LINES);
     let id = place.put("n", lines(MAX_READ_LINES as u64 + 1));
-    assert!(matches!(
-        place.sessions.open(&id),
-        Err(SessionError::HistoryLimit)
-    ));
+    assert!(matches!(open(&place, &id), Err(SessionError::HistoryLimit)));
 }
 
 #[test]
@@ -501,14 +502,14 @@ fn edits_by_others_are_noticed_and_never_written_over() {
     for (what, edit, refused) in edits {
         let place = Place::new();
         let mut writer = place.sessions.create().unwrap();
-        append(&mut writer, "one").unwrap();
+        append(&mut *writer, "one").unwrap();
         assert!(writer.is_unchanged());
-        let path = place.path(&writer.id().file_name());
+        let path = place.path(&writer.lease().id().file_name());
         edit(&path);
         let before = fs::read(&path).ok();
         assert!(!writer.is_unchanged(), "{what}");
         if refused {
-            let error = append(&mut writer, "mine").unwrap_err();
+            let error = append(&mut *writer, "mine").unwrap_err();
             assert!(matches!(error, AppendError::Changed), "{what}: {error}");
             assert_eq!(fs::read(&path).ok(), before, "{what}");
         }
@@ -520,10 +521,10 @@ fn edits_by_others_are_noticed_and_never_written_over() {
 fn a_file_in_the_way_of_a_new_session_is_not_touched() {
     let place = Place::new();
     let mut writer = place.sessions.create().unwrap();
-    let path = place.path(&writer.id().file_name());
+    let path = place.path(&writer.lease().id().file_name());
     fs::write(&path, "theirs").unwrap();
     assert!(!writer.is_unchanged());
-    assert!(append(&mut writer, "mine").is_err());
+    assert!(append(&mut *writer, "mine").is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
 }
 
@@ -595,20 +596,20 @@ proptest! {
         let id = place.put("s", &whole.as_bytes()[..cut]);
         let lines = whole.as_bytes()[..cut].iter().filter(|&&b| b == b'\n').count();
         if lines == 0 && cut > 0 {
-            prop_assert!(matches!(place.sessions.open(&id), Err(SessionError::Invalid)));
+            prop_assert!(matches!(open(&place, &id), Err(SessionError::Invalid(_))));
             return Ok(());
         }
-        let opened = place.sessions.open(&id).unwrap();
-        prop_assert_eq!(texts(&opened.records), &words[..lines]);
+        let opened = open(&place, &id).unwrap();
+        prop_assert_eq!(texts(&opened.1), &words[..lines]);
     }
 
     #[test]
     fn any_bytes_open_or_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let place = Place::new();
         let id = place.put("s", &bytes);
-        match place.sessions.open(&id) {
+        match open(&place, &id) {
             Ok(_) => prop_assert!(bytes.is_empty()),
-            Err(error) => prop_assert!(matches!(error, SessionError::Invalid)),
+            Err(error) => prop_assert!(matches!(error, SessionError::Invalid(_))),
         }
     }
 }

@@ -1,0 +1,76 @@
+//! Sessions on this machine: one append-only JSONL file each in one directory, written under locks that die with the
+//! process. Nothing outside knows that they are files.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use redact::Redactor;
+
+use super::{
+    AppendError, Body, Defect, Flush, ListError, MAX_LIST_ITEMS, MAX_READ_BYTES, MAX_READ_LINES,
+    MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Record, SCHEMA_VERSION, SessionError, SessionId,
+    SessionLease, SessionList, SessionStore, SessionSummary, SessionWriter, Version, Window,
+    now_ms,
+};
+use crate::Home;
+
+mod file;
+mod lease;
+mod list;
+mod read;
+mod window;
+mod writer;
+
+use lease::Lease;
+use writer::Writer;
+
+/// The sessions of a home directory.
+#[derive(Debug, Clone)]
+pub struct LocalSessions {
+    dir: PathBuf,
+}
+
+impl LocalSessions {
+    #[must_use]
+    pub fn new(home: &Home) -> Self {
+        Self {
+            dir: home.sessions().to_owned(),
+        }
+    }
+}
+
+impl SessionStore for LocalSessions {
+    fn create(&self) -> Result<Box<dyn SessionWriter>, SessionError> {
+        let lease = Lease::acquire(&self.dir, &SessionId::random())?;
+        Ok(Box::new(Writer::lazy(Arc::new(lease))))
+    }
+
+    fn attach(&self, id: &SessionId) -> Result<Arc<dyn SessionLease>, SessionError> {
+        let path = self.dir.join(id.file_name());
+        // A lookup first: a session that does not exist must not leave a lock file behind.
+        file::open_to_write(&path).map_err(file::refusal)?;
+        let lease = Lease::acquire(&self.dir, id)?;
+        lease.retain(&file::open_to_write(&path).map_err(file::refusal)?)?;
+        Ok(Arc::new(lease))
+    }
+
+    fn list(
+        &self,
+        after: Option<&SessionId>,
+        limit: usize,
+        redactor: &Redactor,
+    ) -> Result<SessionList, ListError> {
+        self.page(after, limit, redactor)
+    }
+
+    fn window(
+        &self,
+        id: &SessionId,
+        known: Option<&Version>,
+    ) -> Result<Option<Window>, SessionError> {
+        window::read(&self.dir, id, known)
+    }
+}
+
+#[cfg(test)]
+mod tests;
