@@ -624,3 +624,60 @@ fn envelopes_of_others_change_no_file_outside_the_project() {
     assert_eq!(ran.code, 1);
     assert_eq!(mty(dir.path(), &args, &told).code, 0);
 }
+
+#[test]
+fn what_holds_no_mighty_source_is_not_called_right() {
+    let dir = dir(&[("README.md", "# Read me\n"), ("empty/notes.txt", "x\n")]);
+    let ran = mty(dir.path(), &["check", "README.md"], "");
+    assert_eq!(ran.code, 1);
+    assert_eq!(
+        (ran.out.as_str(), ran.err.as_str()),
+        (
+            "",
+            "error: not a Mighty source file, `.mty` expected: README.md\n"
+        )
+    );
+    let ran = mty(dir.path(), &["check", "empty"], "");
+    assert_eq!(ran.code, 1);
+    assert_eq!(
+        (ran.out.as_str(), ran.err.as_str()),
+        ("", "error: no `.mty` file in this directory: empty\n")
+    );
+    let ran = mty(dir.path(), &["check", "--json", "empty"], "");
+    assert!(
+        ran.code == 1 && ran.out.starts_with(r#"{"ok":false,"#),
+        "{}",
+        ran.out
+    );
+    let ran = mty(dir.path(), &["fix", "--apply", "README.md"], "");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+}
+
+#[test]
+fn help_and_version_are_commands_and_usage_is_the_subcommands() {
+    let dir = dir(&[]);
+    let help = mty(dir.path(), &["help", "check"], "");
+    assert_eq!(help.code, 0);
+    assert!(help.out.contains("Usage: mty check"), "{}", help.out);
+    let version = mty(dir.path(), &["version"], "");
+    let expected = format!("mty {}\ndialects: mty-agent 1", env!("CARGO_PKG_VERSION"));
+    assert!(
+        version.code == 0 && version.out.starts_with(&expected),
+        "{}",
+        version.out
+    );
+    assert_eq!(mty(dir.path(), &["--version"], "").out, version.out);
+    for (args, usage) in [
+        (
+            &["fix", "--apply", "--threshold", "2", "a.mty"][..],
+            "Usage: mty fix",
+        ),
+        (&["agent", "--port", "1"], "Usage: mty agent"),
+        (&["fmt"], "Usage: mty fmt"),
+        (&["check"], "Usage: mty check"),
+    ] {
+        let ran = mty(dir.path(), args, "");
+        assert_eq!(ran.code, 2, "{args:?}");
+        assert!(ran.err.contains(usage), "{args:?}: {}", ran.err);
+    }
+}

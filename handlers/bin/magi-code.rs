@@ -1,5 +1,6 @@
 //! `magi-code`: parses arguments, picks the dialect, serves.
 
+mod about;
 #[cfg(feature = "try")]
 mod try_turn;
 
@@ -11,12 +12,7 @@ use handlers as _;
 use host::transport::{Output, Stdio};
 
 #[derive(Parser)]
-#[command(
-    name = "magi-code",
-    version,
-    about = "An agent backend for frontends",
-    disable_help_subcommand = true
-)]
+#[command(name = "magi-code", version, about = "An agent backend for frontends")]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
 struct Cli {
     /// Serve the application-service protocol on the standard streams
@@ -50,15 +46,19 @@ enum Command {
         /// Show every frame both ways on stderr
         #[arg(long)]
         frames: bool,
+        /// What to ask; `-` reads it from standard input
         prompt: String,
     },
     /// Print the JSON Schema of every linked method and event, or the reference page
     Schema {
         /// `local-agent` or `application-service`
         dialect: String,
+        /// The reference page, in Markdown
         #[arg(long)]
         markdown: bool,
     },
+    /// Print the version, the dialects and the linked features
+    Version,
 }
 
 fn main() -> ExitCode {
@@ -99,7 +99,8 @@ fn exit_code(status: i32) -> ExitCode {
 
 /// The exit status, and what to say on stderr.
 fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
-    let cli = match Cli::try_parse() {
+    let version = about::version(|dialect| dialect != "mty-agent");
+    let cli: Cli = match about::parse(version) {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render().to_string();
@@ -124,19 +125,25 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
                 prompt,
             }),
         ) => {
+            let prompt = match try_turn::prompt(prompt, stdio.input) {
+                Ok(prompt) => prompt,
+                Err(why) => return Ok((2, Some(format!("magi-code try: {why}")))),
+            };
+            let output = std::fs::File::from(stdio.output);
             let args = try_turn::TryArgs {
                 cwd,
                 frames,
                 prompt,
                 program: std::env::current_exe()?,
-                out_is_terminal: stdio.output_endpoint() == host::transport::Endpoint::Terminal,
+                joined: try_turn::is_stderr(&output),
             };
-            Ok((
-                try_turn::run(args, &mut std::fs::File::from(stdio.output))?,
-                None,
-            ))
+            Ok((try_turn::run(args, &output)?, None))
         }
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
+        (None, Some(Command::Version)) => {
+            Output::print(stdio.output, format!("magi-code {version}\n").as_bytes())?;
+            Ok((0, None))
+        }
         _ => Ok((2, Some("magi-code: nothing to do; see --help".to_owned()))),
     }
 }
@@ -151,11 +158,17 @@ fn served(ended: Result<i32, handlers::magi::Refused>) -> (i32, Option<String>) 
 
 fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, Option<String>)> {
     let linked = handlers::schema::dialects();
-    let Some(rules) = linked.iter().find(|rules| rules.name == dialect) else {
-        return Ok((
-            2,
-            Some("magi-code: no such dialect in this build".to_owned()),
-        ));
+    let of_other_binary = dialect == "mty-agent";
+    let served = |rules: &&&host::dialect::Rules| rules.name == dialect && !of_other_binary;
+    let Some(rules) = linked.iter().find(served) else {
+        let message = if of_other_binary {
+            "magi-code: mty-agent is the other binary's: mty schema".to_owned()
+        } else {
+            let names: Vec<&str> = linked.iter().map(|rules| rules.name).collect();
+            let names = names.join(", ");
+            format!("magi-code: no dialect `{dialect}` in this build; it serves {names}")
+        };
+        return Ok((2, Some(message)));
     };
     let text = handlers::schema::render(&*handlers::registry()?, rules, markdown);
     Output::print(stdio.output, text.as_bytes())?;

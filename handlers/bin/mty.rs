@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+mod about;
+
 #[cfg(any(feature = "check", feature = "fmt"))]
 #[path = "mty/mod.rs"]
 mod tools;
@@ -15,12 +17,7 @@ use host::record::Recorder;
 use host::transport::{Output, Stdio, without_stdout};
 
 #[derive(Parser)]
-#[command(
-    name = "mty",
-    version,
-    about = "The Mighty language's tools",
-    disable_help_subcommand = true
-)]
+#[command(name = "mty", version, about = "The Mighty language's tools")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -41,12 +38,18 @@ enum Command {
     Fix(tools::fix::FixArgs),
     /// Print the long text of a diagnostic code
     #[cfg(feature = "explain")]
-    Explain { code: String },
+    Explain {
+        /// `MT3014`, `mt3014` or `3014`
+        code: String,
+    },
     /// Print the JSON Schema of every linked op, or the reference page
     Schema {
+        /// The reference page, in Markdown
         #[arg(long)]
         markdown: bool,
     },
+    /// Print the version, the dialect and the linked features
+    Version,
 }
 
 #[derive(Args)]
@@ -124,7 +127,8 @@ fn main() -> ExitCode {
 }
 
 fn run(stdio: Stdio) -> anyhow::Result<i32> {
-    let cli = match Cli::try_parse() {
+    let version = about::version(|dialect| dialect == "mty-agent");
+    let cli: Cli = match about::parse(version) {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render().to_string();
@@ -141,15 +145,16 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
         command => command,
     };
     // An answer that nobody can get is a failure of the command; only the protocol has a code for transports.
-    Ok(tool(stdio, command).unwrap_or_else(|error| {
+    Ok(tool(stdio, command, version).unwrap_or_else(|error| {
         complain(&format!("mty: {error:#}"));
         1
     }))
 }
 
-fn tool(stdio: Stdio, command: Command) -> anyhow::Result<i32> {
+fn tool(stdio: Stdio, command: Command, version: &str) -> anyhow::Result<i32> {
     match command {
         Command::Agent(args) => agent(stdio, &args),
+        Command::Version => print(stdio, &format!("mty {version}\n")),
         #[cfg(feature = "check")]
         Command::Check(args) => tools::check::run(stdio, &args),
         #[cfg(feature = "fmt")]
@@ -174,7 +179,7 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
         anyhow::bail!(why);
     }
     if let Some(misplaced) = misplaced(args) {
-        return Ok(usage(misplaced));
+        return Ok(usage("agent", misplaced));
     }
     let recorder = args.record.as_deref().and_then(|path| {
         Recorder::open(path, |message| complain(&format!("mty: {message}")))
@@ -205,7 +210,7 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
                 .unwrap_or_else(|| format!("127.0.0.1:{}", args.port.unwrap_or(8889)));
             let token = match args.auth_token.clone().map_or_else(environment_token, Ok) {
                 Ok(token) => Some(token).filter(|token| !token.is_empty()),
-                Err(why) => return Ok(usage(&format!("MTY_AUTH_TOKEN: {why}"))),
+                Err(why) => return Ok(usage("agent", &format!("MTY_AUTH_TOKEN: {why}"))),
             };
             mighty::serve_http(stdio, &address, token, &launch)
         }
@@ -218,6 +223,7 @@ fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
         {
             Some(path) => mighty::serve_unix(stdio, &path, &launch),
             None => Ok(usage(
+                "agent",
                 "the unix transport needs --listen PATH or --socket PATH",
             )),
         },
@@ -253,8 +259,15 @@ fn misplaced(args: &AgentArgs) -> Option<&'static str> {
     }
 }
 
-fn usage(message: &str) -> i32 {
-    let error = Cli::command().error(clap::error::ErrorKind::ArgumentConflict, message);
+/// Says what is wrong with the use of a subcommand, and how it is used.
+fn usage(subcommand: &str, message: &str) -> i32 {
+    let mut command = Cli::command();
+    command.build();
+    let of = match command.find_subcommand_mut(subcommand) {
+        Some(found) => found,
+        None => &mut command,
+    };
+    let error = of.error(clap::error::ErrorKind::ArgumentConflict, message);
     complain(error.render().to_string().trim_end());
     2
 }

@@ -5,8 +5,10 @@ mod asker;
 mod screen;
 mod step;
 
-use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::io::{IsTerminal as _, Read as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,8 +35,65 @@ pub(crate) struct TryArgs {
     pub(crate) prompt: String,
     /// This executable; must not be relative, since the child starts in `cwd`.
     pub(crate) program: PathBuf,
-    /// Whether `out` is a terminal: descriptor 1 no longer tells, once main has claimed it.
-    pub(crate) out_is_terminal: bool,
+    /// Whether the answer and the remarks go to one place, a terminal or a file.
+    pub(crate) joined: bool,
+}
+
+/// Longest prompt of local-agent, in bytes.
+const PROMPT_BYTES: usize = 16_384;
+
+/// The prompt as it was given, or from `input` for `-`. Judged here: a session that never has a prompt is not
+/// to be made.
+///
+/// # Errors
+/// What is wrong with it, for a person.
+pub(crate) fn prompt(given: String, input: OwnedFd) -> Result<String, String> {
+    let prompt = if given == "-" {
+        let mut bytes = Vec::new();
+        std::fs::File::from(input)
+            .take(PROMPT_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("the prompt cannot be read from standard input: {error}"))?;
+        // A cut in the middle of a character is a matter of length.
+        match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) if error.as_bytes().len() > PROMPT_BYTES => {
+                return Err(too_long("more than 16,384"));
+            }
+            Err(error) => return Err(format!("the prompt is not UTF-8: {error}")),
+        }
+    } else {
+        given
+    };
+    if prompt.len() > PROMPT_BYTES {
+        return Err(too_long(&prompt.len().to_string()));
+    }
+    if prompt.trim().is_empty() {
+        return Err("the prompt is blank".to_owned());
+    }
+    Ok(prompt)
+}
+
+fn too_long(bytes: &str) -> String {
+    format!("the prompt has {bytes} bytes; at most 16,384 are taken")
+}
+
+/// Whether a file is the very one that stderr writes to.
+pub(crate) fn is_stderr(output: &std::fs::File) -> bool {
+    let stderr = std::io::stderr().as_fd().try_clone_to_owned();
+    let about = |file: &std::fs::File| file.metadata().map(|about| (about.dev(), about.ino()));
+    let stderr = stderr.and_then(|fd| about(&fd.into()));
+    matches!((about(output), stderr), (Ok(out), Ok(err)) if out == err)
+}
+
+/// Why a directory cannot be worked in, if it is known beforehand.
+fn unusable(cwd: &Path) -> Option<String> {
+    let shown = cwd.display();
+    match std::fs::metadata(cwd) {
+        Ok(about) if about.is_dir() => None,
+        Ok(_) => Some(format!("--cwd: {shown} is no directory")),
+        Err(error) => Some(format!("--cwd: {shown}: {error}")),
+    }
 }
 
 /// Why it stopped early: the exit status (2 before a turn could start, else 1) and what to say.
@@ -67,16 +126,16 @@ impl From<std::io::Error> for Stop {
 
 /// Runs the turn: words to `out`, everything else to stderr. Returns the exit status: 0 completed,
 /// 1 failed, cancelled or a broken protocol, 2 when no turn could start.
-pub(crate) fn run(args: TryArgs, out: &mut dyn Write) -> anyhow::Result<i32> {
+pub(crate) fn run(args: TryArgs, mut out: &std::fs::File) -> anyhow::Result<i32> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let terminals = Terminals {
-        words: args.out_is_terminal,
+        joined: args.joined,
         remarks: std::io::stderr().is_terminal(),
     };
     let remarks: Remarks = Arc::new(Mutex::new(std::io::stderr()));
-    let mut screen = Screen::new(out, remarks, terminals, args.frames);
+    let mut screen = Screen::new(&mut out, remarks, terminals, args.frames);
     Ok(runtime.block_on(attempt(args, &mut screen, terminals.remarks)))
 }
 
@@ -87,17 +146,21 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
     });
     let mut launch = Launch::new(args.program);
     if let Some(cwd) = args.cwd {
-        if !cwd.is_dir() {
-            screen.remark("magi-code try: the directory given with --cwd does not exist");
+        if let Some(why) = unusable(&cwd) {
+            screen.remark(&format!("magi-code try: {why}"));
             return 2;
         }
         launch.cwd = Some(cwd);
     }
+    let place = launch.cwd.clone();
     let mut child = match Child::spawn(launch) {
         Ok(child) => child,
         Err(error) => {
+            // A directory that may not be entered is first noticed here.
+            let place = place.map(|cwd| format!(" in {}", cwd.display()));
             screen.remark(&format!(
-                "magi-code try: the server could not be started: {error}"
+                "magi-code try: the server could not be started{}: {error}",
+                place.unwrap_or_default()
             ));
             return 2;
         }

@@ -159,7 +159,7 @@ fn version_route_has_the_documented_body() {
 
 #[test]
 fn version_equals_the_command_line_s() {
-    let (out, exit) = run(crate::support::Launch::new(BIN, &["--version"]), "");
+    let (out, exit) = run(crate::support::Launch::new(BIN, &["-V"]), "");
     assert_eq!(exit.code, Some(0));
     let http = HttpServer::start(&[]);
     let response = Request::new("GET", VERSION).send(http.address);

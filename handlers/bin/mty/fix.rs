@@ -90,11 +90,12 @@ struct Target {
 pub(crate) fn run(stdio: Stdio, args: &FixArgs) -> anyhow::Result<i32> {
     if args.interactive && args.from_stdin {
         return Ok(usage(
+            "fix",
             "--interactive and --from-stdin both want standard input",
         ));
     }
     if !(0.0..=1.0).contains(&args.threshold) {
-        return Ok(usage("--threshold is a number from 0 to 1"));
+        return Ok(usage("fix", "--threshold is a number from 0 to 1"));
     }
     let code = match args
         .code
@@ -103,13 +104,13 @@ pub(crate) fn run(stdio: Stdio, args: &FixArgs) -> anyhow::Result<i32> {
         .transpose()
     {
         Ok(code) => code.map(|c| c.to_string()),
-        Err(error) => return Ok(usage(&format!("--code: {error}"))),
+        Err(error) => return Ok(usage("fix", &format!("--code: {error}"))),
     };
     if !args.apply {
         return Ok(0);
     }
     if args.path.is_none() && !args.from_stdin {
-        return Ok(usage("--apply needs a path, or --from-stdin"));
+        return Ok(usage("fix", "--apply needs a path, or --from-stdin"));
     }
     let policy = Policy {
         code,

@@ -32,7 +32,7 @@ pub(crate) fn run(stdio: Stdio, args: &FmtArgs) -> anyhow::Result<i32> {
         return from_stdin(stdio, args.check);
     }
     if args.paths.is_empty() {
-        return Ok(usage("name files or directories, or give --stdin"));
+        return Ok(usage("fmt", "name files or directories, or give --stdin"));
     }
     let mut out = Out::new(stdio.output);
     let (mut changed, mut same, mut failed) = (0usize, 0usize, false);

@@ -16,10 +16,12 @@ const WIDTH: usize = 100;
 /// Where the remarks go; shared with the tap that shows frames.
 pub(super) type Remarks = Arc<Mutex<dyn Write + Send>>;
 
-/// Which of the two outputs is a terminal.
+/// What is known of the two outputs.
 #[derive(Clone, Copy)]
 pub(super) struct Terminals {
-    pub(super) words: bool,
+    /// They are one: a remark would cut into a line of words.
+    pub(super) joined: bool,
+    /// The remarks go to a terminal.
     pub(super) remarks: bool,
 }
 
@@ -61,7 +63,7 @@ impl<'a> Screen<'a> {
     pub(super) fn tap(&self) -> Tap {
         let remarks = Arc::clone(&self.remarks);
         let mid_line = Arc::clone(&self.mid_line);
-        let shared = self.terminals.words && self.terminals.remarks;
+        let shared = self.terminals.joined;
         Box::new(move |direction, line| {
             let arrow = match direction {
                 Direction::Sent => '→',
@@ -117,8 +119,7 @@ impl<'a> Screen<'a> {
     }
 
     fn put(&mut self, text: &str) {
-        let shared = self.terminals.words && self.terminals.remarks;
-        if shared && self.mid_line.swap(false, Ordering::Relaxed) {
+        if self.terminals.joined && self.mid_line.swap(false, Ordering::Relaxed) {
             let _ = self
                 .words
                 .write_all(b"\n")

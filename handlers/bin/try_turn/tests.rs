@@ -2,6 +2,8 @@
 //! The real child is tried by the black-box tests.
 #![allow(clippy::unwrap_used)]
 
+use std::io::Write;
+
 use super::*;
 use serde_json::{Value, json};
 use tokio::io::{
@@ -174,11 +176,11 @@ async fn see(
 }
 
 const PIPES: Terminals = Terminals {
-    words: false,
+    joined: false,
     remarks: false,
 };
 const TERMINAL: Terminals = Terminals {
-    words: true,
+    joined: true,
     remarks: true,
 };
 

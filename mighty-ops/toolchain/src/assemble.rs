@@ -8,7 +8,7 @@ use analysis::{Options, Package, Profile, SourceFile, Unfinished};
 use tokio_util::sync::CancellationToken;
 
 use crate::manifest::{self, NAME};
-use crate::source::{SourceError, read_source};
+use crate::source::{SourceError, is_source, read_source};
 use crate::tree::sources_below;
 
 /// Files of one package at most.
@@ -73,6 +73,10 @@ impl Loaded {
 /// See [`SourceError`]; a broken manifest or an unreadable file of the package is one.
 pub fn load_file(shown: &str, real: &Path) -> Result<Loaded, SourceError> {
     let text = read_source(real)?;
+    // After reading: that there is no such file is the better word.
+    if !is_source(real) {
+        return Err(SourceError::NotMighty);
+    }
     let absolute = lexically_absolute(real);
     let root = absolute.parent().and_then(manifest::package_root);
     let Some(root) = root else {

@@ -97,10 +97,9 @@ pub fn check_directory(
         // Nothing to be checked beside the sources: it stands for its package, if it is in one.
         return match load_around(path, real, |_| true) {
             Err(error) => vec![Err(about(error))],
-            Ok(loaded) => loaded
-                .map(|l| Checked::of(path, l, cancel).map_err(about))
-                .into_iter()
-                .collect(),
+            Ok(Some(loaded)) => vec![Checked::of(path, loaded, cancel).map_err(about)],
+            // Nothing was checked, and that is no success.
+            Ok(None) => vec![Err(about(SourceError::NoSources))],
         };
     }
     let shown = |file: &Path| {

@@ -7,7 +7,7 @@ use std::path::Path;
 use syntax::format::{Refused, format};
 
 use crate::session::Session;
-use crate::source::{SourceError, read_source};
+use crate::source::{SourceError, is_source, read_source};
 use crate::tree::Tree;
 
 /// Files of one directory that are formatted at most.
@@ -18,8 +18,6 @@ const MAX_FILES: usize = 100_000;
 pub enum FmtError {
     #[error(transparent)]
     Source(#[from] SourceError),
-    #[error("not a Mighty source file, `.mty` expected")]
-    NotMighty,
     #[error("cannot write: {0}")]
     Unwritable(io::Error),
 }
@@ -30,7 +28,6 @@ impl FmtError {
     pub fn about(&self, path: &str) -> String {
         match self {
             Self::Source(error) => error.about(path),
-            Self::NotMighty => format!("{self}: {path}"),
             Self::Unwritable(why) => format!("cannot write {path}: {why}"),
         }
     }
@@ -121,9 +118,8 @@ fn format_with(path: &Path, write: Option<Write<'_>>) -> Result<Formatted, FmtEr
     let text = read_source(path)?;
     // After reading: that there is no such file is the better word. A link stands for its file.
     let target = path.canonicalize().map_err(SourceError::from)?;
-    let is_mighty = |p: &Path| p.extension().is_some_and(|e| e == "mty");
-    if !is_mighty(path) || !is_mighty(&target) {
-        return Err(FmtError::NotMighty);
+    if !is_source(path) || !is_source(&target) {
+        return Err(SourceError::NotMighty.into());
     }
     let formatted = format_text(&text);
     if let (Some(write), Formatted::Changed(new)) = (write, &formatted) {

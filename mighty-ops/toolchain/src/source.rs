@@ -18,12 +18,18 @@ pub enum SourceError {
     /// A pipe, a device, a socket.
     #[error("not a regular file")]
     NotAFile,
+    /// Another kind of text: every line of it would be an error.
+    #[error("not a Mighty source file, `.mty` expected")]
+    NotMighty,
     #[error("file too large, 64 MiB or more")]
     TooLarge,
     #[error("not UTF-8 at byte {0}")]
     NotUtf8(usize),
     #[error("cannot read: {0}")]
     Unreadable(io::Error),
+    /// A directory without anything to check.
+    #[error("no `.mty` file in this directory")]
+    NoSources,
     /// The package's `mighty.toml`, or one of its files, stands in the way.
     #[error("{path}: {why}")]
     Package { path: String, why: String },
@@ -53,6 +59,11 @@ impl From<io::Error> for SourceError {
             _ => Self::Unreadable(error),
         }
     }
+}
+
+/// Whether the name says that a file holds Mighty source.
+pub(crate) fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "mty")
 }
 
 /// The text of a regular file below [`MAX_SOURCE_BYTES`]. Symbolic links are followed.
