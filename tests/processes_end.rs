@@ -161,13 +161,52 @@ fn a_stopped_guard_outlives_no_death() {
     }
 }
 
-/// After SIGKILL of this process nobody would be left who could end such a tree.
 #[test]
-fn a_guard_that_is_kept_stopped_is_replaced_before_an_orderly_death() {
-    for death in &DEATHS[..4] {
+fn a_guard_that_is_kept_stopped_is_replaced_after_any_death() {
+    for death in DEATHS {
         let command = format!("{KEEPS_GUARD_STOPPED}\n{TREE}");
-        die(*death, &command, TREE_SIZE + 2);
+        die(death, &command, TREE_SIZE + 2);
     }
+}
+
+/// What detaches into a session of its own, and ends its guard and then the host, leaves nobody above it.
+#[test]
+fn a_killed_guard_and_a_killed_host_leave_nothing() {
+    // The ancestors of the command up to this process, in either order; the test itself is spared.
+    for (order, size) in [("$guard $host", 2), ("$host $guard", 2)] {
+        let command = format!(
+            "guard=$PPID; host=$(cut -d' ' -f4 /proc/$guard/stat)
+            setsid sh -c 'trap \"\" TERM; echo $$ >> pids; sleep 0.3; kill -9 '\"{order}\"'; sleep 1000' &
+            echo $$ >> pids; sleep 1000"
+        );
+        let place = place(&[&command]);
+        let mut agent = Agent::spawn(launch().place(&place));
+        agent.initialize();
+        let session = agent.create();
+        agent.begin(&session, "go");
+        let pids = tree(&place, size);
+        agent.server.wait_exit();
+        wait_until_dead(&pids);
+    }
+}
+
+/// The sentinel is no ancestor of a command; one that finds and kills it first meets another one.
+#[test]
+fn a_killed_sentinel_is_replaced() {
+    let command = "guard=$PPID; host=$(cut -d' ' -f4 /proc/$guard/stat)
+        setsid sh -c 'trap \"\" TERM; echo $$ >> pids; for p in $(ls /proc | grep ^[0-9]); do
+            if tr \"\\0\" \" \" < /proc/$p/cmdline 2>/dev/null | grep -q \"__guard sentinel\" &&
+               [ $(cut -d\" \" -f4 /proc/$p/stat) = $1 ]; then kill -9 $p; fi; done
+            sleep 1; kill -9 $0 $1; sleep 1000' $guard $host &
+        echo $$ >> pids; sleep 1000";
+    let place = place(&[command]);
+    let mut agent = Agent::spawn(launch().place(&place));
+    agent.initialize();
+    let session = agent.create();
+    agent.begin(&session, "go");
+    let pids = tree(&place, 2);
+    agent.server.wait_exit();
+    wait_until_dead(&pids);
 }
 
 #[test]

@@ -83,24 +83,17 @@ async fn a_cancelled_call_of_a_stopped_guard_leaves_nothing() {
         };
         let both = async { tokio::join!(command, canceller) };
         let (finished, pids) = tokio::time::timeout(2 * PATIENCE, both).await.unwrap();
-        let finished = finished.unwrap();
-        assert!(finished.cancelled && finished.status.is_none());
+        match finished {
+            Ok(finished) => assert!(finished.cancelled && finished.status.is_none()),
+            // Ended for what it did to its guard before the cancellation came.
+            Err(error) => assert!(
+                matches!(error, ProcessError::Stopped) && count == 5,
+                "{error}"
+            ),
+        }
         // The guard too.
         assert_dead(&pids);
     }
-}
-
-#[tokio::test]
-async fn the_time_limit_holds_with_a_stopped_guard() {
-    let place = tempfile::tempdir().unwrap();
-    let line = format!("{TELL_GUARD} {DETACHED}; {KEEP_STOPPED} sleep 1000");
-    let finished = run(Command {
-        time_limit: Duration::from_secs(6),
-        ..shell(&line, place.path())
-    })
-    .await;
-    assert!(finished.unwrap().timed_out);
-    assert_dead(&wait_for_pids(place.path(), 3).await);
 }
 
 #[tokio::test]
@@ -116,9 +109,12 @@ async fn what_stops_the_guard_after_the_command_is_ended() {
         time_limit: Duration::from_secs(10),
         ..shell(&line, place.path())
     })
-    .await
-    .unwrap();
-    assert!(finished.status == Some(Status::Exited(3)) || finished.timed_out);
+    .await;
+    // Whichever comes first: the guard tells of the end, or it is stopped too often.
+    match finished {
+        Ok(finished) => assert!(finished.status == Some(Status::Exited(3)) || finished.timed_out),
+        Err(error) => assert!(matches!(error, ProcessError::Stopped), "{error}"),
+    }
     assert_dead(&wait_for_pids(place.path(), 2).await);
 }
 
@@ -148,4 +144,69 @@ async fn another_call_is_left_alone() {
     let (spared, lost) = tokio::join!(spared, lost);
     assert!(matches!(lost, Err(ProcessError::Lost)), "{lost:?}");
     assert_eq!(spared.unwrap().stdout.text(), "done\n");
+}
+
+#[tokio::test]
+async fn a_stopped_guard_is_woken() {
+    let place = tempfile::tempdir().unwrap();
+    // By its number and by its group's; far below the time limit.
+    for line in [
+        "kill -STOP $PPID; echo done",
+        "kill -STOP -- -$PPID; echo done",
+        "for i in 1 2 3; do kill -STOP $PPID; sleep 0.15; done; echo done",
+    ] {
+        let finished = run(Command {
+            time_limit: Duration::from_secs(300),
+            ..shell(line, place.path())
+        })
+        .await
+        .unwrap();
+        assert_eq!(finished.status, Some(Status::Exited(0)), "{line}");
+        assert_eq!(finished.stdout.text(), "done\n");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_keeps_its_guard_stopped_is_ended() {
+    let place = tempfile::tempdir().unwrap();
+    let line = format!("{TELL_GUARD} {DETACHED}; {KEEP_STOPPED} sleep 1000");
+    let stopped = run(Command {
+        time_limit: Duration::from_secs(300),
+        ..shell(&line, place.path())
+    })
+    .await;
+    assert!(matches!(stopped, Err(ProcessError::Stopped)), "{stopped:?}");
+    assert_dead(&wait_for_pids(place.path(), 3).await);
+}
+
+#[tokio::test]
+async fn withheld_variables_are_not_found() {
+    let place = tempfile::tempdir().unwrap();
+    let guard = guard();
+    let told = |name: &str| format!("echo ${{{name}-unset}}");
+    let environment = [("SOME_KEY".to_owned(), "canary".to_owned())];
+    let command = |line: &str| Command {
+        env: environment.to_vec(),
+        ..shell(line, place.path())
+    };
+    let cancel = CancellationToken::new();
+    // What the caller sets is the caller's.
+    let shown = command(&told("SOME_KEY"))
+        .run(&guard, &cancel)
+        .await
+        .unwrap();
+    assert_eq!(shown.stdout.text(), "canary\n");
+    let shown = shell(&told("PATH"), place.path())
+        .run(&guard, &cancel)
+        .await
+        .unwrap();
+    assert_ne!(shown.stdout.text(), "unset\n");
+    guard.clone().withhold(["PATH"]);
+    let line = "tr '\\0' '\\n' < /proc/$PPID/environ | /usr/bin/grep -c ^PATH=";
+    let shown = shell(line, place.path())
+        .run(&guard, &cancel)
+        .await
+        .unwrap();
+    // Not in its guard's either.
+    assert_eq!(shown.stdout.text(), "0\n");
 }

@@ -92,6 +92,32 @@ pub(super) fn descendants(guard: Pid, mark: Option<&str>, until: Instant) -> Vec
         .collect()
 }
 
+/// How a guard is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Works,
+    Stopped,
+    /// Ended, or another process has its number by now: `mark` is not in its environment.
+    Gone,
+}
+
+/// How the guard of this number and `mark` is.
+pub(super) fn state(guard: Pid, mark: &str) -> State {
+    let path = format!("/proc/{}", guard.as_raw_nonzero());
+    let stat = fs::read(format!("{path}/stat")).unwrap_or_default();
+    match Process::read(&stat) {
+        Some(process)
+            if process.lives && has_mark(Path::new(&path), &memmem::Finder::new(mark)) =>
+        {
+            match process.stopped {
+                true => State::Stopped,
+                false => State::Works,
+            }
+        }
+        _ => State::Gone,
+    }
+}
+
 /// Whether the environment that a process was started with holds `mark`. Others' can't be read.
 fn has_mark(process: &Path, mark: &memmem::Finder<'_>) -> bool {
     let mut environment = Vec::new();
@@ -110,6 +136,7 @@ struct Process {
     group: Pid,
     session: i32,
     lives: bool,
+    stopped: bool,
 }
 
 impl Process {
@@ -122,6 +149,7 @@ impl Process {
             parent: fields.next()?.parse().ok()?,
             group: number(fields.next()?)?,
             session: fields.next()?.parse().ok()?,
+            stopped: matches!(state, "T" | "t"),
             // What looks dead may still have threads: their number is the 20th field, after 13 others.
             lives: !matches!(state, "Z" | "X")
                 || fields.nth(13).and_then(|threads| threads.parse().ok()) > Some(1),

@@ -17,16 +17,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use super::tree::{Ended, Tree};
-use super::{Report, Request};
+use super::{Report, Request, sentinel};
 
 /// How long what a command left running may still work after its end: enough for the readers of its
 /// output, such as `tee` in a process substitution, to write what they hold.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// The guard's whole life, for the `main` of a program that was started with
-/// [`SUBCOMMAND`](super::SUBCOMMAND): `control` is its standard input, `output` its standard output.
-/// Returns the exit status: 0 when nothing of the command lives any more, 2 when it was not started by
-/// a host, 1 when something could not be ended.
+/// The whole life of a guard or, when its second argument says so, of the sentinel, for the `main` of a
+/// program that was started with [`SUBCOMMAND`](super::SUBCOMMAND): `control` is its standard input, `output`
+/// its standard output. Returns the exit status: 0 when nothing of the command lives any more, 2 when it was
+/// not started by a host, 1 when something could not be ended.
 #[must_use]
 pub fn run(control: OwnedFd, output: OwnedFd) -> i32 {
     // Away from the host's group and terminal, and the session that all of the command stays in or below.
@@ -40,7 +40,17 @@ pub fn run(control: OwnedFd, output: OwnedFd) -> i32 {
         .enable_io()
         .enable_time()
         .build();
-    match runtime.map(|runtime| runtime.block_on(guard(control, output))) {
+    let is_sentinel = std::env::args_os()
+        .nth(2)
+        .is_some_and(|role| role == sentinel::ROLE);
+    let work = async {
+        heed_no_signals()?;
+        match is_sentinel {
+            true => sentinel::watch(control).await,
+            false => guard(control, output).await,
+        }
+    };
+    match runtime.map(|runtime| runtime.block_on(work)) {
         Ok(Ok(true)) => 0,
         Ok(Ok(false)) => 1,
         Ok(Err(_)) | Err(_) => 2,
@@ -75,10 +85,9 @@ fn close_on_exec() {
     }
 }
 
-/// Whether everything ended.
-async fn guard(control: OwnedFd, output: OwnedFd) -> io::Result<bool> {
-    // A registered handler takes the place of the default action for good. What the host's terminal or
-    // the command sends to end processes must not end the one that cleans up.
+/// A registered handler takes the place of the default action for good. What the host's terminal or the
+/// command sends to end processes must not end the one that cleans up.
+fn heed_no_signals() -> io::Result<()> {
     for kind in [
         SignalKind::terminate(),
         SignalKind::interrupt(),
@@ -90,6 +99,11 @@ async fn guard(control: OwnedFd, output: OwnedFd) -> io::Result<bool> {
     ] {
         drop(signal(kind)?);
     }
+    Ok(())
+}
+
+/// Whether everything ended.
+async fn guard(control: OwnedFd, output: OwnedFd) -> io::Result<bool> {
     let mut tree = Tree::adopt()?;
     let control = StdStream::from(control);
     control.set_nonblocking(true)?;

@@ -1,15 +1,21 @@
 //! The guard of a command: which program it is, and the words that host and guard exchange.
-//! What the guard does as a process is in `entry` and `tree`, what the host does without it in `forsaken`;
-//! no tool lives here.
+//! What the guard does as a process is in `entry` and `tree`, what the host does without it in `forsaken`, who
+//! acts without either in `sentinel`; no tool lives here.
 //!
 //! A process that dies by SIGKILL runs no handler, so the host can't promise to end what it started. Each
 //! command therefore has a guard between itself and the host: this very program, started once more with
 //! [`SUBCOMMAND`]. Its standard input is a socket to the host. The host asks for an end by closing its
 //! sending half, and dying in any way closes it too, so the guard knows one signal only. A guard that the
-//! command killed or stopped is no use; while the host lives, it then does the guard's work.
+//! command killed or stopped is no use; while the host lives, it then does the guard's work. When the command
+//! kills the host as well, the sentinel does it: a second process of this program, which is not among the
+//! command's ancestors and knows every call by its guard's number and its mark.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::process::Pid;
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -19,6 +25,7 @@ mod descendants;
 mod entry;
 mod forsaken;
 mod members;
+mod sentinel;
 mod tree;
 
 pub use entry::run;
@@ -37,11 +44,14 @@ pub(crate) const MAX_ARGV_BYTES: usize = 1024 * 1024;
 /// Longest input of a command, in bytes.
 pub(crate) const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
 
-/// How a guard is started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What commands run under: how a guard is started, what it keeps from them, and who watches over the guards.
+/// Clones share the latter two.
+#[derive(Clone, Debug)]
 pub struct Guard {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<OsString>,
+    withheld: Arc<Mutex<BTreeSet<String>>>,
+    watch: Arc<Mutex<sentinel::Watch>>,
 }
 
 impl Guard {
@@ -59,10 +69,44 @@ impl Guard {
     /// A guard that is the program at `path`.
     #[must_use]
     pub fn program(path: impl Into<PathBuf>) -> Self {
+        let (program, args) = (path.into(), vec![SUBCOMMAND.into()]);
         Self {
-            program: path.into(),
-            args: vec![SUBCOMMAND.into()],
+            watch: Arc::new(Mutex::new(sentinel::Watch::new(&program))),
+            program,
+            args,
+            withheld: Arc::default(),
         }
+    }
+
+    /// From now on commands don't find these variables in their environment: they hold keys of models.
+    pub fn withhold<T: Into<String>>(&self, variables: impl IntoIterator<Item = T>) {
+        let mut withheld = self.withheld.lock().unwrap_or_else(PoisonError::into_inner);
+        withheld.extend(variables.into_iter().map(Into::into));
+    }
+
+    /// The variables that a command must not find.
+    pub(crate) fn withheld(&self) -> Vec<String> {
+        let withheld = self.withheld.lock().unwrap_or_else(PoisonError::into_inner);
+        withheld.iter().cloned().collect()
+    }
+
+    /// To be called before the command of this guard can run: the sentinel knows of it from now on.
+    pub(crate) fn call_begins(&self, guard: Pid, mark: &str) {
+        self.watch().begin(guard, mark);
+    }
+
+    /// Nothing of the command lives.
+    pub(crate) fn call_ends(&self, guard: Pid) {
+        self.watch().end(guard);
+    }
+
+    /// Replaces a sentinel that was killed and wakes one that was stopped, while calls run.
+    pub(crate) fn keep_watched(&self) {
+        self.watch().keep();
+    }
+
+    fn watch(&self) -> std::sync::MutexGuard<'_, sentinel::Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

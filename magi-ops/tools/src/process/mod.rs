@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, Lines, Take};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
@@ -14,6 +14,7 @@ use tokio::process::Child;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::guard::{Forsaken, Guard, MARK, MAX_REPORT_BYTES, Report, Request};
@@ -29,15 +30,18 @@ const ANSWER_LIMIT: Duration = Duration::from_millis(700);
 const SETTLE_LIMIT: Duration = Duration::from_secs(1);
 /// Longest wait for a guard's process when nothing of its command lives.
 const EXIT_LIMIT: Duration = Duration::from_millis(200);
+/// How often a guard is looked at that may be stopped.
+const AWAKE: Duration = Duration::from_millis(100);
+/// How often a call's guard is woken. Who stops it again and again has its call ended.
+const MAX_WAKES: u32 = 5;
 /// How long output is still read when nothing of the command lives. Only a pipe that was handed to a
 /// process outside of the tree stays open so long.
 const DRAIN_LIMIT: Duration = Duration::from_millis(250);
 
 /// A command before it runs.
 ///
-/// It gets this process's whole environment, credentials included, as a person's shell would give it: a
-/// command that needs none of it can be started through `env -i`. `MAGI_CODE_CALL` is added, a random value
-/// by which its processes are found. It inherits no descriptor of this process, has no terminal, and its
+/// It gets this process's environment, without what [`Guard::withhold`] names. `MAGI_CODE_CALL` is added, a
+/// random value by which its processes are found. It inherits no descriptor of this process, has no terminal, and its
 /// standard input holds `stdin` and ends.
 #[derive(Clone, Debug)]
 pub struct Command {
@@ -91,6 +95,22 @@ pub enum ProcessError {
     /// Somebody killed the guard. What could be found of its command was killed then.
     #[error("the command was lost: its guard ended unexpectedly")]
     Lost,
+    /// The command kept its guard from working, and was killed.
+    #[error("the command was ended: it stopped its guard again and again")]
+    Stopped,
+}
+
+impl ProcessError {
+    /// The kind as a closed word, for a log: a message may name a program.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::TooLong => "too_long",
+            Self::Guard(_) => "guard",
+            Self::Command(_) => "not_started",
+            Self::Lost => "lost",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
 /// Why a command is ended before it ends itself.
@@ -98,6 +118,8 @@ pub enum ProcessError {
 enum Asked {
     Cancelled,
     TimedOut,
+    /// The guard can't work.
+    Stopped,
 }
 
 impl Command {
@@ -123,7 +145,34 @@ impl Command {
     /// Runs it. Asks the guard for an end as soon as `cancel` says so or the time is over, and returns
     /// when nothing of the command lives: within a second if the command let its guard work, at most two
     /// if it did not. Dropping the future ends the command as well, by the guard alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError`] when there is no result: it could not be started, or was ended for what it did to its
+    /// guard.
     pub async fn run(
+        self,
+        guard: &Guard,
+        cancel: &CancellationToken,
+    ) -> Result<Finished, ProcessError> {
+        let span = tracing::debug_span!("command", guard = tracing::field::Empty);
+        let result = self.run_guarded(guard, cancel).instrument(span.clone());
+        let result = result.await;
+        let _entered = span.enter();
+        match &result {
+            Ok(finished) => tracing::debug!(
+                status = ?finished.status,
+                timed_out = finished.timed_out,
+                cancelled = finished.cancelled,
+                bytes = finished.stdout.total(),
+                "a command ended"
+            ),
+            Err(error) => tracing::warn!(error = error.kind(), "a command has no result"),
+        }
+        result
+    }
+
+    async fn run_guarded(
         self,
         guard: &Guard,
         cancel: &CancellationToken,
@@ -165,6 +214,9 @@ impl Command {
             }
             ended
         };
+        if asked == Some(Asked::Stopped) {
+            return Err(ProcessError::Stopped);
+        }
         if asked.is_none() && reports.is_lost() {
             return Err(ProcessError::Lost);
         }
@@ -204,22 +256,32 @@ impl Command {
                 }
             };
             let mark = Uuid::new_v4().to_string();
+            let withheld = guard.withheld();
             let mut command = tokio::process::Command::new(&guard.program);
+            command.args(&guard.args).current_dir(&self.cwd);
+            for variable in &withheld {
+                command.env_remove(variable);
+            }
             command
-                .args(&guard.args)
-                .current_dir(&self.cwd)
                 .envs(self.env.iter().map(|(name, value)| (name, value)))
                 .env(MARK, &mark)
                 .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
                 .stdout(out)
                 .stderr(err);
+            // The guard's ends of all pipes are closed here when `command` goes out of scope.
+            let keeper = Keeper {
+                child: command.spawn()?,
+                mark,
+                guard: guard.clone(),
+                dismissed: false,
+            };
+            if let Some(pid) = keeper.pid() {
+                tracing::Span::current().record("guard", pid.as_raw_nonzero().get());
+                guard.call_begins(pid, &keeper.mark);
+            }
             Ok(Begun {
                 request,
-                // The guard's ends of all pipes are closed here when `command` goes out of scope.
-                keeper: Keeper {
-                    child: command.spawn()?,
-                    mark,
-                },
+                keeper,
                 control: UnixStream::from_std(ours)?,
                 output: pipe::Receiver::from_owned_fd(output.into())?,
                 errors,
@@ -327,6 +389,7 @@ async fn talk(
         () = cancel.cancelled() => asked = Some(Asked::Cancelled),
         () = listener.command_end() => {}
         () = sleep(time_limit) => asked = Some(Asked::TimedOut),
+        () = keeper.keep_awake() => asked = Some(Asked::Stopped),
         () = sending => {}
     }
     // Ended by itself: the guard ends what was left running, without being asked.
@@ -340,7 +403,9 @@ async fn talk(
     if asked.is_some() {
         let _ = to.shutdown().await;
         keeper.wake();
-        let _ = timeout(ANSWER_LIMIT, listener.guard_end()).await;
+        if asked != Some(Asked::Stopped) {
+            let _ = timeout(ANSWER_LIMIT, listener.guard_end()).await;
+        }
     }
     (listener.reports, asked)
 }
@@ -350,6 +415,9 @@ struct Keeper {
     child: Child,
     /// What its command has in the environment.
     mark: String,
+    guard: Guard,
+    /// The sentinel was told of its end, or must go on knowing of it.
+    dismissed: bool,
 }
 
 impl Keeper {
@@ -365,10 +433,33 @@ impl Keeper {
         }
     }
 
+    /// Wakes a guard that the command stops, as long as that helps; the call is to be ended when this returns.
+    async fn keep_awake(&self) {
+        let mut wakes = 0;
+        while wakes < MAX_WAKES {
+            sleep(AWAKE).await;
+            self.guard.keep_watched();
+            if self.is_stopped() {
+                tracing::debug!("a command stopped its guard");
+                self.wake();
+                wakes += 1;
+            }
+        }
+        tracing::warn!("a command stopped its guard again and again and is ended");
+    }
+
+    /// Whether the guard was stopped since this was asked last.
+    fn is_stopped(&self) -> bool {
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+        self.pid()
+            .is_some_and(|guard| matches!(waitid(WaitId::Pid(guard), stopped), Ok(Some(_))))
+    }
+
     /// Ends the guard's process, and before it what it has left undone.
     async fn dismiss(&mut self, reports: &Reports) {
         let mut gone = reports.gone;
-        if let Some(guard) = self.pid().filter(|_| !gone) {
+        let guard = self.pid();
+        if let Some(guard) = guard.filter(|_| !gone) {
             let forsaken = Forsaken {
                 guard,
                 command: reports.group.filter(|_| !reports.has_ended()),
@@ -385,6 +476,11 @@ impl Keeper {
         if ended.is_err() && gone && self.child.start_kill().is_ok() {
             let _ = timeout(EXIT_LIMIT, self.child.wait()).await;
         }
+        self.dismissed = true;
+        // Of one that goes on, the sentinel has to know.
+        if let Some(guard) = guard.filter(|_| gone) {
+            self.guard.call_ends(guard);
+        }
     }
 }
 
@@ -392,5 +488,8 @@ impl Drop for Keeper {
     /// The guard sees that the conversation is over; it must not be stopped then.
     fn drop(&mut self) {
         self.wake();
+        if let Some(guard) = self.pid().filter(|_| !self.dismissed) {
+            self.guard.call_ends(guard);
+        }
     }
 }
