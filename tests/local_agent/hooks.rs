@@ -90,3 +90,41 @@ fn a_hook_refuses_a_call_and_the_turn_goes_on() {
     assert!(stored.contains("reason-canary") && !stored.contains("file-canary"));
     agent.end();
 }
+
+/// The place of [`hooked`], whose settings ask before a file is read.
+#[cfg(feature = "approval")]
+fn asking(hook: &str) -> Arc<Place> {
+    let place = hooked(&json!({}));
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": place.root().join("script.json")}},
+        "hooks": {"pre_tool": [hook]},
+        "permissions": {"read": "ask"},
+    }));
+    place
+}
+
+#[test]
+#[cfg(feature = "approval")]
+fn what_a_hook_refuses_is_no_question() {
+    let mut agent = Agent::ready(&asking("exit 2"));
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed");
+    assert!(run.named("approval.requested").is_empty());
+    let last = run.named("activity").last().copied().unwrap();
+    assert_eq!(last["summary"], "refused by a hook");
+    agent.end();
+}
+
+#[test]
+#[cfg(feature = "approval")]
+fn a_hook_has_run_when_a_person_is_asked() {
+    let place = asking("touch ran");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    agent.begin(&session, "go");
+    agent.until("approval.requested");
+    assert!(place.work().join("ran").exists());
+    agent.server.close_stdin();
+    assert_eq!(agent.server.wait_exit().code, Some(0));
+}

@@ -1,20 +1,19 @@
-//! What a call would touch, before it runs: allowed or to be asked for by default, and beside others or alone.
+//! What a call would touch, before it runs: allowed or to be asked for by default, and what a person is asked.
 //! What the settings and the person say goes above this, and is not known here.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use store::settings::Permission;
 
-use crate::bounds::{ACCESS_BYTES, clip_bytes, is_layout};
+use crate::approval::Question;
 use crate::context::Context;
+use crate::policy::Ruling;
 use crate::workspace::{Scope, spellings};
 
-/// Bytes of a command from which on its length is said first: what is shown may be cut, here or
-/// further on, and a person must know.
-const LONG_COMMAND: usize = 512;
-/// Directories, wherever they stand in a workspace, whose files widen what a model may do:
-/// settings, hooks and skills of ours, hooks and commands of git.
-const OWN_RIGHTS: &[&str] = &[".magi-code", ".git"];
+/// Names, wherever they stand in a workspace, of what instructs an agent later or runs later: settings, hooks
+/// and skills of ours, instructions, hooks and commands of git.
+const OWN_RIGHTS: &[&str] = &[".magi-code", ".git", "AGENTS.md", ".githooks", ".husky"];
 
 /// What holds for a call where the settings say nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,15 +26,17 @@ pub enum DefaultPolicy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     pub default: DefaultPolicy,
-    /// For the person who is asked: one line, the tool first, of at most 4 KiB. Not redacted.
-    /// A line end within a command is shown as `⏎`.
-    pub summary: String,
-    /// Where the file to be written really is; none where nothing can be written.
+    /// For the person who is asked.
+    pub question: Question,
+    /// What the rules say about a command line, and what holds where they say nothing.
+    ruling: Option<(Ruling, Permission)>,
+    /// Where the file to be written really is, or the place with credentials that is read; none where neither
+    /// may be touched.
     target: Option<PathBuf>,
 }
 
 /// Where a file to be written lies.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Inside,
     Outside,
@@ -45,43 +46,89 @@ enum Place {
 impl Access {
     /// A call that writes no file of its own, with what a person is asked.
     #[must_use]
-    pub fn new(default: DefaultPolicy, summary: &str) -> Self {
+    pub fn new(default: DefaultPolicy, question: Question) -> Self {
         Self {
             default,
-            summary: line(summary),
+            question,
+            ruling: None,
             target: None,
         }
     }
 
-    /// A call that only reads, about the member of its input that says best what for.
-    pub(crate) fn reading(name: &str, input: &Value, members: &[&str]) -> Self {
-        let about = members
-            .iter()
-            .find_map(|member| input.get(member)?.as_str());
-        let summary = match about {
-            Some(text) => format!("{name}: {text}"),
-            None => name.to_owned(),
-        };
-        Self::new(DefaultPolicy::Allow, &summary)
+    /// What the rules say about the call's command line, and their default.
+    pub(crate) fn ruling(&self) -> Option<(&Ruling, Permission)> {
+        self.ruling
+            .as_ref()
+            .map(|(ruling, default)| (ruling, *default))
     }
 
-    /// A command line, whose length is said first where what is shown of it may be cut.
-    pub(crate) fn command(name: &str, command: Option<&str>) -> Self {
-        let summary = match command {
-            Some(text) if text.len() > LONG_COMMAND => {
-                format!("{name} ({} bytes): {text}", text.len())
+    /// A call that only reads what lies at or below the member `path` of its input, the workspace without one;
+    /// `about` is what is looked for there. Allowed but for places that are known to hold credentials.
+    pub(crate) fn reading(name: &str, input: &Value, about: &[&str], cx: &Context) -> Self {
+        let member = |member: &&str| Some((*member).to_owned()).zip(input.get(*member)?.as_str());
+        let path = input.get("path").and_then(Value::as_str);
+        let look = cx.scope().and_then(|scope| {
+            let resolved = scope.resolve(path.unwrap_or("."))?;
+            let credentials = scope.holds_credentials(&resolved);
+            let outside = !resolved.starts_with(scope.workspace());
+            Ok((credentials, outside, scope.shown(&resolved), resolved))
+        });
+        let (default, words, place, target) = match look {
+            Ok((true, _, shown, path)) => {
+                let words = " a place that may hold credentials";
+                (DefaultPolicy::Ask, words, shown, Some(path))
             }
-            Some(text) => format!("{name}: {text}"),
-            None => name.to_owned(),
+            Ok((_, outside, shown, _)) => {
+                let words = if outside {
+                    " outside the workspace"
+                } else {
+                    ""
+                };
+                (DefaultPolicy::Allow, words, shown, None)
+            }
+            // It will be refused for the same reason, or what appears there is not admitted.
+            Err(_) => {
+                let path = path.unwrap_or(".").to_owned();
+                (DefaultPolicy::Allow, "", path, None)
+            }
         };
-        Self::new(DefaultPolicy::Ask, &summary)
+        let mut about = about.iter().filter_map(member);
+        let subject = match about.next() {
+            None => place,
+            Some((_, first)) => about.fold(format!("{first} in {place}"), |all, (member, more)| {
+                format!("{all} ({member} {more})")
+            }),
+        };
+        Self {
+            target,
+            ..Self::new(default, Question::new(format!("{name}{words}"), subject))
+        }
+    }
+
+    /// A command line.
+    pub(crate) fn command(name: &str, line: Option<&str>, cx: &Context) -> Self {
+        let Some(line) = line else {
+            return Self::new(DefaultPolicy::Allow, Question::new(name, ""));
+        };
+        let is_free = |target: &str| {
+            cx.scope().is_ok_and(|scope| {
+                scope
+                    .resolve_for_writing(target)
+                    .is_ok_and(|target| place(&scope, cx.protected(), &target) == Place::Inside)
+            })
+        };
+        let ruling = cx.rules().judge(line, &is_free);
+        Self {
+            ruling: Some((ruling, cx.rules().default())),
+            ..Self::new(DefaultPolicy::Ask, Question::command(name, line))
+        }
     }
 
     /// A call that writes the file of its member `path`: allowed inside the workspace, to be asked for
     /// elsewhere. Links and `..` are resolved first.
     pub(crate) fn writing(name: &str, input: &Value, cx: &Context) -> Self {
         let Some(path) = input.get("path").and_then(Value::as_str) else {
-            return Self::new(DefaultPolicy::Allow, name);
+            return Self::new(DefaultPolicy::Allow, Question::new(name, ""));
         };
         let look = cx.scope().and_then(|scope| {
             let target = scope.resolve_for_writing(path)?;
@@ -97,16 +144,17 @@ impl Access {
                 };
                 Self {
                     target: Some(target),
-                    ..Self::new(default, &format!("{name}{words}: {shown}"))
+                    ..Self::new(default, Question::new(format!("{name}{words}"), shown))
                 }
             }
             // It will be refused for the same reason; and should the reason go away in between,
             // nothing was admitted.
-            Err(_) => Self::new(DefaultPolicy::Allow, &format!("{name}: {path}")),
+            Err(_) => Self::new(DefaultPolicy::Allow, Question::new(name, path)),
         }
     }
 
-    /// The one path that the admitted call may write. The empty one matches none.
+    /// The one path that the admitted call may write, or the one place with credentials that it may read. The
+    /// empty one matches none.
     pub(crate) fn target(&self) -> PathBuf {
         self.target.clone().unwrap_or_default()
     }
@@ -134,55 +182,5 @@ fn place(scope: &Scope, protected: &[PathBuf], target: &Path) -> Place {
         Place::Protected
     } else {
         Place::Inside
-    }
-}
-
-/// One line of at most [`ACCESS_BYTES`]. A line end stays visible: what follows a comment must
-/// not seem to be part of it. Marks are set apart by spaces, so that a secret beside one is
-/// still recognized as such, and a cut falls between words, so that none is cut in two.
-fn line(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.trim_end().chars() {
-        match c {
-            '\n' => out.push_str(" ⏎ "),
-            c if is_layout(c) => out.push(' '),
-            c => out.push(c),
-        }
-        if out.len() > ACCESS_BYTES {
-            let cut = clip_bytes(&out, ACCESS_BYTES - " …".len());
-            let whole = cut.rfind(' ').filter(|at| *at > ACCESS_BYTES / 2);
-            return format!("{} …", &cut[..whole.unwrap_or(cut.len())]);
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn a_line_is_one_bounded_line(text in "(.|\n|\u{202e}){0,50}", times in 1_usize..400) {
-            let line = line(&text.repeat(times));
-            prop_assert!(line.len() <= ACCESS_BYTES);
-            prop_assert!(!line.chars().any(is_layout));
-        }
-    }
-
-    #[test]
-    fn a_cut_takes_whole_words() {
-        let line = line(&format!(
-            "bash: {} {}",
-            "word ".repeat(700),
-            "s".repeat(2000)
-        ));
-        assert!(
-            line.ends_with("word  …") || line.ends_with("word …"),
-            "{}",
-            &line[3400..]
-        );
     }
 }

@@ -37,8 +37,8 @@ impl Tool for BashTool {
         }
     }
 
-    fn access(&self, input: &Value, _: &Context) -> Access {
-        Access::command(NAME, input.get("command").and_then(Value::as_str))
+    fn access(&self, input: &Value, cx: &Context) -> Access {
+        Access::command(NAME, input.get("command").and_then(Value::as_str), cx)
     }
 
     fn run(&self, call: Call, cx: Arc<Context>) -> Running {

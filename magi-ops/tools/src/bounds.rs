@@ -40,8 +40,6 @@ pub(crate) const WRITE_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) const EDIT_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of what `edit` shows of a file, in a result or a hint.
 pub(crate) const EXCERPT_BYTES: usize = 8 * 1024;
-/// Bytes of what an approval says.
-pub(crate) const ACCESS_BYTES: usize = 4 * 1024;
 /// Bytes of the skills' names and descriptions in the description of `skill`.
 pub(crate) const SKILL_LIST_BYTES: usize = 8 * 1024;
 /// Characters of one skill's description there.

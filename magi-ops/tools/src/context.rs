@@ -4,8 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use store::settings::Permission;
+
+use crate::credentials::Credentials;
 use crate::error::ToolError;
 use crate::guard::Guard;
+use crate::policy::Rules;
 use crate::skill::Skill;
 use crate::workspace::Scope;
 
@@ -16,8 +20,10 @@ pub struct Context {
     hidden: Vec<PathBuf>,
     protected: Vec<PathBuf>,
     skills: Vec<Skill>,
+    credentials: Arc<Credentials>,
     /// What commands run under.
     guard: Arc<Guard>,
+    rules: Rules,
     /// See [`Scope::writing`].
     replacing: Arc<Mutex<()>>,
 }
@@ -32,6 +38,8 @@ impl Context {
             hidden,
             protected: Vec::new(),
             skills: Vec::new(),
+            credentials: Arc::new(Credentials::of(None)),
+            rules: Rules::new(Permission::Ask, [], []),
             guard: Arc::new(Guard::this_program()),
             replacing: Arc::default(),
         }
@@ -41,6 +49,20 @@ impl Context {
     #[must_use]
     pub fn with_guard(mut self, guard: Guard) -> Self {
         self.guard = Arc::new(guard);
+        self
+    }
+
+    /// The person's home, whose credentials are asked for before they are read.
+    #[must_use]
+    pub fn with_home(mut self, home: Option<&Path>) -> Self {
+        self.credentials = Arc::new(Credentials::of(home));
+        self
+    }
+
+    /// The rules by which command lines are judged.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
         self
     }
 
@@ -72,6 +94,10 @@ impl Context {
         &self.guard
     }
 
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     pub(crate) fn protected(&self) -> &[PathBuf] {
         &self.protected
     }
@@ -86,7 +112,8 @@ impl Context {
     ///
     /// The workspace is missing or can't be looked at.
     pub fn scope(&self) -> Result<Scope, ToolError> {
-        Scope::new(&self.workspace, &self.hidden)
+        let scope = Scope::new(&self.workspace, &self.hidden)?;
+        Ok(scope.with_credentials(Arc::clone(&self.credentials)))
     }
 
     /// The path of an input as a person is shown it, by its words alone: relative inside the workspace, its

@@ -36,8 +36,8 @@ impl Tool for GlobTool {
         ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
     }
 
-    fn access(&self, input: &Value, _: &Context) -> Access {
-        Access::reading(NAME, input, &["pattern", "path"])
+    fn access(&self, input: &Value, cx: &Context) -> Access {
+        Access::reading(NAME, input, &["pattern"], cx)
     }
 
     fn subject(&self, input: &Value, cx: &Context) -> String {

@@ -47,8 +47,8 @@ impl Tool for GrepTool {
         }
     }
 
-    fn access(&self, input: &Value, _: &Context) -> Access {
-        Access::reading(NAME, input, &["pattern", "path"])
+    fn access(&self, input: &Value, cx: &Context) -> Access {
+        Access::reading(NAME, input, &["pattern", "glob"], cx)
     }
 
     fn subject(&self, input: &Value, cx: &Context) -> String {

@@ -2,9 +2,11 @@
 //! No settings, no approval, no session and no wire: who may call what is decided above.
 
 mod access;
+mod approval;
 mod bash;
 mod bounds;
 mod context;
+mod credentials;
 mod edit;
 mod error;
 mod glob;
@@ -13,11 +15,13 @@ pub mod guard;
 pub mod hooks;
 mod input;
 mod list;
+pub mod policy;
 pub mod process;
 mod read;
 mod replace;
 mod reserved;
 mod set;
+mod shell;
 mod skill;
 mod tool;
 mod walk;
@@ -25,6 +29,7 @@ mod workspace;
 mod write;
 
 pub use access::{Access, DefaultPolicy};
+pub use approval::Question;
 pub use bounds::{Stop, Watch};
 pub use context::Context;
 pub use error::ToolError;

@@ -37,8 +37,8 @@ impl Tool for ListTool {
         ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
     }
 
-    fn access(&self, input: &Value, _: &Context) -> Access {
-        Access::reading(NAME, input, &["path"])
+    fn access(&self, input: &Value, cx: &Context) -> Access {
+        Access::reading(NAME, input, &[], cx)
     }
 
     fn subject(&self, input: &Value, cx: &Context) -> String {

@@ -35,8 +35,8 @@ impl Tool for ReadTool {
         }
     }
 
-    fn access(&self, input: &Value, _: &Context) -> Access {
-        Access::reading(NAME, input, &["path"])
+    fn access(&self, input: &Value, cx: &Context) -> Access {
+        Access::reading(NAME, input, &[], cx)
     }
 
     fn subject(&self, input: &Value, cx: &Context) -> String {

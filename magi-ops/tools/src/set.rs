@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Access, DefaultPolicy};
+use crate::approval::Question;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::tool::{Call, Registration, Tool, ToolOutcome, ToolSpec, line};
@@ -131,18 +132,19 @@ impl ToolSet {
     /// Pass the answer to [`Self::run_admitted`], so that it holds for what is run.
     pub async fn access(&self, name: &str, input: &Value) -> Access {
         let Some(member) = self.member(name).cloned() else {
-            return Access::new(DefaultPolicy::Allow, name);
+            return Access::new(DefaultPolicy::Allow, Question::new(name, ""));
         };
-        let input = input.clone();
-        let subject = self.subject(name, &input);
-        let look = tokio::task::spawn_blocking(move || member.tool.access(&input, &member.context));
-        match timeout(LOOK_LIMIT, look).await {
-            Ok(Ok(access)) => access,
-            Ok(Err(_)) | Err(_) => Access::new(
-                DefaultPolicy::Ask,
-                &format!("{subject} (it could not be looked at)"),
-            ),
-        }
+        let looked = input.clone();
+        let look =
+            tokio::task::spawn_blocking(move || member.tool.access(&looked, &member.context));
+        let failed: &dyn std::fmt::Display = match timeout(LOOK_LIMIT, look).await {
+            Ok(Ok(access)) => return access,
+            Ok(Err(panicked)) => &panicked.to_string(),
+            Err(late) => &late.to_string(),
+        };
+        tracing::warn!(tool = name, error = %failed, "a call can't be looked at");
+        let lead = format!("{name} (it could not be looked at)");
+        Access::new(DefaultPolicy::Ask, Question::new(lead, input.to_string()))
     }
 
     /// Runs one call. Always answers: an unknown tool, a wrong input, a refused path, a panic, a
@@ -312,7 +314,7 @@ mod tests {
 
         fn access(&self, input: &Value, _: &Context) -> Access {
             assert_ne!(input["do"], "panic", "a panic of a look");
-            Access::new(DefaultPolicy::Allow, self.0)
+            Access::new(DefaultPolicy::Allow, Question::new(self.0, ""))
         }
 
         fn run(&self, call: Call, _: Arc<Context>) -> Running {
@@ -367,7 +369,9 @@ mod tests {
         }
         let access = set.access("strange", &json!({ "do": "panic" })).await;
         assert_eq!(access.default, DefaultPolicy::Ask);
-        assert_eq!(access.summary, "strange (it could not be looked at)");
+        let question = access.question.render(str::to_owned, 960);
+        let expected = r#"strange (it could not be looked at): {"do":"panic"}"#;
+        assert_eq!(question, expected);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::bounds::{
 };
 use crate::error::ToolError;
 use crate::tool::{Call, Running, Success, Tool, ToolSpec};
-use crate::{Access, Context, input};
+use crate::{Access, Context, DefaultPolicy, Question, input};
 
 const NAME: &str = "skill";
 
@@ -57,7 +57,11 @@ impl Tool for SkillTool {
     }
 
     fn access(&self, input: &Value, _: &Context) -> Access {
-        Access::reading(NAME, input, &["name"])
+        let name = input.get("name").and_then(Value::as_str);
+        Access::new(
+            DefaultPolicy::Allow,
+            Question::new(NAME, name.unwrap_or_default()),
+        )
     }
 
     /// Only a name that the person gave a skill is said.

@@ -12,7 +12,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
 
-use crate::bounds::{GITIGNORE_BYTES, Stop, WALK_PENDING, Watch, clip_bytes};
+use crate::bounds::{GITIGNORE_BYTES, Stop, WALK_PENDING, Watch, clip_bytes, counted};
 use crate::error::ToolError;
 use crate::input::check_pattern;
 use crate::workspace::Scope;
@@ -26,6 +26,8 @@ pub(crate) struct Gaps {
     pub(crate) gitignores: u64,
     /// Directories left out because too many were waiting.
     pub(crate) left_out: u64,
+    /// Places that are known to hold credentials.
+    pub(crate) credentials: u64,
     /// The time limit ended the walk.
     pub(crate) timed_out: bool,
 }
@@ -44,6 +46,12 @@ impl Gaps {
             out += &format!(
                 "\n[incomplete: {} directories were left out; name a narrower path]",
                 self.left_out
+            );
+        }
+        if self.credentials > 0 {
+            out += &format!(
+                "\n[{} that may hold credentials left out; name it as the path to ask for it]",
+                counted(self.credentials, "place", "places")
             );
         }
         if self.timed_out {
@@ -86,6 +94,10 @@ pub(crate) fn files(
             }
             let path = path.join(name);
             if scope.is_hidden(&path) || Rules::ignored(&rules, &path, is_dir) {
+                return;
+            }
+            if scope.is_left_out(root, &path) {
+                gaps.credentials += 1;
                 return;
             }
             match kind {

@@ -14,6 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use store::KERNEL_TREES;
 
 use crate::bounds::{PATH_BYTES, clip_bytes, printable};
+use crate::credentials::{Credentials, Resolved};
 use crate::error::ToolError;
 
 /// What the tools of one call may see. Resolved anew for every call.
@@ -22,7 +23,11 @@ pub struct Scope {
     hidden: Vec<PathBuf>,
     /// Device and inode of what is hidden, once a file with several names asks for it.
     hidden_files: OnceLock<HashSet<(u64, u64)>>,
-    /// The only path that may be written, where an admission named one.
+    credentials: Arc<Credentials>,
+    credential_places: OnceLock<Vec<PathBuf>>,
+    credential_files: OnceLock<HashSet<(u64, u64)>>,
+    /// The only path that may be written, and the only place with credentials that may be read, where an
+    /// admission named one.
     admitted: Option<PathBuf>,
     /// Held over the last look at a file and its replacement: of two calls of one process that
     /// change the same file, none takes the other's change away.
@@ -43,9 +48,46 @@ impl Scope {
             workspace,
             hidden: all,
             hidden_files: OnceLock::new(),
+            credentials: Arc::new(Credentials::of(None)),
+            credential_places: OnceLock::new(),
+            credential_files: OnceLock::new(),
             admitted: None,
             replacing: Arc::default(),
         })
+    }
+
+    /// With the places that are known to hold credentials.
+    pub(crate) fn with_credentials(mut self, credentials: Arc<Credentials>) -> Self {
+        self.credentials = credentials;
+        self
+    }
+
+    fn known(&self) -> Resolved<'_> {
+        Resolved {
+            credentials: &self.credentials,
+            workspace: &self.workspace,
+            places: &self.credential_places,
+            files: &self.credential_files,
+        }
+    }
+
+    /// Whether a resolved path is a place that is known to hold credentials, or another name of a file there.
+    pub(crate) fn holds_credentials(&self, resolved: &Path) -> bool {
+        self.known().hold(resolved)
+            || fs::symlink_metadata(resolved).is_ok_and(|metadata| self.known().are(&metadata))
+    }
+
+    /// Whether credentials at this path may be read: the admission named it or what it lies in, or there was
+    /// none.
+    fn may_read_credentials(&self, resolved: &Path) -> bool {
+        self.admitted.as_ref().is_none_or(|admitted| {
+            !admitted.as_os_str().is_empty() && resolved.starts_with(admitted)
+        })
+    }
+
+    /// Whether a walk that began at `root` must leave this path out, since nobody was asked for it.
+    pub(crate) fn is_left_out(&self, root: &Path, path: &Path) -> bool {
+        self.known().hold(path) && !self.known().hold(root)
     }
 
     /// For a call that may write: bound to the one path that was looked at when it was
@@ -74,6 +116,10 @@ impl Scope {
         })?;
         if self.is_hidden(&resolved) {
             return Err(ToolError::Hidden(shown()));
+        }
+        // Somebody was asked for what stood there before.
+        if !self.may_read_credentials(&resolved) && self.holds_credentials(&resolved) {
+            return Err(ToolError::Moved(shown()));
         }
         Ok(resolved)
     }
@@ -178,6 +224,9 @@ impl Scope {
                 .contains(&(metadata.dev(), metadata.ino()))
         {
             return Err(ToolError::Hidden(self.shown(path)));
+        }
+        if !self.may_read_credentials(path) && self.known().are(metadata) {
+            return Err(ToolError::Moved(self.shown(path)));
         }
         Ok(())
     }

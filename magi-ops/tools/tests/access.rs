@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
+use store::settings::Permission;
 use support::place;
 use tokio_util::sync::CancellationToken;
 use tools::DefaultPolicy::{self, Allow, Ask};
+use tools::policy::{Policy, Rules};
 use tools::{Concurrency, Context, Skill, ToolSet};
 
 mod support;
@@ -22,7 +24,8 @@ async fn look(tools: &ToolSet, tool: &str, input: Value) -> (DefaultPolicy, bool
     let beside = tools
         .spec(tool)
         .is_none_or(|spec| spec.concurrency == Concurrency::SideBySide);
-    (access.default, beside, access.summary)
+    let summary = access.question.render(str::to_owned, 960);
+    (access.default, beside, summary)
 }
 
 fn writing(path: &str) -> Value {
@@ -37,15 +40,24 @@ async fn reading_is_allowed_and_commands_ask() {
         (
             "read",
             json!({ "path": "/etc/passwd" }),
-            (Allow, true, "read: /etc/passwd"),
+            (Allow, true, "read outside the workspace: /etc/passwd"),
         ),
-        ("list", json!({}), (Allow, true, "list")),
+        ("list", json!({}), (Allow, true, "list: .")),
         (
             "glob",
             json!({ "pattern": "*.rs", "path": "src" }),
-            (Allow, true, "glob: *.rs"),
+            (Allow, true, "glob: *.rs in src"),
         ),
-        ("grep", json!({ "pattern": "x" }), (Allow, true, "grep: x")),
+        (
+            "grep",
+            json!({ "pattern": "x", "glob": "*.c" }),
+            (Allow, true, "grep: x in . (glob *.c)"),
+        ),
+        (
+            "grep",
+            json!({ "pattern": "x", "path": "/etc" }),
+            (Allow, true, "grep outside the workspace: x in /etc"),
+        ),
         ("skill", json!({ "name": "pdf" }), (Allow, true, "skill")),
         ("unknown", json!("x"), (Allow, true, "unknown")),
     ] {
@@ -118,6 +130,10 @@ async fn what_widens_a_models_rights_asks_inside_too() {
         ".magi-code/skills/x/SKILL.md",
         "sub/.magi-code/settings.json",
         ".Magi-Code/settings.json",
+        "AGENTS.md",
+        "sub/agents.md",
+        "sub/new/AGENTS.md",
+        ".githooks/pre-push",
         ".git/hooks/pre-commit",
         ".git/config",
         ".git",
@@ -167,7 +183,7 @@ async fn what_is_asked_is_one_bounded_line_that_hides_nothing() {
     let (default, _, summary) = look(&place.tools(), "write", writing(&(path + "c"))).await;
     assert_eq!(default, Ask);
     assert!(
-        summary.len() <= 4096 && !summary.contains(['\n', '\u{202e}']),
+        summary.len() <= 960 && !summary.contains(['\n', '\u{202e}']),
         "{summary}"
     );
 }
@@ -337,4 +353,171 @@ fn the_description_of_many_skills_is_bounded() {
     .unwrap();
     let description = &tools.specs().last().unwrap().description;
     assert!(description.len() < 9 * 1024 && description.contains(" more are not listed"));
+}
+
+/// A place whose home holds credentials, with a link to them from the workspace.
+fn with_credentials() -> (support::Place, ToolSet) {
+    let place = place();
+    let home = place.outside.join("me");
+    fs::create_dir_all(home.join(".ssh")).unwrap();
+    fs::create_dir_all(home.join("real/aws")).unwrap();
+    fs::write(home.join(".ssh/id_rsa"), "key-canary\n").unwrap();
+    fs::write(home.join("real/aws/credentials"), "key-canary\n").unwrap();
+    fs::write(home.join("notes.txt"), "key-words\n").unwrap();
+    symlink("real/aws", home.join(".aws")).unwrap();
+    symlink(home.join(".ssh/id_rsa"), place.workspace.join("link")).unwrap();
+    fs::hard_link(home.join(".ssh/id_rsa"), place.workspace.join("hard")).unwrap();
+    let context = Context::new(place.workspace.clone(), vec![place.hidden.clone()]);
+    let tools = ToolSet::registered(context.with_home(Some(&home))).unwrap();
+    (place, tools)
+}
+
+#[tokio::test]
+async fn places_with_credentials_ask_wherever_links_lead() {
+    let (place, tools) = with_credentials();
+    let home = place.outside.join("me");
+    let at = |path: &str| home.join(path).to_str().unwrap().to_owned();
+    for path in [
+        at(".ssh/id_rsa"),
+        at(".aws/credentials"),
+        at("real/aws/credentials"),
+        at("x/../.ssh/id_rsa").replace("x/../", ""),
+        "link".to_owned(),
+        "hard".to_owned(),
+        "../outside/me/.ssh/id_rsa".to_owned(),
+    ] {
+        let (default, _, question) = look(&tools, "read", json!({ "path": path })).await;
+        assert_eq!(default, Ask, "{path}");
+        assert!(
+            question.starts_with("read a place that may hold credentials: "),
+            "{question}"
+        );
+        let input = json!({ "path": path, "pattern": "key" });
+        assert_eq!(look(&tools, "grep", input).await.0, Ask, "{path}");
+    }
+    for tool in ["list", "glob"] {
+        let input = json!({ "path": at(".ssh"), "pattern": "*" });
+        assert_eq!(look(&tools, tool, input).await.0, Ask, "{tool}");
+    }
+    for path in [at("notes.txt"), at("real"), at("none")] {
+        assert_eq!(
+            look(&tools, "list", json!({ "path": path })).await.0,
+            Allow,
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_was_not_asked_for_is_not_read() {
+    let (place, tools) = with_credentials();
+    let cancel = CancellationToken::new;
+    let home = place.outside.join("me");
+    // A walk that began elsewhere leaves it out, and says so.
+    for (tool, found) in [("grep", "key-words"), ("glob", "notes.txt")] {
+        let input = json!({ "path": home, "pattern": if tool == "grep" { "key" } else { "*" } });
+        let access = tools.access(tool, &input).await;
+        assert_eq!(access.default, Allow);
+        let outcome = tools.run_admitted(tool, &input, &access, cancel()).await;
+        assert!(outcome.content.contains(found), "{}", outcome.content);
+        assert!(
+            !outcome.content.contains("key-canary") && !outcome.content.contains("id_rsa"),
+            "{}",
+            outcome.content
+        );
+        assert!(
+            outcome
+                .content
+                .contains("that may hold credentials left out"),
+            "{}",
+            outcome.content
+        );
+    }
+    let input = json!({ "pattern": "key" });
+    let access = tools.access("grep", &input).await;
+    let outcome = tools.run_admitted("grep", &input, &access, cancel()).await;
+    assert!(
+        !outcome.content.contains("key-canary"),
+        "{}",
+        outcome.content
+    );
+    // What stands there when it is read is what was asked for.
+    let input = json!({ "path": "a" });
+    place.write("a", "words\n");
+    let access = tools.access("read", &input).await;
+    fs::remove_file(place.workspace.join("a")).unwrap();
+    symlink(home.join(".ssh/id_rsa"), place.workspace.join("a")).unwrap();
+    let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
+    assert_eq!(outcome.summary, "read failed: path changed");
+    fs::remove_file(place.workspace.join("a")).unwrap();
+    fs::hard_link(home.join(".ssh/id_rsa"), place.workspace.join("a")).unwrap();
+    let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
+    assert_eq!(outcome.summary, "read failed: path changed");
+    // And what was asked for is read.
+    for path in ["link", "hard"] {
+        let input = json!({ "path": path });
+        let access = tools.access("read", &input).await;
+        let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
+        assert!(
+            outcome.content.contains("key-canary"),
+            "{}",
+            outcome.content
+        );
+    }
+    let input = json!({ "path": home.join(".ssh"), "pattern": "key" });
+    let access = tools.access("grep", &input).await;
+    let outcome = tools.run_admitted("grep", &input, &access, cancel()).await;
+    assert!(
+        outcome.content.contains("key-canary"),
+        "{}",
+        outcome.content
+    );
+}
+
+#[tokio::test]
+async fn rules_judge_command_lines_in_their_workspace() {
+    let place = place();
+    place.write("sub/file", "");
+    fs::create_dir(place.workspace.join(".git")).unwrap();
+    symlink(&place.outside, place.workspace.join("out")).unwrap();
+    symlink(".git", place.workspace.join("link")).unwrap();
+    let rules = Rules::new(Permission::Ask, ["ls", "cd"], ["git push"]);
+    let context = Context::new(place.workspace.clone(), vec![place.hidden.clone()]);
+    let tools = ToolSet::registered(context.with_rules(rules)).unwrap();
+    let policy = Policy::new([("bash".to_owned(), Permission::Ask)].into());
+    let inside = place.workspace.join("x").to_str().unwrap().to_owned();
+    for (command, expected) in [
+        ("ls", Permission::Allow),
+        ("ls > sub/new", Permission::Allow),
+        ("ls > sub/../x", Permission::Allow),
+        (&format!("ls > {inside}"), Permission::Allow),
+        (&format!("cd sub; ls > {inside}"), Permission::Allow),
+        ("ls > /dev/null 2>&1", Permission::Allow),
+        ("cd sub; ls > x", Permission::Ask),
+        ("ls > out/x", Permission::Ask),
+        ("ls > ../x", Permission::Ask),
+        ("ls > .git/config", Permission::Ask),
+        ("ls > link/config", Permission::Ask),
+        ("ls > sub/AGENTS.md", Permission::Ask),
+        ("ls > .magi-code/settings.json", Permission::Ask),
+        ("ls > $(echo x)", Permission::Ask),
+        ("make", Permission::Ask),
+        ("ls; git push", Permission::Deny),
+    ] {
+        let access = tools.access("bash", &json!({ "command": command })).await;
+        let decision = policy.decide("bash", &access);
+        assert_eq!(decision.permission, expected, "{command}: {decision:?}");
+    }
+    // A profile that leaves the tool out beats every rule.
+    let access = tools.access("bash", &json!({ "command": "ls" })).await;
+    let none = Policy::new([("bash".to_owned(), Permission::Deny)].into());
+    assert_eq!(none.decide("bash", &access).permission, Permission::Deny);
+    let access = tools
+        .access("bash", &json!({ "command": "git push" }))
+        .await;
+    let denial = policy.decide("bash", &access).denial("bash");
+    assert!(
+        denial.contains("permissions.bash.deny: \"git push\""),
+        "{denial}"
+    );
 }

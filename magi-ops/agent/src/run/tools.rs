@@ -21,6 +21,8 @@ use crate::startup::Admitted;
 
 /// Calls that run at the same time; the rest waits.
 const SIDE_BY_SIDE: usize = 8;
+/// Bytes of a question that its second redaction may add, so that nothing is cut behind it.
+const REDACTION_ROOM: usize = 64;
 
 impl Worker {
     /// Runs `calls`, appends their results to the conversation in the order of the calls.
@@ -257,6 +259,16 @@ fn refused(content: String, summary: &str) -> ToolOutcome {
     }
 }
 
+/// What a person is asked: redacted whole, then cut in its middle.
+fn question(admitted: &Admitted, access: &Access) -> Redacted {
+    let redact = |text: &str| admitted.redactor.redact(text).as_str().to_owned();
+    let line = access
+        .question
+        .render(redact, MAX_SUMMARY_BYTES - REDACTION_ROOM);
+    // Once more as it is shown: what stands for a blank may have kept two pieces apart.
+    admitted.redactor.redact(&line).summary(MAX_SUMMARY_BYTES)
+}
+
 async fn run(
     admitted: &Admitted,
     control: &Control,
@@ -265,43 +277,19 @@ async fn run(
     access: &Access,
     asked: oneshot::Sender<()>,
 ) -> Ran {
-    match admitted.permission(&call.name, access.default) {
-        Permission::Allow => drop(asked),
+    let decision = admitted.decide(&call.name, access);
+    // Others may start meanwhile, unless a question is to follow.
+    let asked = (decision.permission == Permission::Ask).then_some(asked);
+    match decision.permission {
         Permission::Deny => {
-            let content = "The settings deny this tool (permissions.<tool>).".to_owned();
-            return refused(content, "denied by the settings").into();
+            return refused(decision.denial(&call.name), "denied by the settings").into();
         }
         Permission::Ask if !admitted.environment.can_ask => {
-            let content = format!(
-                "Nobody can be asked for permission here; `permissions.{}` set to `allow` in settings.json \
-                 would allow it, from the next start of this process on.",
-                call.name
-            );
-            return refused(content, "nobody can be asked").into();
+            return refused(decision.unasked(&call.name), "nobody can be asked").into();
         }
-        Permission::Ask => {
-            // Redacted whole and then cut.
-            let summary = admitted.redactor.redact(&access.summary);
-            let approval = control.ask(sink, summary.summary(MAX_SUMMARY_BYTES)).await;
-            drop(asked);
-            let answer = match approval {
-                Some(approval) => approval.answer().await,
-                None => Answer::Cancelled,
-            };
-            let (content, short) = match answer {
-                Answer::Allowed => ("", ""),
-                Answer::Denied => ("The person did not allow this call.", "not allowed"),
-                Answer::Expired => (
-                    "Nobody answered in time; this call was not made.",
-                    "nobody answered",
-                ),
-                Answer::Cancelled => ("The call was cancelled.", "cancelled"),
-            };
-            if !content.is_empty() {
-                return refused(content.to_owned(), short).into();
-            }
-        }
+        Permission::Allow | Permission::Ask => {}
     }
+    // Before a person is asked: what a hook refuses is no question.
     let mut told = hooks::told(admitted, control);
     told["tool"] = call.name.as_str().into();
     told["input"] = call.input.clone();
@@ -309,6 +297,27 @@ async fn run(
         HookVerdict::Go { diagnostics } => diagnostics,
         HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),
     };
+    if let Some(asked) = asked {
+        let approval = control.ask(sink, question(admitted, access)).await;
+        drop(asked);
+        let answer = match approval {
+            Some(approval) => approval.answer().await,
+            None => Answer::Cancelled,
+        };
+        let (content, short) = match answer {
+            Answer::Allowed => ("", ""),
+            Answer::Denied => ("The person did not allow this call.", "not allowed"),
+            Answer::Expired => (
+                "Nobody answered in time; this call was not made.",
+                "nobody answered",
+            ),
+            Answer::Cancelled => ("The call was cancelled.", "cancelled"),
+        };
+        if !content.is_empty() {
+            let outcome = refused(content.to_owned(), short);
+            return Ran { outcome, hooks };
+        }
+    }
     let cancel = control.cancel.clone();
     let outcome = admitted
         .tools

@@ -1,17 +1,17 @@
 //! The admitted snapshot and how it comes to be: everything that a process works with.
 //! Reading files is the store's part, choosing the provider stands beside.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use store::sessions::{LocalSessions, SessionStore};
-use store::settings::{Permission, Settings};
+use store::settings::{CommandEnvironment, Permission, Settings};
 use store::{Home, Redactor, context_id};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
-use tools::{Context, DefaultPolicy, Skill, ToolSet};
+use tools::policy::{Decision, Policy, Rules};
+use tools::{Access, Context, Skill, ToolSet};
 
 use super::guidance::Guidance;
 use super::select::{Choice, Kept, Selected, select, select_choice};
@@ -30,7 +30,9 @@ pub(crate) struct Admitted {
     pub(crate) guidance: Guidance,
     /// What the primary agent is told before the conversation.
     pub(crate) system: Arc<str>,
-    permissions: BTreeMap<String, Permission>,
+    policy: Policy,
+    /// What commands run under.
+    guard: Guard,
     /// As they were at startup.
     settings: Settings,
     pub(crate) environment: Environment,
@@ -62,17 +64,23 @@ impl Admitted {
         // A key that the settings name since startup is not shown either.
         self.redactor
             .learn(named_keys(&settings, &self.environment));
+        withhold_keys(&self.guard, &settings);
         self.guidance.choose_model(&mut settings, &self.environment);
         select(&settings, &self.environment, &self.kept)
     }
 
-    /// What a call may do: as the settings say, else as it is by itself.
-    pub(crate) fn permission(&self, call: &str, default: DefaultPolicy) -> Permission {
-        let by_itself = match default {
-            DefaultPolicy::Allow => Permission::Allow,
-            DefaultPolicy::Ask => Permission::Ask,
-        };
-        self.permissions.get(call).copied().unwrap_or(by_itself)
+    /// Whether a call may be made.
+    pub(crate) fn decide(&self, tool: &str, access: &Access) -> Decision {
+        let decision = self.policy.decide(tool, access);
+        // A name as a model made it up is no word for a log.
+        let known = self.tools.spec(tool).map_or("unknown", |spec| &spec.name);
+        tracing::debug!(
+            tool = known,
+            decision = decision.word(),
+            rule = decision.rule(),
+            "a call is decided"
+        );
+        decision
     }
 
     /// A name as it may be shown; see [`public_name`].
@@ -122,7 +130,18 @@ pub(crate) fn admit(
         dir: skill.directory.clone(),
         body: skill.body.to_string(),
     });
+    let rules = &settings.bash;
+    let rules = Rules::new(
+        rules.default,
+        rules.allow.iter().map(String::as_str),
+        rules.deny.iter().map(String::as_str),
+    );
+    let guard = Guard::this_program();
+    withhold_keys(&guard, &settings);
     let context = Context::new(cwd.clone(), home.hidden())
+        .with_guard(guard.clone())
+        .with_home(environment.user_home.as_deref())
+        .with_rules(rules)
         .with_skills(skills.collect())
         .with_protected(vec![home.root().to_owned()]);
     let tools = ToolSet::registered(context).map_err(|error| {
@@ -148,19 +167,27 @@ pub(crate) fn admit(
     }
     Ok(Admitted {
         sessions: Arc::new(LocalSessions::new(&home)),
-        hooks: Hooks::new(cwd.clone(), Guard::this_program(), settings.hooks.clone()),
+        hooks: Hooks::new(cwd.clone(), guard.clone(), settings.hooks.clone()),
         system: guidance.system(&cwd, &prompted),
         offered,
         tools,
         guidance,
         cwd,
         redactor,
-        permissions,
+        policy: Policy::new(permissions),
+        guard,
         settings,
         environment: environment.clone(),
         kept: Kept::default(),
         home: home.root().to_owned(),
     })
+}
+
+/// Commands don't find the keys of models, unless the person wants them to.
+fn withhold_keys(guard: &Guard, settings: &Settings) {
+    if settings.command_environment == CommandEnvironment::WithoutKeys {
+        guard.withhold(settings.key_variables());
+    }
 }
 
 /// The keys that settings name by their variables, whatever those are called.

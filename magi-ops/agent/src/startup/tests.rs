@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use tools::DefaultPolicy;
 
 use super::*;
 use store::settings::Permission;
@@ -93,28 +92,26 @@ fn a_missing_or_hidden_additional_file_is_a_configuration_that_is_not_valid() {
     assert_eq!(place.error(), StartupError::ConfigurationInvalid);
 }
 
+/// What a call comes to that the tool itself allows.
+fn decided(admitted: &Admitted, tool: &str) -> Permission {
+    let question = tools::Question::new(tool, "");
+    let access = tools::Access::new(tools::DefaultPolicy::Allow, question);
+    admitted.decide(tool, &access).permission
+}
+
 #[test]
 fn the_primary_profile_restricts_the_tools() {
     let profile = "---\ntools: [grep, read, code]\n---\n";
     let place = Place::new().with("home/agents/primary.md", profile);
     let admitted = place.admit().unwrap();
     assert_eq!(offered(&admitted), ["read", "grep"]);
-    assert_eq!(
-        admitted.permission("read", DefaultPolicy::Allow),
-        Permission::Allow
-    );
-    assert_eq!(
-        admitted.permission("list", DefaultPolicy::Allow),
-        Permission::Deny
-    );
+    assert_eq!(decided(&admitted, "read"), Permission::Allow);
+    assert_eq!(decided(&admitted, "list"), Permission::Deny);
     // It restricts and grants nothing.
     let place = place.with("home/settings.json", r#"{"permissions":{"read":"deny"}}"#);
     let admitted = place.admit().unwrap();
     assert_eq!(offered(&admitted), ["grep"]);
-    assert_eq!(
-        admitted.permission("read", DefaultPolicy::Allow),
-        Permission::Deny
-    );
+    assert_eq!(decided(&admitted, "read"), Permission::Deny);
     let none = Place::new().with("home/agents/primary.md", "---\ntools: []\n---\n");
     assert!(none.admit().unwrap().offered.is_empty());
 }

@@ -1,0 +1,156 @@
+//! Whether a call may be made: the settings' words, what the rules say about a command line, and what holds by
+//! default. What a call would touch is looked at by its tool; asking a person is the engine's matter.
+
+use std::collections::BTreeMap;
+
+use store::settings::Permission;
+
+use crate::access::{Access, DefaultPolicy};
+
+mod programs;
+mod rules;
+
+pub use rules::{Rules, Ruling, Why};
+
+/// What the settings and the profile say about tools.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    words: BTreeMap<String, Permission>,
+}
+
+/// Whether a call may be made, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    pub permission: Permission,
+    reason: Reason,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reason {
+    /// `permissions.<tool>`, or the profile.
+    Word,
+    /// A rule of `permissions.<tool>.allow`.
+    AllowRule,
+    /// This rule of `permissions.<tool>.deny`.
+    DenyRule(String),
+    /// A command line that no rule may allow.
+    Asks(Why),
+    /// `permissions.<tool>.default`: no rule decides.
+    RuleDefault,
+    /// What the tool says of the call.
+    Default,
+}
+
+impl Policy {
+    /// A word for each tool that has one.
+    #[must_use]
+    pub fn new(words: BTreeMap<String, Permission>) -> Self {
+        Self { words }
+    }
+
+    /// The word for a tool whose calls are not looked at one by one.
+    pub fn word(&self, tool: &str) -> Option<Permission> {
+        self.words.get(tool).copied()
+    }
+
+    /// Decides about a call that was looked at.
+    pub fn decide(&self, tool: &str, access: &Access) -> Decision {
+        let word = self.word(tool);
+        let decide = |permission, reason| Decision { permission, reason };
+        match (access.ruling(), word) {
+            // The word also stands for a profile, which no rule loosens.
+            (_, Some(Permission::Deny)) => decide(Permission::Deny, Reason::Word),
+            (Some((Ruling::Denied(rule), _)), _) => {
+                decide(Permission::Deny, Reason::DenyRule(rule.clone()))
+            }
+            (Some((Ruling::Allowed, _)), _) => decide(Permission::Allow, Reason::AllowRule),
+            (Some((Ruling::Asks(why), Permission::Deny)), _) => {
+                decide(Permission::Deny, Reason::Asks(*why))
+            }
+            (Some((Ruling::Asks(why), _)), _) => decide(Permission::Ask, Reason::Asks(*why)),
+            (Some((Ruling::Default, default)), _) => decide(default, Reason::RuleDefault),
+            (None, Some(word)) => decide(word, Reason::Word),
+            (None, None) => match access.default {
+                DefaultPolicy::Allow => decide(Permission::Allow, Reason::Default),
+                DefaultPolicy::Ask => decide(Permission::Ask, Reason::Default),
+            },
+        }
+    }
+}
+
+impl Decision {
+    /// The reason as a closed word, for a log.
+    pub fn rule(&self) -> &'static str {
+        match &self.reason {
+            Reason::Word => "word",
+            Reason::AllowRule => "allow",
+            Reason::DenyRule(_) => "deny",
+            Reason::Asks(why) => why.word(),
+            Reason::RuleDefault => "default",
+            Reason::Default => "tool",
+        }
+    }
+
+    /// The decision as a closed word, for a log.
+    pub fn word(&self) -> &'static str {
+        match self.permission {
+            Permission::Allow => "allow",
+            Permission::Ask => "ask",
+            Permission::Deny => "deny",
+        }
+    }
+
+    /// For a model whose call is denied.
+    pub fn denial(&self, tool: &str) -> String {
+        match &self.reason {
+            Reason::DenyRule(rule) => format!(
+                "The settings deny this command (permissions.{tool}.deny: {rule:?}). It was not run."
+            ),
+            Reason::Asks(why) => format!(
+                "The settings deny what no rule allows (permissions.{tool}.default), and no rule can allow this: {}.",
+                why.sentence()
+            ),
+            Reason::RuleDefault => format!(
+                "The settings deny this command: no rule of permissions.{tool}.allow matches it."
+            ),
+            _ => format!("The settings deny this tool (permissions.{tool})."),
+        }
+    }
+
+    /// For a model whose call would have to be asked for where nobody can be.
+    pub fn unasked(&self, tool: &str) -> String {
+        let start = "Nobody can be asked for permission here";
+        let end = "in settings.json would allow it, from the next start of this process on.";
+        match &self.reason {
+            Reason::Asks(why) => format!(
+                "{start}, and no rule can allow this: {}. `permissions.{tool}` set to `allow` {end}",
+                why.sentence()
+            ),
+            _ => format!("{start}; `permissions.{tool}` set to `allow` {end}"),
+        }
+    }
+}
+
+impl Why {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Substitution => "substitution",
+            Self::Redirection => "redirection",
+            Self::Unknown => "unknown_command",
+            Self::Characters => "characters",
+            Self::Complex => "complex",
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Substitution => "the command line has a substitution",
+            Self::Redirection => {
+                "the command line reads or writes a file that is not plainly in the workspace"
+            }
+            Self::Unknown => "what the command line runs is not known before it runs",
+            Self::Characters => "the command line has characters that can't be seen",
+            Self::Complex => "the command line is too long or too complex",
+        }
+    }
+}

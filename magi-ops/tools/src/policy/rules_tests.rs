@@ -1,0 +1,422 @@
+//! Lines and what rules say about them. The first word of each row is the expected ruling.
+//! Nothing here runs a command.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const ALLOW: &[&str] = &[
+    "cargo test",
+    "git status",
+    "ls",
+    "echo",
+    "cat",
+    "grep",
+    "wc",
+    "git log",
+    "eval",
+    "git",
+];
+const DENY: &[&str] = &["git push", "rm", "npm publish", "kubectl delete"];
+
+/// Free are relative targets that stay below.
+fn judge(allow: &[&str], deny: &[&str], line: &str) -> Ruling {
+    let rules = Rules::new(Permission::Ask, allow.iter().copied(), deny.iter().copied());
+    let is_free =
+        |path: &str| !path.starts_with('/') && !path.contains("..") && !path.starts_with(".git");
+    rules.judge(line, &is_free)
+}
+
+fn word(ruling: &Ruling) -> &'static str {
+    match ruling {
+        Ruling::Allowed => "allowed",
+        Ruling::Denied(_) => "denied",
+        Ruling::Asks(Why::Substitution) => "substitution",
+        Ruling::Asks(Why::Redirection) => "redirection",
+        Ruling::Asks(Why::Unknown) => "unknown",
+        Ruling::Asks(Why::Characters) => "characters",
+        Ruling::Asks(Why::Complex) => "complex",
+        Ruling::Default => "default",
+    }
+}
+
+fn check(rows: &[(&str, &str)]) {
+    let allow: Vec<_> = ALLOW
+        .iter()
+        .copied()
+        .filter(|rule| *rule != "git")
+        .collect();
+    for (expected, line) in rows {
+        let found = judge(&allow, DENY, line);
+        assert_eq!(word(&found), *expected, "{line:?}: {found:?}");
+    }
+}
+
+#[test]
+fn sequences_of_allowed_commands_run() {
+    check(&[
+        ("allowed", "cargo test"),
+        ("allowed", "cargo test --workspace -- --nocapture"),
+        ("allowed", "cargo  test"),
+        ("allowed", "cargo test && git status"),
+        ("allowed", "cargo test; git status || ls"),
+        ("allowed", "cat a | grep b | wc -l"),
+        ("allowed", "cargo test\ngit status\n"),
+        ("allowed", "cargo test # and more; rm -rf ~"),
+        ("allowed", "# nothing yet\nls"),
+        ("allowed", "'cargo' \"test\""),
+        ("allowed", "c\\argo te\\\nst"),
+        ("allowed", "$'cargo' test"),
+        ("allowed", "echo $HOME ${USER} $? $1"),
+        ("allowed", "echo 'a; git push' \"b && rm x\""),
+        ("allowed", "echo '$(git push)' \\`rm\\`"),
+        ("allowed", "ls *.rs {a,b} ~"),
+        ("allowed", "ls > out.txt 2>&1"),
+        ("allowed", "ls 2>/dev/null >>log </dev/null"),
+        ("allowed", "ls >&2 2>&- <&0"),
+        ("allowed", "ls &> out"),
+        ("allowed", "ls |& wc"),
+        ("allowed", "ls & git status"),
+        ("default", "cargo"),
+        ("default", "cargo build"),
+        ("default", "cargo testing"),
+        ("default", "cargotest"),
+        ("default", "./cargo test"),
+        ("default", "/bin/ls"),
+        ("default", "LS"),
+        ("default", "git -C x status"),
+        ("default", ""),
+        ("default", "# only words"),
+        ("default", "cargo test && make"),
+        ("default", "cargo test | tee x"),
+    ]);
+}
+
+#[test]
+fn what_is_more_than_a_sequence_is_not_allowed() {
+    check(&[
+        ("default", "A=1 ls"),
+        ("default", "A=1"),
+        ("default", "PATH=/evil:$PATH; ls"),
+        ("default", "(ls)"),
+        ("default", "{ ls; }"),
+        ("default", "! ls"),
+        ("default", "time ls"),
+        ("default", "coproc ls"),
+        ("default", "if ls; then ls; fi"),
+        ("default", "for i in a b; do ls; done"),
+        ("default", "while ls; do ls; done"),
+        ("default", "case a in a) ls;; esac"),
+        ("default", "ls() { echo; }"),
+        ("default", "ls() { echo; }; ls"),
+        ("default", "function ls { echo; }"),
+        ("default", "[[ -f a ]]"),
+        ("default", "((1))"),
+        ("default", "eval ls"),
+        ("default", "source ls"),
+        ("default", ". ls"),
+        ("default", "timeout 5 cargo test"),
+        ("default", "env cargo test"),
+        ("default", "command cargo test"),
+        ("default", "nohup ls"),
+        ("default", "bash -c 'cargo test'"),
+        ("default", "echo 'unended"),
+        ("default", "ls )"),
+        ("default", "ls &&"),
+        ("default", "echo a=(b)"),
+        ("default", "ls $'a\\'b'"),
+        ("default", "ls $\"a\""),
+        // Substitutions of every kind, wherever they stand.
+        ("substitution", "echo $(ls)"),
+        ("substitution", "echo \"$(ls)\""),
+        ("substitution", "echo `ls`"),
+        ("substitution", "cat <(ls)"),
+        ("substitution", "ls > >(cat)"),
+        ("substitution", "echo ${X:-$(ls)}"),
+        ("substitution", "echo ${X@P}"),
+        ("substitution", "echo ${!X}"),
+        ("substitution", "echo $((1+1))"),
+        ("substitution", "echo $[1]"),
+        ("substitution", "A=$(ls)"),
+        ("substitution", "A=$(ls) ls"),
+        ("substitution", "cat <<E\n$(ls)\nE"),
+        ("substitution", "cat <<<$(ls)"),
+        ("substitution", "[[ -n $(ls) ]]"),
+        ("substitution", "((a[$(ls)]))"),
+        ("substitution", "$(echo ls)"),
+        // A command's name that is put in only then.
+        ("unknown", "$X"),
+        ("unknown", "$X test"),
+        ("unknown", "ls; ${X} test"),
+        ("unknown", "l? a"),
+        ("unknown", "{cargo,test}"),
+        ("unknown", "~/bin/ls"),
+        ("unknown", "eval \"$X\""),
+        ("unknown", "bash -c \"$X\""),
+        ("unknown", "if ls; then $X; fi"),
+        // Files elsewhere.
+        ("redirection", "ls > /etc/passwd"),
+        ("redirection", "ls > ../x"),
+        ("redirection", "ls > .git/config"),
+        ("redirection", "ls > $X"),
+        ("redirection", "ls > \"$X\"/a"),
+        ("redirection", "ls > a*"),
+        ("redirection", "ls > ~/a"),
+        ("redirection", "cat < /etc/passwd"),
+        ("redirection", "ls &> /tmp/x"),
+        ("redirection", "ls >& /tmp/x"),
+        ("redirection", "ls >| /tmp/x"),
+        ("redirection", "ls <> /dev/tcp/a/1"),
+        ("redirection", "ls {fd}> a"),
+        ("redirection", "ls >&$X"),
+        ("redirection", "cat <<E\nx\nE"),
+        ("redirection", "cat <<< x"),
+        ("redirection", "cd sub && ls > x"),
+        ("redirection", "(ls) > /etc/x"),
+        // What people read as something else.
+        ("characters", "ls\u{a0}x"),
+        ("characters", "ls \u{200b}"),
+        ("characters", "ls a\u{202e}b"),
+        ("characters", "ls\r"),
+        ("characters", "ls \u{1b}[8mx"),
+    ]);
+}
+
+#[test]
+fn a_denied_command_is_found_however_deep() {
+    check(&[
+        ("denied", "git push"),
+        ("denied", "git push origin main"),
+        ("denied", "/usr/bin/git push"),
+        ("denied", "gi\\t push"),
+        ("denied", "\\git push"),
+        ("denied", "\"git\" push"),
+        ("denied", "g''it 'pu'sh"),
+        ("denied", "$'git' push"),
+        ("denied", "$'g\\x69t' $'\\160ush'"),
+        ("denied", "$\"git\" push"),
+        ("denied", "git pu\\\nsh"),
+        ("denied", "git -C . push"),
+        ("denied", "git -c a=b --no-pager push"),
+        ("denied", "git --git-dir x push"),
+        ("denied", "kubectl -n prod delete pod x"),
+        ("denied", "cargo test && git push"),
+        ("denied", "cargo test; git push"),
+        ("denied", "cargo test | rm x"),
+        ("denied", "cargo test & git push"),
+        ("denied", "ls\nrm x"),
+        ("denied", "A=1 B=2 git push"),
+        ("denied", "A=$(git push)"),
+        ("denied", "echo $(git push)"),
+        ("denied", "echo \"$(git push)\""),
+        ("denied", "echo \"a `git push` b\""),
+        ("denied", "echo `echo \\`rm x\\``"),
+        ("denied", "echo $(echo $(rm x))"),
+        ("denied", "cat <(git push)"),
+        ("denied", "ls > >(rm x)"),
+        ("denied", "echo ${X:-$(git push)}"),
+        ("denied", "echo \"${X:-\"$(git push)\"}\""),
+        ("denied", "echo $((1 + $(git push)))"),
+        ("denied", "echo ${X[$(git push)]}"),
+        ("denied", "a=(1 $(git push))"),
+        ("denied", "cat <<E\n$(git push)\nE"),
+        ("denied", "cat <<-E\n\t`git push`\n\tE"),
+        ("denied", "cat <<<\"$(git push)\""),
+        ("denied", "bash <<E\ngit push\nE"),
+        ("denied", "bash <<'E'\ngit push\nE"),
+        ("denied", "sh <<<'git push'"),
+        ("denied", "cat <<E | sh\ngit push\nE"),
+        ("denied", "echo git push | sh"),
+        ("denied", "echo 'git push' | bash -s"),
+        ("denied", "f() { git push; }"),
+        ("denied", "f() { git push; }; f"),
+        ("denied", "function f { (git push); }"),
+        ("denied", "(git push)"),
+        ("denied", "{ git push; }"),
+        ("denied", "! git push"),
+        ("denied", "time git push"),
+        ("denied", "time -p git push"),
+        ("denied", "coproc git push"),
+        ("denied", "if git push; then ls; fi"),
+        (
+            "denied",
+            "if ls; then ls; elif ls; then ls; else git push; fi",
+        ),
+        ("denied", "while git push; do ls; done"),
+        ("denied", "until ls; do git push; done"),
+        ("denied", "for i in $(git push); do ls; done"),
+        ("denied", "for ((i=0;i<$(git push);i++)); do ls; done"),
+        ("denied", "select x in a; do git push; done"),
+        ("denied", "case $(git push) in a) ls;; esac"),
+        ("denied", "case a in a) ls;; b) git push;; esac"),
+        ("denied", "[[ -n $(git push) ]]"),
+        ("denied", "[[ a == b || ( -f $(rm x) ) ]]"),
+        ("denied", "((a[$(git push)]))"),
+        ("denied", "ls 2> $(rm x)"),
+        // Behind what runs other commands.
+        ("denied", "env git push"),
+        ("denied", "env A=1 git push"),
+        ("denied", "env -i A=1 /usr/bin/git push"),
+        ("denied", "env -S 'git push'"),
+        ("denied", "command git push"),
+        ("denied", "command -p git push"),
+        ("denied", "builtin command git push"),
+        ("denied", "exec git push"),
+        ("denied", "exec -a x git push"),
+        ("denied", "sudo git push"),
+        ("denied", "sudo -u root -E git push"),
+        ("denied", "doas git push"),
+        ("denied", "nohup git push &"),
+        ("denied", "timeout 5 git push"),
+        ("denied", "timeout -k 1 5 git push"),
+        ("denied", "nice -n 5 git push"),
+        ("denied", "ionice -c 3 git push"),
+        ("denied", "stdbuf -o0 git push"),
+        ("denied", "setsid -f git push"),
+        ("denied", "xargs git push"),
+        ("denied", "ls | xargs rm"),
+        ("denied", "ls | xargs -n1 -I{} rm {}"),
+        ("denied", "echo push | xargs git push"),
+        ("denied", "find . -exec rm {} \\;"),
+        ("denied", "find . -type f -execdir git push {} +"),
+        ("denied", "parallel rm ::: a b"),
+        ("denied", "watch 'git push'"),
+        ("denied", "watch git push"),
+        ("denied", "flock /tmp/l -c 'git push'"),
+        ("denied", "script -c 'git push' /dev/null"),
+        ("denied", "su -c 'git push' me"),
+        ("denied", "ssh host git push"),
+        ("denied", "bash -c 'git push'"),
+        ("denied", "bash -lc 'cd x && git push'"),
+        ("denied", "sh -c \"git push\""),
+        ("denied", "/bin/sh -ec 'ls; git push'"),
+        ("denied", "zsh -c 'git push'"),
+        ("denied", "busybox sh -c 'rm x'"),
+        ("denied", "busybox rm x"),
+        ("denied", "sudo bash -c 'sh -c \"git push\"'"),
+        ("denied", "bash -c 'bash -c \"bash -c \\\"git push\\\"\"'"),
+        ("denied", "env bash -c $'git\\x20push'"),
+        ("denied", "eval git push"),
+        ("denied", "eval 'git push'"),
+        ("denied", "eval 'git' \"push\""),
+        ("denied", "trap 'git push' EXIT"),
+        ("denied", "alias x='git push'; x"),
+        ("denied", "$SUDO git push"),
+        ("denied", "strace -f git push"),
+        ("denied", "unshare -r git push"),
+        // The shell runs what stands in front of what it doesn't understand.
+        ("denied", "git push\n)"),
+        ("denied", "ls; git push\nif"),
+        ("denied", "echo 'unended\ngit push' ; (git push"),
+        ("denied", "echo \"$(git push\""),
+    ]);
+}
+
+#[test]
+fn what_may_be_denied_asks() {
+    check(
+        &[
+            ("unknown", "git $X"),
+            ("unknown", "git \"$X\" origin"),
+            ("unknown", "git --unknown x push"),
+            ("denied", "git --unknown push"),
+            ("unknown", "echo push | xargs git"),
+            ("unknown", "curl x | sh"),
+            ("unknown", "cat x | sudo bash"),
+            ("unknown", "sudo $X push"),
+            ("default", "git log $X"),
+            ("default", "git pushes"),
+            ("default", "gitk push"),
+            ("default", "sudo git status"),
+            ("default", "bash -c 'git status'"),
+            ("default", "npm run publish"),
+            ("default", "env A=1 make"),
+            ("default", "python3 -c 'print(1)'"),
+        ]
+        .map(|(expected, line)| {
+            // `git log` and what else is allowed with any argument stays so.
+            let expected = if line == "git log $X" {
+                "allowed"
+            } else {
+                expected
+            };
+            (expected, line)
+        }),
+    );
+    // A rule that allows more than another one denies.
+    assert_eq!(word(&judge(&["git"], DENY, "git log")), "allowed");
+    assert_eq!(word(&judge(&["git"], DENY, "git push")), "denied");
+    assert_eq!(word(&judge(&["git"], DENY, "git $X")), "unknown");
+    // What runs texts is never allowed.
+    for line in ["eval ls", "command eval ls", "builtin . x"] {
+        assert_eq!(
+            word(&judge(&["eval", "command", "builtin"], &[], line)),
+            "default",
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn rules_are_words() {
+    let ruling = judge(&["  cargo   test "], &["git  push"], "cargo test");
+    assert_eq!(ruling, Ruling::Allowed);
+    let denied = judge(&[], &["git  push"], "git push x");
+    assert_eq!(denied, Ruling::Denied("git push".to_owned()));
+    // A rule without words allows nothing.
+    assert_eq!(judge(&["", " "], &[], "ls"), Ruling::Default);
+    assert_eq!(judge(&[], &[], "ls $(x)"), Ruling::Default);
+}
+
+#[test]
+fn too_much_is_asked_for() {
+    let long = format!("echo {}", "a ".repeat(20_000));
+    assert_eq!(judge(&["echo"], &[], &long), Ruling::Asks(Why::Complex));
+    for deep in ["$(", "(", "{ ", "((", "`"] {
+        let line = format!("echo {}", deep.repeat(5000));
+        let found = judge(&["echo"], &["rm"], &line);
+        assert_ne!(found, Ruling::Allowed);
+    }
+    let many = "sh | ".repeat(4000) + "ls";
+    assert_ne!(judge(&["sh", "ls"], &["rm"], &many), Ruling::Allowed);
+    // Too much, and denied all the same.
+    let denied = format!("git push; {long}");
+    assert!(matches!(
+        judge(&[], &["git push"], &denied),
+        Ruling::Denied(_)
+    ));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Something that is not allowed, in any surroundings: the line is not allowed.
+    #[test]
+    fn nothing_hidden_is_allowed(
+        before in "(ls|echo a|cargo test| |;|\n|&&|\\||'|\"|#|\\\\|\\$|\\{|\\}|a=|<|>|2>&1|x){0,6}",
+        hidden in "(evil|rm|\\$\\(evil\\)|`evil`|\\$X|(evil)|<\\(evil\\)|\\{ evil; \\})",
+        after in "( a|;ls|\n|'|\"|#|\\)|\\}|\\||&| ){0,4}",
+    ) {
+        let line = format!("{before};{hidden}{after}");
+        let found = judge(&["ls", "echo", "cargo test", "x", "a"], &["rm"], &line);
+        if found == Ruling::Allowed {
+            // Then it is within quotes or a comment, and the shell itself must say so: it defines nothing.
+            let place = tempfile::tempdir()?;
+            let output = std::process::Command::new("bash")
+                .args(["--norc", "-c", &format!("evil() {{ echo EVIL; }}; rm() {{ echo EVIL; }}; \
+                    ls() {{ :; }}; cargo() {{ :; }}; x() {{ :; }}; a() {{ :; }}; X=evil\n{line}")])
+                .current_dir(place.path())
+                .stdin(std::process::Stdio::null())
+                .output();
+            if let Ok(output) = output {
+                let told = String::from_utf8_lossy(&output.stdout).into_owned();
+                prop_assert!(!told.lines().any(|line| line == "EVIL"), "{line:?}: {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_has_a_ruling(line in "\\PC{0,60}|[ -~\n]{0,80}") {
+        let _ = judge(ALLOW, DENY, &line);
+    }
+}

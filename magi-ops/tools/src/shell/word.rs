@@ -1,0 +1,333 @@
+//! Words of a command line: what the shell makes of quotes and escapes, and what nobody knows before it runs.
+//! What a word means to a command is no matter of this one.
+
+/// A word as the shell will see it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// Quotes and escapes resolved; `None` where the shell puts something else in its place: a variable, a
+    /// pattern, braces, a home directory, a substitution.
+    pub(crate) literal: Option<String>,
+    /// Something in it runs a command, or could: a substitution of any kind, arithmetic, or an expansion that
+    /// is more than a variable's name.
+    pub(crate) substitutes: bool,
+    /// Not every shell reads it alike.
+    pub(crate) odd: bool,
+}
+
+impl Word {
+    /// From a word as it is written, with its quotes.
+    pub(crate) fn read(written: &str) -> Self {
+        let mut reader = Reader {
+            rest: written.chars().peekable(),
+            text: String::new(),
+            known: true,
+            word: Self::default(),
+        };
+        reader.read();
+        Self {
+            literal: reader.known.then_some(reader.text),
+            ..reader.word
+        }
+    }
+}
+
+struct Reader<'a> {
+    rest: std::iter::Peekable<std::str::Chars<'a>>,
+    text: String,
+    known: bool,
+    word: Word,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) {
+        let mut before = None;
+        while let Some(c) = self.rest.next() {
+            match c {
+                '\\' => match self.rest.next() {
+                    Some('\n') | None => {}
+                    Some(c) => self.text.push(c),
+                },
+                '\'' => self.single_quoted(),
+                '"' => self.double_quoted(),
+                '$' => self.dollar(false),
+                '`' | '<' | '>' => self.substitution(),
+                '(' | ')' => {
+                    // An array, or a pattern of the shell's extensions.
+                    self.known = false;
+                    self.word.odd = true;
+                }
+                '*' | '?' | '[' => {
+                    self.known = false;
+                    self.text.push(c);
+                }
+                // Only in front and behind what assigns or lists.
+                '~' if matches!(before, None | Some('=' | ':')) => self.known = false,
+                // `{}` stays as it is.
+                '{' if self.rest.peek() != Some(&'}') => self.known = false,
+                c => self.text.push(c),
+            }
+            before = Some(c);
+        }
+    }
+
+    fn substitution(&mut self) {
+        self.known = false;
+        self.word.substitutes = true;
+    }
+
+    fn single_quoted(&mut self) {
+        for c in self.rest.by_ref() {
+            if c == '\'' {
+                return;
+            }
+            self.text.push(c);
+        }
+    }
+
+    fn double_quoted(&mut self) {
+        while let Some(c) = self.rest.next() {
+            match c {
+                '"' => return,
+                '\\' => match self.rest.next() {
+                    Some('\n') | None => {}
+                    Some(c @ ('$' | '`' | '"' | '\\')) => self.text.push(c),
+                    Some(c) => self.text.extend(['\\', c]),
+                },
+                '$' => self.dollar(true),
+                '`' => self.substitution(),
+                c => self.text.push(c),
+            }
+        }
+    }
+
+    /// Behind a `$`, in double quotes or outside of them.
+    fn dollar(&mut self, quoted: bool) {
+        match self.rest.peek().copied() {
+            Some('\'') if !quoted => {
+                self.rest.next();
+                self.ansi_quoted();
+            }
+            Some('"') if !quoted => {
+                self.rest.next();
+                self.word.odd = true;
+                self.double_quoted();
+            }
+            Some('{') => {
+                self.rest.next();
+                let name: String = self.rest.by_ref().take_while(|c| *c != '}').collect();
+                if is_name(&name) || is_special(&name) {
+                    self.known = false;
+                } else {
+                    self.substitution();
+                }
+            }
+            Some('(' | '[') => self.substitution(),
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => {
+                self.known = false;
+                while self
+                    .rest
+                    .next_if(|c| c.is_ascii_alphanumeric() || *c == '_')
+                    .is_some()
+                {}
+            }
+            Some(c) if is_special(c.encode_utf8(&mut [0; 4])) => {
+                self.known = false;
+                self.rest.next();
+            }
+            _ => self.text.push('$'),
+        }
+    }
+
+    /// `$'…'`, behind the quote. What is no text, or more than plain characters in another shell, is not known.
+    fn ansi_quoted(&mut self) {
+        let mut ended = false;
+        let mut take = |reader: &mut Self, c: char| {
+            // The shell ends the text here, not the quotes.
+            ended |= c == '\0';
+            if !ended {
+                reader.text.push(c);
+            }
+        };
+        while let Some(c) = self.rest.next() {
+            match c {
+                '\'' => return,
+                '\\' => {
+                    self.word.odd = true;
+                    match self.escape() {
+                        Some(c) => take(self, c),
+                        None => self.known = false,
+                    }
+                }
+                c => take(self, c),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Option<char> {
+        let c = self.rest.next()?;
+        Some(match c {
+            'a' => '\x07',
+            'b' => '\x08',
+            'e' | 'E' => '\x1b',
+            'f' => '\x0c',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'v' => '\x0b',
+            '\\' | '\'' | '"' | '?' => c,
+            '0'..='7' => self.number(c.to_digit(8)?, 8, 2)?,
+            'x' => self.number(0, 16, 2)?,
+            'u' => char::from_u32(self.digits(0, 16, 4)?)?,
+            'U' => char::from_u32(self.digits(0, 16, 8)?)?,
+            'c' => char::from_u32(u32::from(self.rest.next()?) & 0x1f)?,
+            _ => return None,
+        })
+    }
+
+    /// One byte by its number; beyond ASCII it is part of something else.
+    fn number(&mut self, first: u32, radix: u32, most: usize) -> Option<char> {
+        byte(self.digits(first, radix, most)?)
+    }
+
+    fn digits(&mut self, first: u32, radix: u32, most: usize) -> Option<u32> {
+        let mut value = first;
+        let mut any = radix == 8;
+        for _ in 0..most {
+            let Some(digit) = self.rest.peek().and_then(|c| c.to_digit(radix)) else {
+                break;
+            };
+            self.rest.next();
+            value = value.checked_mul(radix)?.checked_add(digit)?;
+            any = true;
+        }
+        any.then_some(value)
+    }
+}
+
+fn byte(number: u32) -> Option<char> {
+    char::from_u32(number & 0xff).filter(char::is_ascii)
+}
+
+/// A variable's name.
+fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A parameter that is none by name: `$?`, `$1`.
+fn is_special(text: &str) -> bool {
+    matches!(text, "?" | "#" | "$" | "!" | "@" | "*" | "-")
+        || (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether a word as it is written is an assignment in front of a command: `NAME=…`, `NAME+=…`, `NAME[…]=…`.
+pub(crate) fn is_assignment(written: &str) -> bool {
+    let Some((name, _)) = written.split_once('=') else {
+        return false;
+    };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let name = name.split_once('[').map_or(name, |(name, _)| name);
+    is_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_and_escapes_are_resolved() {
+        for (written, literal) in [
+            ("git", "git"),
+            ("gi\\t", "git"),
+            ("\"git\"", "git"),
+            ("'g'i\"t\"", "git"),
+            ("$'git'", "git"),
+            ("$'\\147it'", "git"),
+            ("$'\\x67\\u0069t'", "git"),
+            ("$'git\\0rest'", "git"),
+            ("$\"git\"", "git"),
+            ("g\\\nit", "git"),
+            ("\"a\\b\\\"\"", "a\\b\""),
+            ("'$(x)'", "$(x)"),
+            ("\\$x", "$x"),
+            ("a$", "a$"),
+            ("\"$\"", "$"),
+            ("{}", "{}"),
+            ("a~", "a~"),
+            ("''", ""),
+            ("a=b", "a=b"),
+            ("#", "#"),
+        ] {
+            let word = Word::read(written);
+            assert_eq!(word.literal.as_deref(), Some(literal), "{written}");
+            assert!(!word.substitutes, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_text() {
+        for (written, substitutes) in [
+            ("$X", false),
+            ("${X}", false),
+            ("\"$X\"", false),
+            ("$?", false),
+            ("$1x", false),
+            ("*.rs", false),
+            ("gi?", false),
+            ("g[i]t", false),
+            ("{git,push}", false),
+            ("~/x", false),
+            ("PATH=~/x", false),
+            ("$(git)", true),
+            ("\"$(git)\"", true),
+            ("`git`", true),
+            ("\"`git`\"", true),
+            ("${X:-y}", true),
+            ("${!X}", true),
+            ("${X@P}", true),
+            ("${X[0]}", true),
+            ("$((1))", true),
+            ("$[1]", true),
+            ("<(git)", true),
+            (">(git)", true),
+            ("${}", true),
+            ("$'\\xff'", false),
+        ] {
+            let word = Word::read(written);
+            assert_eq!(word.literal, None, "{written}");
+            assert_eq!(word.substitutes, substitutes, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_shells_read_differently_is_odd() {
+        for (written, odd) in [
+            ("$'git'", false),
+            ("$'\\''", true),
+            ("$\"git\"", true),
+            ("a=(b)", true),
+            ("'git'", false),
+        ] {
+            assert_eq!(Word::read(written).odd, odd, "{written}");
+        }
+    }
+
+    #[test]
+    fn assignments_are_known_by_their_names() {
+        for (written, is) in [
+            ("A=1", true),
+            ("A+=1", true),
+            ("a[1]=2", true),
+            ("_a=", true),
+            ("1a=2", false),
+            ("=x", false),
+            ("--a=b", false),
+            ("a", false),
+        ] {
+            assert_eq!(is_assignment(written), is, "{written}");
+        }
+    }
+}
