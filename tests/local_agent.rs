@@ -49,6 +49,9 @@ mod startup;
 #[cfg(all(feature = "session", feature = "turn"))]
 #[path = "local_agent/approvals.rs"]
 mod approvals;
+#[cfg(all(feature = "session", feature = "turn", feature = "approval"))]
+#[path = "local_agent/policy.rs"]
+mod policy;
 
 // What needs a session, a run and its history.
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]

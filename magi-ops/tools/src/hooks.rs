@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use store::settings::HookEvent;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::bounds::clip_bytes;
 use crate::guard::Guard;
@@ -57,14 +58,26 @@ pub struct Hooks {
     time_limit: Duration,
 }
 
-/// How one hook ended, seen from the call.
-enum Said {
+/// What one hook came to, seen from the call.
+enum HookResult {
     Nothing,
     /// It failed, but a call may go on.
     Failed(String),
     Refused(String),
     /// It did not get to say anything.
     Unknown(String),
+}
+
+impl HookResult {
+    /// Without its words: those are the hook's own.
+    fn log(&self) {
+        match self {
+            Self::Nothing => tracing::debug!("a hook ended"),
+            Self::Failed(_) => tracing::warn!("a hook failed"),
+            Self::Refused(_) => tracing::info!("a hook refuses"),
+            Self::Unknown(_) => tracing::warn!("a hook could not say anything"),
+        }
+    }
 }
 
 /// What a hook printed, seen from the call.
@@ -118,17 +131,21 @@ impl Hooks {
             if cancel.is_cancelled() && event != HookEvent::PreTool {
                 break;
             }
-            match self.run_one(event, command, payload, cancel).await {
-                Said::Nothing => {}
-                Said::Refused(reason) if event == HookEvent::PreTool => {
+            let span = tracing::debug_span!("hook", event = name(event), number = index + 1);
+            let result = self.run_one(event, command, payload, cancel);
+            let result = result.instrument(span.clone()).await;
+            span.in_scope(|| result.log());
+            match result {
+                HookResult::Nothing => {}
+                HookResult::Refused(reason) if event == HookEvent::PreTool => {
                     let reason = format!("refused by the {called}: {reason}");
                     return HookVerdict::Refuse { reason };
                 }
-                Said::Unknown(why) if event == HookEvent::PreTool => {
+                HookResult::Unknown(why) if event == HookEvent::PreTool => {
                     let reason = format!("refused, since the {called} {why}");
                     return HookVerdict::Refuse { reason };
                 }
-                Said::Failed(why) | Said::Refused(why) | Said::Unknown(why) => {
+                HookResult::Failed(why) | HookResult::Refused(why) | HookResult::Unknown(why) => {
                     diagnostics.push(format!("{called} {why}"));
                 }
             }
@@ -142,10 +159,10 @@ impl Hooks {
         command: &str,
         payload: &Value,
         cancel: &CancellationToken,
-    ) -> Said {
-        let mut told = payload.as_object().cloned().unwrap_or_default();
-        told.insert("event".to_owned(), name(event).into());
-        let mut stdin = Value::Object(told).to_string().into_bytes();
+    ) -> HookResult {
+        let mut members = payload.as_object().cloned().unwrap_or_default();
+        members.insert("event".to_owned(), name(event).into());
+        let mut stdin = Value::Object(members).to_string().into_bytes();
         stdin.push(b'\n');
         let command = Command {
             stdin,
@@ -155,24 +172,26 @@ impl Hooks {
             ..Command::shell(command, self.workspace.clone())
         };
         match command.run(&self.guard, cancel).await {
-            Ok(finished) => said(event, &finished, self.time_limit),
-            Err(error) => Said::Unknown(format!("could not run: {error}")),
+            Ok(finished) => hook_result(event, &finished, self.time_limit),
+            Err(error) => HookResult::Unknown(format!("could not run: {error}")),
         }
     }
 }
 
-fn said(event: HookEvent, finished: &Finished, time_limit: Duration) -> Said {
+fn hook_result(event: HookEvent, finished: &Finished, time_limit: Duration) -> HookResult {
     let code = match finished.status {
-        _ if finished.cancelled => return Said::Unknown("was cancelled".to_owned()),
-        None => return Said::Unknown(format!("timed out after {} ms", time_limit.as_millis())),
+        _ if finished.cancelled => return HookResult::Unknown("was cancelled".to_owned()),
+        None => {
+            return HookResult::Unknown(format!("timed out after {} ms", time_limit.as_millis()));
+        }
         Some(Status::Signalled(signal)) => {
-            return Said::Unknown(format!("was ended by signal {signal}"));
+            return HookResult::Unknown(format!("was ended by signal {signal}"));
         }
         Some(Status::Exited(code)) => code,
     };
     if event == HookEvent::PreTool {
         if code == REFUSES {
-            return Said::Refused(excerpt(finished, REASON_BYTES));
+            return HookResult::Refused(excerpt(finished, REASON_BYTES));
         }
         match decision(&finished.stdout) {
             Decision::Deny(reason) => {
@@ -180,19 +199,19 @@ fn said(event: HookEvent, finished: &Finished, time_limit: Duration) -> Said {
                     "" => "no reason was given",
                     reason => clip_bytes(reason, REASON_BYTES),
                 };
-                return Said::Refused(reason.to_owned());
+                return HookResult::Refused(reason.to_owned());
             }
-            Decision::Unknown(why) => return Said::Unknown(why.to_owned()),
+            Decision::Unknown(why) => return HookResult::Unknown(why.to_owned()),
             Decision::Allow | Decision::None => {}
         }
     }
     match code {
-        0 => Said::Nothing,
-        code if NOT_RUN.contains(&code) => Said::Unknown(format!(
+        0 => HookResult::Nothing,
+        code if NOT_RUN.contains(&code) => HookResult::Unknown(format!(
             "could not run (exit status {code}): {}",
             excerpt(finished, EXCERPT_BYTES)
         )),
-        code => Said::Failed(format!(
+        code => HookResult::Failed(format!(
             "ended with exit status {code}: {}",
             excerpt(finished, EXCERPT_BYTES)
         )),

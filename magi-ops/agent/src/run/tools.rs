@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use provider::{Message, ToolCall};
+use redact::Redacted;
 use store::sessions::{Body, Flush};
 use store::settings::{HookEvent, Permission};
 use tokio::sync::oneshot;

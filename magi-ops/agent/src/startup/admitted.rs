@@ -187,6 +187,7 @@ pub(crate) fn admit(
 fn withhold_keys(guard: &Guard, settings: &Settings) {
     if settings.command_environment == CommandEnvironment::WithoutKeys {
         guard.withhold(settings.key_variables());
+        Guard::close_this_process();
     }
 }
 

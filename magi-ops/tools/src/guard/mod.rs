@@ -84,6 +84,17 @@ impl Guard {
         withheld.extend(variables.into_iter().map(Into::into));
     }
 
+    /// Keeps this process's own environment and memory from other processes of the same person, commands among
+    /// them: on Linux `/proc/<pid>/environ` and the like then belong to root alone. Best effort.
+    pub fn close_this_process() {
+        #[cfg(target_os = "linux")]
+        if let Err(error) =
+            rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        {
+            tracing::warn!(%error, "other processes may read this one's environment");
+        }
+    }
+
     /// The variables that a command must not find.
     pub(crate) fn withheld(&self) -> Vec<String> {
         let withheld = self.withheld.lock().unwrap_or_else(PoisonError::into_inner);

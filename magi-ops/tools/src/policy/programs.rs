@@ -131,6 +131,31 @@ const SHELLS: &[&str] = &[
     "osh", "pdksh", "posh", "pwsh", "rbash", "sh", "tcsh", "xonsh", "yash", "zsh",
 ];
 
+/// The shell's own commands that evaluate a word as the name of an array's member: what stands between its
+/// brackets may be a substitution, quoted or not.
+const EVALUATORS: &[&str] = &[
+    "[",
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "test",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+/// Whether `program` may run what stands in the text of its words.
+pub(super) fn evaluates(program: &str) -> bool {
+    EVALUATORS.contains(&program)
+}
+
 /// What `program` is, by any path to it.
 pub(super) fn kind(program: &str) -> Kind {
     let name = base(program);

@@ -121,7 +121,7 @@ impl Rules {
             Err(Unread::Syntax) => return Ruling::Default,
             Ok(read) => read,
         };
-        if read.substitutes {
+        if read.substitutes || read.commands.iter().any(evaluates_a_substitution) {
             return Ruling::Asks(Why::Substitution);
         }
         if matched == Match::Maybe || read.commands.iter().any(is_unknown) {
@@ -283,6 +283,11 @@ impl Search<'_> {
     fn command(&self, command: &Simple, level: usize) -> Found {
         let words = &command.words;
         let mut found = self.words(words);
+        if evaluates_a_substitution(command) {
+            for text in words.iter().filter_map(|word| word.literal.as_deref()) {
+                found = stronger(found, self.commands(&loose_commands(text), level));
+            }
+        }
         let kind = words.first().map_or(Kind::Other, kind_of);
         if kind == Kind::Other {
             return found;
@@ -400,6 +405,20 @@ fn is_unknown(command: &Simple) -> bool {
         }
         Some(_) => false,
     }
+}
+
+/// `printf -v 'a[$(…)]'`: a quoted substitution that runs all the same. Also behind `command` and the like.
+fn evaluates_a_substitution(command: &Simple) -> bool {
+    let mut texts = command
+        .words
+        .iter()
+        .filter_map(|word| word.literal.as_deref());
+    let opens = |text: &str| {
+        ["$(", "`", "<(", ">(", "${"]
+            .iter()
+            .any(|open| text.contains(open))
+    };
+    texts.clone().take(4).any(programs::evaluates) && texts.any(opens)
 }
 
 /// What a shell takes for a letter and a person for a blank, or for nothing.

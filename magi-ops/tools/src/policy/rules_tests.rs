@@ -144,6 +144,12 @@ fn what_is_more_than_a_sequence_is_not_allowed() {
         ("substitution", "[[ -n $(ls) ]]"),
         ("substitution", "((a[$(ls)]))"),
         ("substitution", "$(echo ls)"),
+        // Quoted, and evaluated all the same.
+        ("substitution", "printf -v 'a[$(ls)]' x"),
+        ("substitution", "test -v 'a[`ls`]'"),
+        ("substitution", "[ -v 'a[$(ls)]' ]"),
+        ("substitution", "command read 'a[$(ls)]'"),
+        ("substitution", "let 'a[$(ls)]=1'"),
         // A command's name that is put in only then.
         ("unknown", "$X"),
         ("unknown", "$X test"),
@@ -253,6 +259,8 @@ fn a_denied_command_is_found_however_deep() {
         ("denied", "[[ a == b || ( -f $(rm x) ) ]]"),
         ("denied", "((a[$(git push)]))"),
         ("denied", "ls 2> $(rm x)"),
+        ("denied", "printf -v 'a[$(git push)]' x"),
+        ("denied", "unset 'a[`rm x`]'"),
         // Behind what runs other commands.
         ("denied", "env git push"),
         ("denied", "env A=1 git push"),

@@ -115,7 +115,7 @@ impl ProcessError {
 
 /// Why a command is ended before it ends itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum EndReason {
     Cancelled,
     TimedOut,
     /// The guard can't work.
@@ -180,14 +180,14 @@ impl Command {
         let mut stdout = Captured::keeping(self.keep);
         let mut stderr = Captured::keeping(self.keep);
         let time_limit = self.time_limit;
-        let Begun {
+        let StartedGuard {
             request,
-            mut keeper,
+            mut handle,
             control,
             output,
             errors,
         } = self.begin(guard)?;
-        let (reports, asked) = {
+        let (reports, reason) = {
             let reading = async {
                 tokio::join!(stdout.fill(output), async {
                     if let Some(errors) = errors {
@@ -197,9 +197,9 @@ impl Command {
             };
             tokio::pin!(reading);
             let talking = async {
-                let (reports, asked) = talk(control, &request, &keeper, time_limit, cancel).await;
-                keeper.dismiss(&reports).await;
-                (reports, asked)
+                let (reports, reason) = talk(control, &request, &handle, time_limit, cancel).await;
+                handle.dismiss(&reports).await;
+                (reports, reason)
             };
             tokio::pin!(talking);
             let mut read = false;
@@ -214,13 +214,13 @@ impl Command {
             }
             ended
         };
-        if asked == Some(Asked::Stopped) {
+        if reason == Some(EndReason::Stopped) {
             return Err(ProcessError::Stopped);
         }
-        if asked.is_none() && reports.is_lost() {
+        if reason.is_none() && reports.is_lost() {
             return Err(ProcessError::Lost);
         }
-        if asked.is_none() {
+        if reason.is_none() {
             if let Some(why) = reports.failure {
                 return Err(ProcessError::Command(why));
             }
@@ -229,22 +229,22 @@ impl Command {
             }
         }
         Ok(Finished {
-            status: reports.status.filter(|_| asked.is_none()),
+            status: reports.status.filter(|_| reason.is_none()),
             stdout,
             stderr,
-            timed_out: asked == Some(Asked::TimedOut),
-            cancelled: asked == Some(Asked::Cancelled),
+            timed_out: reason == Some(EndReason::TimedOut),
+            cancelled: reason == Some(EndReason::Cancelled),
         })
     }
 
     /// Starts the guard; the command does not run before it gets its request.
-    fn begin(self, guard: &Guard) -> Result<Begun, ProcessError> {
+    fn begin(self, guard: &Guard) -> Result<StartedGuard, ProcessError> {
         let request = Request {
             argv: self.argv,
             stdin: self.stdin,
         };
         let request = request.encode().ok_or(ProcessError::TooLong)?;
-        let start = || -> io::Result<Begun> {
+        let start = || -> io::Result<StartedGuard> {
             let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
             ours.set_nonblocking(true)?;
             let (output, out) = io::pipe()?;
@@ -269,19 +269,19 @@ impl Command {
                 .stdout(out)
                 .stderr(err);
             // The guard's ends of all pipes are closed here when `command` goes out of scope.
-            let keeper = Keeper {
+            let handle = GuardHandle {
                 child: command.spawn()?,
                 mark,
                 guard: guard.clone(),
                 dismissed: false,
             };
-            if let Some(pid) = keeper.pid() {
+            if let Some(pid) = handle.pid() {
                 tracing::Span::current().record("guard", pid.as_raw_nonzero().get());
-                guard.call_begins(pid, &keeper.mark);
+                guard.call_begins(pid, &handle.mark);
             }
-            Ok(Begun {
+            Ok(StartedGuard {
                 request,
-                keeper,
+                handle,
                 control: UnixStream::from_std(ours)?,
                 output: pipe::Receiver::from_owned_fd(output.into())?,
                 errors,
@@ -292,9 +292,9 @@ impl Command {
 }
 
 /// A guard that waits for its request.
-struct Begun {
+struct StartedGuard {
     request: Vec<u8>,
-    keeper: Keeper,
+    handle: GuardHandle,
     control: UnixStream,
     output: pipe::Receiver,
     errors: Option<pipe::Receiver>,
@@ -372,13 +372,13 @@ impl<R: AsyncRead + Unpin> Listener<R> {
 async fn talk(
     mut control: UnixStream,
     request: &[u8],
-    keeper: &Keeper,
+    handle: &GuardHandle,
     time_limit: Duration,
     cancel: &CancellationToken,
-) -> (Reports, Option<Asked>) {
+) -> (Reports, Option<EndReason>) {
     let (from, mut to) = control.split();
     let mut listener = Listener::new(from);
-    let mut asked = None;
+    let mut reason = None;
     let sending = async {
         // A guard that ended early is noticed by the listener.
         let _ = to.write_all(request).await;
@@ -386,32 +386,32 @@ async fn talk(
     };
     tokio::select! {
         biased;
-        () = cancel.cancelled() => asked = Some(Asked::Cancelled),
+        () = cancel.cancelled() => reason = Some(EndReason::Cancelled),
         () = listener.command_end() => {}
-        () = sleep(time_limit) => asked = Some(Asked::TimedOut),
-        () = keeper.keep_awake() => asked = Some(Asked::Stopped),
+        () = sleep(time_limit) => reason = Some(EndReason::TimedOut),
+        () = handle.keep_awake() => reason = Some(EndReason::Stopped),
         () = sending => {}
     }
     // Ended by itself: the guard ends what was left running, without being asked.
-    if asked.is_none() && !listener.reports.complete {
+    if reason.is_none() && !listener.reports.complete {
         tokio::select! {
             biased;
-            () = cancel.cancelled() => asked = Some(Asked::Cancelled),
+            () = cancel.cancelled() => reason = Some(EndReason::Cancelled),
             _ = timeout(SETTLE_LIMIT, listener.guard_end()) => {}
         }
     }
-    if asked.is_some() {
+    if reason.is_some() {
         let _ = to.shutdown().await;
-        keeper.wake();
-        if asked != Some(Asked::Stopped) {
+        handle.wake();
+        if reason != Some(EndReason::Stopped) {
             let _ = timeout(ANSWER_LIMIT, listener.guard_end()).await;
         }
     }
-    (listener.reports, asked)
+    (listener.reports, reason)
 }
 
 /// The host's hold on a guard's process.
-struct Keeper {
+struct GuardHandle {
     child: Child,
     /// What its command has in the environment.
     mark: String,
@@ -420,7 +420,7 @@ struct Keeper {
     dismissed: bool,
 }
 
-impl Keeper {
+impl GuardHandle {
     /// `None` once it was collected.
     fn pid(&self) -> Option<Pid> {
         Pid::from_raw(i32::try_from(self.child.id()?).ok()?)
@@ -484,7 +484,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for GuardHandle {
     /// The guard sees that the conversation is over; it must not be stopped then.
     fn drop(&mut self) {
         self.wake();

@@ -56,6 +56,8 @@ impl Reader<'_> {
                     self.known = false;
                     self.word.odd = true;
                 }
+                // Without its other end it stands for itself, as the command `[` does.
+                '[' if !self.rest.clone().any(|c| c == ']') => self.text.push(c),
                 '*' | '?' | '[' => {
                     self.known = false;
                     self.text.push(c);
@@ -257,6 +259,8 @@ mod tests {
             ("\"$\"", "$"),
             ("{}", "{}"),
             ("a~", "a~"),
+            ("[", "["),
+            ("a]", "a]"),
             ("''", ""),
             ("a=b", "a=b"),
             ("#", "#"),
