@@ -1,8 +1,9 @@
 //! application-service: every record gives one request or one refusal with a word of the specification,
 //! the same one that a slow reading of its rules gives, and an answer within the bounds it publishes.
 
-use host::dialect::application_service::{ApplicationService, RULES};
-use host::dialect::{Decoded, Dialect, Identity};
+use application_service::{ApplicationService, RULES};
+use host::Codec;
+use host::dialect::{Decoded, Identity};
 use serde_json::Value;
 
 use crate::framing::{self, Piece};

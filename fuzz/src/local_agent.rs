@@ -1,8 +1,9 @@
 //! local-agent: every frame gives one request or one refusal with a word of the specification, the same
 //! one that a slow reading of its rules gives, and an answer that is itself a frame and echoes nothing.
 
-use host::dialect::local_agent::{LocalAgent, NAME_BYTES, PROTOCOL, RULES};
-use host::dialect::{Decoded, Dialect, Identity};
+use host::Codec;
+use host::dialect::{Decoded, Identity};
+use local_agent::{LocalAgent, NAME_BYTES, PROTOCOL, RULES};
 use serde_json::Value;
 
 use crate::framing::{self, Piece};

@@ -1,9 +1,9 @@
 //! mty-agent: every line gives one request with an `op` string, or one message that becomes an `error`
 //! line; a body's requests end, and what is left of it only shrinks.
 
-use host::dialect::mty_agent::{
-    MESSAGE_CHARS, RULES, Request, clip, decode, push_done, push_error,
-};
+use host::serve::sequential::Request;
+use mty_agent::wire::{clip, decode, push_done, push_error};
+use mty_agent::{MESSAGE_CHARS, RULES};
 use serde_json::Value;
 
 use crate::framing::{self, Piece};
@@ -46,7 +46,7 @@ fn line_verdict(line: &[u8]) -> Result<usize, &'static str> {
     let expected = expected(line);
     match decoded {
         Ok(request) => {
-            assert_eq!(expected, Ok(request.op.clone()), "{line:?}");
+            assert_eq!(expected, Ok(request.method.clone()), "{line:?}");
             accepted(line, &request);
             Ok(request.rest.len())
         }
@@ -83,20 +83,20 @@ fn expected(line: &[u8]) -> Result<String, &'static str> {
 }
 
 fn accepted(line: &[u8], request: &Request<'_>) {
-    let before = line.len() - request.rest.len() - request.object.len();
+    let before = line.len() - request.rest.len() - request.params.len();
     assert!(
         line[..before].iter().all(|b| b" \t\r\n".contains(b)),
         "only space is skipped"
     );
     assert_eq!(
-        &line[before..][..request.object.len()],
-        request.object.as_bytes()
+        &line[before..][..request.params.len()],
+        request.params.as_bytes()
     );
-    let found = naive::measure(request.object);
-    assert!(found.ok() && found.is_object && found.value == (0..request.object.len()));
+    let found = naive::measure(request.params);
+    assert!(found.ok() && found.is_object && found.value == (0..request.params.len()));
     if !found.extreme_number && found.depth < 128 && !found.reserved_key {
-        let value: Value = serde_json::from_str(request.object).expect("serde_json takes it");
-        assert_eq!(value["op"].as_str(), Some(request.op.as_str()));
+        let value: Value = serde_json::from_str(request.params).expect("serde_json takes it");
+        assert_eq!(value["op"].as_str(), Some(request.method.as_str()));
     }
 }
 

@@ -79,7 +79,9 @@ fn main() -> ExitCode {
         Ok(ended) => ended,
         Err(error) => {
             // A wrongly composed binary must not look like a server that failed.
-            let status = if error.is::<host::registry::DuplicateRegistration>() {
+            let status = if error.is::<host::registry::DuplicateRegistration>()
+                || error.is::<host::MissingEngine>()
+            {
                 2
             } else {
                 1
@@ -157,9 +159,10 @@ fn served(ended: Result<i32, handlers::magi::Refused>) -> (i32, Option<String>) 
 }
 
 fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, Option<String>)> {
-    let linked = handlers::schema::dialects();
+    let registry = handlers::registry()?;
+    let linked = registry.dialects();
     let of_other_binary = dialect == "mty-agent";
-    let served = |rules: &&&host::dialect::Rules| rules.name == dialect && !of_other_binary;
+    let served = |rules: &&&host::Rules| rules.name == dialect && !of_other_binary;
     let Some(rules) = linked.iter().find(served) else {
         let message = if of_other_binary {
             "magi-code: mty-agent is the other binary's: mty schema".to_owned()
@@ -170,7 +173,8 @@ fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, O
         };
         return Ok((2, Some(message)));
     };
-    let text = handlers::schema::render(&*handlers::registry()?, rules, markdown);
+    let command = format!("magi-code schema {dialect} --markdown");
+    let text = handlers::schema::render(&registry, rules, markdown, &command);
     Output::print(stdio.output, text.as_bytes())?;
     Ok((0, None))
 }

@@ -12,8 +12,7 @@ mod about;
 mod tools;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use handlers::mighty::{self, Launch};
-use host::record::Recorder;
+use handlers::mighty::{self, Launch, Recorder};
 use host::transport::{Output, Stdio, without_stdout};
 
 #[derive(Parser)]
@@ -165,8 +164,12 @@ fn tool(stdio: Stdio, command: Command, version: &str) -> anyhow::Result<i32> {
         Command::Explain { code } => explain(stdio, &code),
         Command::Schema { markdown } => {
             let registry = handlers::registry()?;
-            let rules = &host::dialect::mty_agent::RULES;
-            print(stdio, &handlers::schema::render(&registry, rules, markdown))
+            let rules = &mighty::RULES;
+            let command = "mty schema --markdown";
+            print(
+                stdio,
+                &handlers::schema::render(&registry, rules, markdown, command),
+            )
         }
     }
 }

@@ -49,11 +49,11 @@ pub fn registry() -> anyhow::Result<Arc<Registry>> {
 /// A runtime on the calling thread: the wire needs no second one, and a start costs less. A file that may
 /// not grow is an error for whoever writes it from here on, no end of the process.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    host::serve::check_resources()?;
+    host::resources::check()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
         .build()?;
-    runtime.block_on(async { host::serve::outlive_file_limit() })?;
+    runtime.block_on(async { host::signals::outlive_file_limit() })?;
     Ok(runtime)
 }

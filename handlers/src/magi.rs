@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use agent::{Backend, Environment};
-use host::dialect::{Dialect, Rules};
 use host::serve::duplex::{Ended, serve};
 #[cfg(feature = "local-agent")]
 use host::transport::Endpoint;
 use host::transport::{Input, Output, Stdio};
-use host::{Connection, Engines, Server, Workers};
+use host::{Codec, Connection, Engines, Server, Workers};
 use tokio::runtime::Runtime;
 
 const SERVER: Server = Server {
@@ -54,8 +53,7 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
         crate::runtime()?,
         stdio,
         &backend,
-        host::dialect::local_agent::LocalAgent::new(),
-        &host::dialect::local_agent::RULES,
+        local_agent::LocalAgent::new(),
     )?;
     Ok(Ok(i32::from(ended != Ended::Drained)))
 }
@@ -72,14 +70,8 @@ pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<Result<i32, Ref
         ..Environment::of_process()?
     });
     backend.prepare()?;
-    let codec = host::dialect::application_service::ApplicationService::default();
-    match run(
-        runtime,
-        stdio,
-        &backend,
-        codec,
-        &host::dialect::application_service::RULES,
-    )? {
+    let codec = application_service::ApplicationService::default();
+    match run(runtime, stdio, &backend, codec)? {
         Ended::Drained => Ok(Ok(0)),
         Ended::Failed => {
             anyhow::bail!("standard output failed, or was not read in time; the service stops")
@@ -90,16 +82,15 @@ pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<Result<i32, Ref
     }
 }
 
-fn run<D: Dialect>(
+fn run<D: Codec>(
     runtime: Runtime,
     stdio: Stdio,
     backend: &Arc<Backend>,
     dialect: D,
-    rules: &'static Rules,
 ) -> anyhow::Result<Ended> {
     let engines = Engines::default().with(Arc::clone(backend));
-    let workers = Workers::new(rules);
-    let connection = Connection::new(crate::registry()?, SERVER, rules, engines, workers);
+    let workers = Workers::new(D::RULES);
+    let connection = Connection::new::<D>(crate::registry()?, SERVER, engines, workers)?;
     let ended = runtime.block_on(async {
         let input = Input::new(stdio.input)?;
         let output = Output::new(stdio.output)?;

@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use host::dialect::mty_agent::{EXIT_PROTOCOL, RULES};
-use host::record::Recorder;
 use host::serve::sequential::{serve_lines, serve_once};
 use host::transport::{Input, Output, Stdio};
-use host::{Connection, Engines, Registry, Server, Workers};
+use host::{Connection, Engines, MissingEngine, Registry, Server, Workers};
+#[cfg(any(feature = "http", feature = "unix"))]
+use mty_agent::Factory;
+pub use mty_agent::RULES;
+use mty_agent::record;
+pub use mty_agent::record::Recorder;
+use mty_agent::{EXIT_PROTOCOL, MtyAgent};
 use toolchain::Session;
 
 const SERVER: Server = Server {
@@ -15,27 +19,31 @@ const SERVER: Server = Server {
     transports: &["stdio", "http", "unix"],
 };
 
-/// What all connections of this process share.
-#[must_use]
-pub fn workers() -> Workers {
-    Workers::new(&RULES)
-}
-
-/// Makes a connection with a fresh session.
-#[must_use]
-pub fn connection(registry: &Arc<Registry>, workers: &Workers) -> Arc<Connection> {
-    connection_of(registry, Session::new(), workers)
-}
-
-fn connection_of(registry: &Arc<Registry>, session: Session, workers: &Workers) -> Arc<Connection> {
+/// Makes a connection of `session`.
+fn connect(
+    registry: Arc<Registry>,
+    session: Session,
+    workers: Workers,
+) -> Result<Arc<Connection>, MissingEngine> {
     let engines = Engines::default().with(Arc::new(session));
-    Connection::new(
-        Arc::clone(registry),
-        SERVER,
-        &RULES,
-        engines,
-        workers.clone(),
-    )
+    Connection::new::<MtyAgent>(registry, SERVER, engines, workers)
+}
+
+/// The only connection of this process.
+fn connection(session: Session) -> anyhow::Result<Arc<Connection>> {
+    Ok(connect(crate::registry()?, session, Workers::new(&RULES))?)
+}
+
+/// Makes connections with a fresh session each, which share what bounds the process. A wrongly composed binary
+/// is told before the first.
+#[cfg(any(feature = "http", feature = "unix"))]
+fn factory() -> anyhow::Result<Box<Factory>> {
+    let (registry, workers) = (crate::registry()?, Workers::new(&RULES));
+    connect(Arc::clone(&registry), Session::new(), workers.clone())?;
+    Ok(Box::new(move || {
+        connect(Arc::clone(&registry), Session::new(), workers.clone())
+            .unwrap_or_else(|missing| unreachable!("checked at the start: {missing}"))
+    }))
 }
 
 /// What the command line decides for every transport.
@@ -47,16 +55,16 @@ pub struct Launch {
 
 /// Serves the standard streams, one request or a line each. Gives the process's exit status.
 pub fn serve_stdio(stdio: Stdio, single_shot: bool, launch: &Launch) -> anyhow::Result<i32> {
-    let connection = connection(&crate::registry()?, &workers());
+    let connection = connection(Session::new())?;
     let runtime = crate::runtime()?;
     let recorder = launch.recorder.as_deref();
     let served = runtime.block_on(async {
         let mut input = Input::new(stdio.input)?;
         let mut output = Output::new(stdio.output)?;
         let served = if single_shot {
-            serve_once(&connection, &mut input, &mut output, recorder).await
+            serve_once::<MtyAgent, _, _>(&connection, &mut input, &mut output, recorder).await
         } else {
-            serve_lines(&connection, &mut input, &mut output, recorder).await
+            serve_lines::<MtyAgent, _, _>(&connection, &mut input, &mut output, recorder).await
         };
         Ok::<_, std::io::Error>(served)
     });
@@ -76,9 +84,10 @@ pub fn serve_http(
     token: Option<String>,
     launch: &Launch,
 ) -> anyhow::Result<i32> {
-    use host::dialect::mty_agent::shorten;
-    use host::transport::{http, terminated};
-    let registry = crate::registry()?;
+    use host::signals::terminated;
+    use mty_agent::http;
+    use mty_agent::shorten;
+    let factory = factory()?;
     let runtime = crate::runtime()?;
     let served = runtime.block_on(async {
         // Before anybody can see that the server is there, and end it.
@@ -96,8 +105,6 @@ pub fn serve_http(
             (launch.warn)("mty: warning: listening beyond loopback without --auth-token; anyone who reaches this port can use it");
         }
         let options = http::Options { token, recorder: launch.recorder.clone(), version: crate::VERSION };
-        let workers = workers();
-        let factory = Box::new(move || connection(&registry, &workers));
         http::serve(listener, options, factory, terminated).await?;
         Ok(0)
     });
@@ -108,13 +115,14 @@ pub fn serve_http(
 /// Serves a Unix socket until a signal; the socket file goes with the server.
 #[cfg(feature = "unix")]
 pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyhow::Result<i32> {
-    use host::dialect::mty_agent::shorten;
-    use host::transport::{terminated, unix};
-    let registry = crate::registry()?;
+    use host::signals::terminated;
+    use host::transport::unix::Socket;
+    use mty_agent::shorten;
+    let factory = factory()?;
     let runtime = crate::runtime()?;
     let served = runtime.block_on(async {
         let terminated = terminated()?;
-        let socket = match unix::Socket::bind(path) {
+        let socket = match Socket::bind(path) {
             Ok(socket) => socket,
             Err(error) => {
                 let path = path.display().to_string();
@@ -123,14 +131,8 @@ pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyh
             }
         };
         (launch.warn)(&format!("listening on {}", path.display()));
-        let workers = workers();
-        socket
-            .serve(
-                &move || connection(&registry, &workers),
-                launch.recorder.clone(),
-                terminated,
-            )
-            .await?;
+        let recorder = launch.recorder.clone();
+        mty_agent::unix::serve(&socket, &*factory, recorder, terminated).await;
         Ok(0)
     });
     runtime.shutdown_background();
@@ -141,7 +143,7 @@ pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyh
 #[cfg(any(feature = "http", feature = "unix"))]
 fn refuse(stdio: Stdio, message: &str) -> anyhow::Result<i32> {
     let mut line = Vec::new();
-    host::dialect::mty_agent::push_error(&mut line, message);
+    mty_agent::push_error(&mut line, message);
     Output::print(stdio.output, &line)?;
     Ok(EXIT_PROTOCOL)
 }
@@ -155,9 +157,9 @@ pub fn replay(path: &std::path::Path, writes: bool, launch: &Launch) -> anyhow::
     } else {
         Session::new().without_writes()
     };
-    let connection = connection_of(&crate::registry()?, session, &workers());
+    let connection = connection(session)?;
     let runtime = crate::runtime()?;
-    let replayed = runtime.block_on(host::record::replay(path, &connection));
+    let replayed = runtime.block_on(record::replay(path, &connection));
     runtime.shutdown_background();
     let replayed = match replayed {
         Ok(replayed) => replayed,

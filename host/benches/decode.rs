@@ -4,10 +4,10 @@
 
 use std::hint::black_box;
 
+use application_service::ApplicationService;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use host::dialect::Dialect;
-use host::dialect::application_service::ApplicationService;
-use host::dialect::local_agent::LocalAgent;
+use host::Codec;
+use local_agent::LocalAgent;
 
 fn frame(params: &str) -> String {
     format!(

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::dialect::Rules;
 use crate::event::{Emitted, EventSink};
-use crate::registry::Registry;
 use crate::work::{Interrupted, Slot, Workers};
 
 /// The engines that handlers may ask for, by type. `()` is always there.
@@ -21,6 +20,12 @@ impl Engines {
     pub fn with<E: Send + Sync + 'static>(mut self, engine: Arc<E>) -> Self {
         self.0.push((TypeId::of::<E>(), engine));
         self
+    }
+
+    /// Whether handlers of this engine type can be served.
+    #[must_use]
+    pub fn has(&self, engine: TypeId) -> bool {
+        engine == TypeId::of::<()>() || self.0.iter().any(|(id, _)| *id == engine)
     }
 
     fn get<E: Send + Sync + 'static>(&self) -> Option<Arc<E>> {
@@ -65,9 +70,16 @@ pub struct Server {
     pub transports: &'static [&'static str],
 }
 
-/// One client's connection, shared by all its requests.
-pub struct Connection {
-    pub registry: Arc<Registry>,
+/// What a dialect serves in this process, in advertised order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advertised {
+    pub operations: Vec<&'static str>,
+    pub events: Vec<&'static str>,
+}
+
+/// What all requests of one client's connection share.
+pub struct Shared {
+    pub advertised: Advertised,
     pub server: Server,
     pub rules: &'static Rules,
     pub engines: Engines,
@@ -76,31 +88,10 @@ pub struct Connection {
     pub cancel: CancellationToken,
 }
 
-impl Connection {
-    #[must_use]
-    pub fn new(
-        registry: Arc<Registry>,
-        server: Server,
-        rules: &'static Rules,
-        engines: Engines,
-        workers: Workers,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            registry,
-            server,
-            rules,
-            engines,
-            workers,
-            gate: Gate::closed(rules.standard.not_initialized),
-            cancel: CancellationToken::new(),
-        })
-    }
-}
-
 /// A request's context before its engine's type is known.
 #[derive(Clone)]
 pub struct RawCx {
-    pub(crate) connection: Arc<Connection>,
+    pub(crate) connection: Arc<Shared>,
     pub(crate) events: mpsc::Sender<Emitted>,
     pub(crate) request_id: Option<Arc<str>>,
     pub(crate) session_id: Option<Arc<str>>,
@@ -189,13 +180,13 @@ impl<B> Cx<B> {
 
     /// Every operation that this dialect serves in this process, in advertised order.
     #[must_use]
-    pub fn operations(&self) -> Vec<&'static str> {
-        self.raw.connection.registry.methods(self.rules().name)
+    pub fn operations(&self) -> &[&'static str] {
+        &self.raw.connection.advertised.operations
     }
 
     /// Every event that this dialect may send in this process, in advertised order.
     #[must_use]
-    pub fn event_names(&self) -> Vec<&'static str> {
-        self.raw.connection.registry.event_names(self.rules().name)
+    pub fn event_names(&self) -> &[&'static str] {
+        &self.raw.connection.advertised.events
     }
 }

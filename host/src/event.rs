@@ -1,10 +1,12 @@
 //! Events: their registration, with what their consumers must expect of their delivery, and the way out.
 //! Nothing is dropped here; what may drop is dropped by the engine, which alone can count and mark it.
 
+use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
-use crate::operation::SchemaFn;
+/// Makes a type's schema.
+pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
 /// Whether an event may be missing because the output was behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +32,11 @@ pub trait WireEvent: Serialize + Send {
     const NAME: &'static str;
 }
 
+/// An event whose kind is registered as `MayDrop`: only such a one can be given to what may leave it out.
+pub trait MayDrop: WireEvent {}
+
 /// An event on its way to the loop, encoded but not yet in an envelope.
 #[derive(Debug)]
-// A dialect without correlated events does not read the identities.
-#[cfg_attr(
-    not(any(feature = "local-agent", feature = "application-service")),
-    expect(dead_code)
-)]
 pub(crate) struct Emitted {
     pub(crate) name: &'static str,
     pub(crate) data: String,
@@ -65,18 +65,41 @@ impl EventSink {
         self
     }
 
-    /// Queues an event, waiting for room. Errs when the connection is gone.
+    /// Queues an event, waiting for room.
+    ///
+    /// # Errors
+    /// When the connection is gone, or the event is no JSON.
     pub async fn send<E: WireEvent>(&self, event: &E) -> Result<(), Undelivered> {
         let emitted = self.encode(event)?;
-        self.queue.send(emitted).await.map_err(|_| Undelivered)
+        let sent = self.queue.send(emitted).await;
+        sent.map_err(|gone| undelivered(E::NAME, &gone))
+    }
+
+    /// Queues an event that may be left out, if there is room. Says whether it was queued: who leaves one out
+    /// counts or marks it.
+    ///
+    /// # Errors
+    /// When the connection is gone, or the event is no JSON.
+    pub fn try_send<E: MayDrop>(&self, event: &E) -> Result<bool, Undelivered> {
+        match self.queue.try_send(self.encode(event)?) {
+            Ok(()) => Ok(true),
+            Err(TrySendError::Full(_)) => Ok(false),
+            Err(gone) => Err(undelivered(E::NAME, &gone)),
+        }
     }
 
     fn encode<E: WireEvent>(&self, event: &E) -> Result<Emitted, Undelivered> {
+        let data = serde_json::to_string(event);
         Ok(Emitted {
             name: E::NAME,
-            data: serde_json::to_string(event).map_err(|_| Undelivered)?,
+            data: data.map_err(|cause| undelivered(E::NAME, &cause))?,
             request_id: self.request_id.clone(),
             session_id: self.session_id.clone(),
         })
     }
+}
+
+fn undelivered(event: &'static str, cause: &dyn std::error::Error) -> Undelivered {
+    tracing::debug!(event, %cause, "an event could not be delivered");
+    Undelivered
 }

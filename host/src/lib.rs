@@ -1,33 +1,41 @@
-//! The wire, and nothing but the wire: frames, dialects, registration, the loops, transports.
-//! No engine is imported here and no method is named.
+//! The wire, and nothing but the wire: frames, registration, the loops, byte transports.
+//! No engine is imported here, and no dialect or method is named: those are crates of their own.
 
+pub mod connection;
 pub mod context;
 pub mod correlate;
 pub mod dialect;
 pub mod event;
+pub mod fault;
 pub mod frame;
 pub mod negotiate;
 pub mod operation;
 pub mod panics;
-#[cfg(feature = "mty-agent")]
-pub mod record;
 pub mod registry;
+pub mod reply;
+pub mod resources;
 pub mod scan;
 pub mod schema;
 pub mod serve;
+pub mod signals;
 pub mod transport;
+pub mod vocabulary;
 pub mod work;
 pub mod writer;
 
-pub use context::{Connection, Cx, Engines, Gate, RawCx, Server};
-pub use event::{Delivery, EventKind, EventSink, Undelivered, WireEvent};
+pub use connection::Connection;
+pub use context::{Cx, Engines, Gate, RawCx, Server};
+pub use dialect::{Codec, Dialect, Rules};
+pub use event::{Delivery, EventKind, EventSink, MayDrop, Undelivered, WireEvent};
+pub use fault::{Failure, Fault};
 pub use operation::{
-    After, Class, Example, Failure, Fault, HandlerFuture, Needs, Operation, Outcome, Refused,
-    Reply, SessionField, before, start,
+    Class, Declared, Engine, Example, HandlerFuture, Needs, Operation, Refused, SessionField,
+    before, engine_of, start, start_inline,
 };
-pub use registry::Registry;
+pub use registry::{MissingEngine, Registry};
+pub use reply::{After, Answer, Outcome, Reply};
 pub use work::{Interrupted, Workers};
 
 // The macros of this crate name it, so that an operation's crate needs no dependency line for it.
 #[doc(hidden)]
-pub use inventory;
+pub use {inventory, schemars, serde};

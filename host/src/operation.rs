@@ -1,20 +1,23 @@
-//! What one operation is: its registration record, the context its handler gets and the answer it gives.
+//! What one operation is: its registration record, and how its handler is started and judged.
 //! Holds no dialect's envelope and no method's name.
 
-use std::borrow::Cow;
+use std::any::TypeId;
 use std::future::Future;
 use std::pin::Pin;
 
-use schemars::{Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::{Cx, RawCx};
+use crate::dialect::{Dialect, Rules};
+use crate::event::SchemaFn;
+use crate::fault::{Failure, Fault};
+use crate::reply::{Answer, Outcome};
 
 /// How an operation is scheduled on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Answers at once and never waits.
+    /// Answers at once: its handler is a plain function, which cannot wait.
     Inline,
     /// At most one at a time on a connection. Overlap is the dialect's busy error; where each answer
     /// precedes the next request ([`crate::dialect::Admission::AfterFlush`]) there is none.
@@ -57,7 +60,6 @@ pub struct Example {
     pub answer: &'static str,
 }
 
-pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 pub type RunFn = fn(RawCx, &str) -> Result<HandlerFuture, Refused>;
 /// Refuses a request whatever its params are.
@@ -66,6 +68,7 @@ pub type BeforeFn = fn(RawCx) -> Result<(), Fault>;
 /// A registered method of a dialect; made by [`crate::operation!`] only.
 pub struct Operation {
     pub dialect: &'static str,
+    pub rules: &'static Rules,
     pub method: &'static str,
     /// Where it stands in advertised lists; ties go by name.
     pub position: u16,
@@ -77,8 +80,17 @@ pub struct Operation {
     pub examples: &'static [Example],
     pub params: SchemaFn,
     pub answer: SchemaFn,
+    /// The engine that the handler works with.
+    pub engine: fn() -> Engine,
     pub before: Option<BeforeFn>,
     pub run: RunFn,
+}
+
+/// An engine by its type, and the type's name for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Engine {
+    pub id: TypeId,
+    pub name: &'static str,
 }
 
 inventory::collect!(Operation);
@@ -108,114 +120,46 @@ pub enum Refused {
     NoEngine,
 }
 
-/// A failure in a dialect's own words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// A word of the dialect's closed vocabulary; empty in dialects without one.
-    pub code: &'static str,
-    pub message: Cow<'static, str>,
-    /// Exit code of the equivalent command, for dialects that report one.
-    pub exit_code: i32,
-    /// Members of a result that accompanies the failure, as a JSON object.
-    pub body: Option<String>,
-}
-
-/// Turns a handler's error type into the wire's fault.
-pub trait Failure {
-    fn into_fault(self) -> Fault;
-}
-
-impl Failure for Fault {
-    fn into_fault(self) -> Fault {
-        self
+/// Glue of [`crate::operation!`]: the engine that a handler takes.
+pub fn engine_of<B: 'static, V, R>(_: impl FnOnce(Cx<B>, V) -> R) -> Engine {
+    Engine {
+        id: TypeId::of::<B>(),
+        name: std::any::type_name::<B>(),
     }
 }
 
-/// What happens on the connection after an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum After {
-    #[default]
-    Continue,
-    /// No later input is admitted; pending work is cancelled and output drains.
-    Close,
+/// What an operation declares of its failures.
+#[derive(Clone, Copy)]
+pub struct Declared {
+    pub rules: &'static Rules,
+    pub method: &'static str,
+    pub errors: &'static [&'static str],
 }
 
-/// Work that continues once the answer stands in the output, such as a run's events. What it leaves
-/// is dropped once everything it sent is written, or cannot be.
-pub type FollowUp = Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>>;
-
-/// A successful answer.
-pub struct Reply<T> {
-    value: T,
-    exit_code: i32,
-    after: After,
-    then: Option<FollowUp>,
-}
-
-impl<T> Reply<T> {
-    #[must_use]
-    pub fn new(value: T) -> Self {
-        Self {
-            value,
-            exit_code: 0,
-            after: After::Continue,
-            then: None,
+impl Declared {
+    /// The failure, if it is a declared one; else the dialect's internal one: clients were promised the others.
+    fn fault(self, failure: impl Failure) -> Fault {
+        let fault = failure.into_fault();
+        if self.errors.contains(&fault.code) {
+            return fault;
         }
+        let (method, code) = (self.method, fault.code);
+        tracing::error!(method, code, "the operation does not declare this failure");
+        self.internal()
     }
 
-    /// Continues with `work` after the answer is queued, so that no event can precede it. The request
-    /// identity stays reserved until the work has ended and its last event is written (in dialects that
-    /// reserve identities). What the work returns is kept as long: a reservation in an engine, for one,
-    /// that must survive the attempt to write how it ended.
-    #[must_use]
-    pub fn then<R: Send + 'static>(
-        mut self,
-        work: impl Future<Output = R> + Send + 'static,
-    ) -> Self {
-        self.then = Some(Box::pin(
-            async move { Box::new(work.await) as Box<dyn Send> },
-        ));
-        self
+    fn internal(self) -> Fault {
+        self.rules.fault(self.rules.standard.internal)
     }
 
-    /// Closes the connection after this answer.
-    #[must_use]
-    pub fn closing(mut self) -> Self {
-        self.after = After::Close;
-        self
-    }
-
-    /// The exit code that the equivalent command would give.
-    #[must_use]
-    pub fn exit_code(mut self, code: i32) -> Self {
-        self.exit_code = code;
-        self
-    }
-}
-
-impl<T> From<T> for Reply<T> {
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-/// A handler's outcome, encoded but not yet in an envelope.
-pub struct Outcome {
-    /// The answer as JSON text, or the failure.
-    pub result: Result<String, Fault>,
-    pub exit_code: i32,
-    pub after: After,
-    pub then: Option<FollowUp>,
-}
-
-impl Outcome {
-    #[must_use]
-    pub fn failed(fault: Fault) -> Self {
-        Self {
-            exit_code: fault.exit_code,
-            result: Err(fault),
-            after: After::Continue,
-            then: None,
+    fn outcome<A: Answer>(self, answered: Result<A, impl Failure>) -> Outcome {
+        match answered {
+            Ok(answer) => answer.into_outcome().unwrap_or_else(|error| {
+                let method = self.method;
+                tracing::error!(method, %error, "the answer could not be encoded");
+                Outcome::failed(self.internal())
+            }),
+            Err(failure) => Outcome::failed(self.fault(failure)),
         }
     }
 }
@@ -224,37 +168,47 @@ impl Outcome {
 ///
 /// # Errors
 /// The refusal. A missing engine refuses nothing here: starting the handler tells of it.
-pub fn before<B, F>(cx: RawCx, check: impl FnOnce(&Cx<B>) -> Result<(), F>) -> Result<(), Fault>
+pub fn before<B, F>(
+    declared: Declared,
+    cx: RawCx,
+    check: impl FnOnce(&Cx<B>) -> Result<(), F>,
+) -> Result<(), Fault>
 where
     B: Send + Sync + 'static,
     F: Failure,
 {
     match cx.typed::<B>() {
-        Some(cx) => check(&cx).map_err(Failure::into_fault),
+        Some(cx) => check(&cx).map_err(|failure| declared.fault(failure)),
         None => Ok(()),
     }
 }
 
-/// Glue of [`crate::operation!`]: decodes and validates params, starts the handler, encodes its answer.
-///
-/// # Errors
-/// Why the handler did not start.
-pub fn start<B, P, V, T, F, H, Fut>(
+/// Glue of [`crate::operation!`]: decodes and validates params for a handler of engine `B`.
+fn admit<B, P, V, F>(
+    declared: Declared,
     cx: RawCx,
     params: &str,
     validate: impl FnOnce(&Cx<B>, P) -> Result<V, F>,
-    handler: H,
-) -> Result<HandlerFuture, Refused>
+) -> Result<(Cx<B>, V), Refused>
 where
     B: Send + Sync + 'static,
     P: DeserializeOwned,
-    T: Serialize,
     F: Failure,
-    H: FnOnce(Cx<B>, V) -> Fut,
-    Fut: Future<Output = Result<Reply<T>, F>> + Send + 'static,
 {
+    let params: P = decode(params)?;
+    let cx = cx.typed::<B>().ok_or(Refused::NoEngine)?;
+    let valid =
+        validate(&cx, params).map_err(|failure| Refused::Invalid(declared.fault(failure)))?;
+    Ok((cx, valid))
+}
+
+/// Decodes params into their type.
+///
+/// # Errors
+/// The member that does not fit, and why.
+pub fn decode<P: DeserializeOwned>(params: &str) -> Result<P, Refused> {
     let mut decoder = serde_json::Deserializer::from_str(params);
-    let params: P = serde_path_to_error::deserialize(&mut decoder).map_err(|error| {
+    serde_path_to_error::deserialize(&mut decoder).map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner().to_string();
         // serde_json appends a position inside the params, which means nothing to the caller.
@@ -264,33 +218,65 @@ where
         } else {
             format!("`{path}`: {inner}")
         })
-    })?;
-    let cx = cx.typed::<B>().ok_or(Refused::NoEngine)?;
-    let params = validate(&cx, params).map_err(|failure| Refused::Invalid(failure.into_fault()))?;
-    let work = handler(cx, params);
-    Ok(Box::pin(async move {
-        match work.await {
-            Ok(reply) => match serde_json::to_string(&reply.value) {
-                Ok(text) => Outcome {
-                    result: Ok(text),
-                    exit_code: reply.exit_code,
-                    after: reply.after,
-                    then: reply.then,
-                },
-                Err(_) => Outcome::failed(Fault {
-                    code: "",
-                    message: Cow::Borrowed("answer could not be encoded"),
-                    exit_code: 1,
-                    body: None,
-                }),
-            },
-            Err(failure) => Outcome::failed(failure.into_fault()),
-        }
-    }))
+    })
 }
 
-/// Registers one operation. The handler is `async fn(Cx<Engine>, Params) -> Result<Reply<Answer>, Failure>`;
-/// everything else (capability, dispatch, schema, reference page, example test) follows from this record.
+/// Glue of [`crate::operation!`]: a handler that may wait.
+///
+/// # Errors
+/// Why the handler did not start.
+pub fn start<D, B, P, V, T, F, H, Fut>(
+    declared: Declared,
+    cx: RawCx,
+    params: &str,
+    validate: impl FnOnce(&Cx<B>, P) -> Result<V, F>,
+    handler: H,
+) -> Result<HandlerFuture, Refused>
+where
+    D: Dialect,
+    B: Send + Sync + 'static,
+    P: DeserializeOwned,
+    T: Serialize,
+    F: Failure,
+    H: FnOnce(Cx<B>, V) -> Fut,
+    Fut: Future<Output = Result<D::Reply<T>, F>> + Send + 'static,
+{
+    let (cx, params) = admit(declared, cx, params, validate)?;
+    let work = handler(cx, params);
+    Ok(Box::pin(async move { declared.outcome(work.await) }))
+}
+
+/// Glue of [`crate::operation!`]: a handler that cannot wait, because it is no `async fn`.
+///
+/// # Errors
+/// Why the handler did not start.
+pub fn start_inline<D, B, P, V, T, F, H>(
+    declared: Declared,
+    cx: RawCx,
+    params: &str,
+    validate: impl FnOnce(&Cx<B>, P) -> Result<V, F>,
+    handler: H,
+) -> Result<HandlerFuture, Refused>
+where
+    D: Dialect,
+    B: Send + Sync + 'static,
+    P: DeserializeOwned,
+    V: Send + 'static,
+    T: Serialize,
+    F: Failure,
+    H: FnOnce(Cx<B>, V) -> Result<D::Reply<T>, F> + Send + 'static,
+{
+    let (cx, params) = admit(declared, cx, params, validate)?;
+    // Not before it is polled: the connection's state and class are judged first.
+    Ok(Box::pin(
+        async move { declared.outcome(handler(cx, params)) },
+    ))
+}
+
+/// Registers one operation of a dialect, which is named by the path of its type. The handler is
+/// `async fn(Cx<Engine>, Params) -> Result<Reply<Answer>, Failure>`, or a plain `fn` where the class is `Inline`;
+/// everything else (capability, dispatch, schema, reference page, example test) follows from this record. A
+/// failure that is not among `errors` is logged and told as the dialect's internal one.
 ///
 /// `validate: fn(&Cx<Engine>, Params) -> Result<Valid, Failure>` states the bounds that the type of the params
 /// does not; they count as validation, whatever the connection's state is, and the handler gets what it gives.
@@ -301,7 +287,7 @@ where
 macro_rules! operation {
     (
         $(#[doc = $doc:literal])*
-        dialect: $dialect:ident,
+        dialect: $dialect:path,
         method: $method:literal,
         position: $position:literal,
         class: $class:ident,
@@ -316,35 +302,59 @@ macro_rules! operation {
         handler: $handler:path $(,)?
     ) => {
         const _: () = {
+            type Words = <$dialect as $crate::Dialect>::Word;
+            const DECLARED: $crate::Declared = $crate::Declared {
+                rules: <$dialect as $crate::Dialect>::RULES,
+                method: $method,
+                errors: &[$(Words::$error.code()),*],
+            };
+            $(
+                const _: $crate::SessionField = $crate::SessionField::$session;
+                const _: () = ::core::assert!(
+                    <$dialect as $crate::Dialect>::SESSIONS,
+                    "an envelope of this dialect names no session",
+                );
+            )?
             fn run(
                 cx: $crate::RawCx,
                 params: &str,
             ) -> ::core::result::Result<$crate::HandlerFuture, $crate::Refused> {
-                $crate::start::<_, $params, _, $answer, _, _, _>(
-                    cx,
-                    params,
-                    $crate::validation!($($validate)?),
-                    $handler,
+                $crate::run_as!(
+                    $class, $dialect, $params, $answer,
+                    (DECLARED, cx, params, $crate::validation!($($validate)?), $handler)
                 )
             }
             $crate::inventory::submit! {
                 $crate::Operation {
-                    dialect: $crate::dialect_name!($dialect),
+                    dialect: <$dialect as $crate::Dialect>::NAME,
+                    rules: <$dialect as $crate::Dialect>::RULES,
                     method: $method,
                     position: $position,
                     class: $crate::Class::$class,
                     needs: $crate::Needs::$needs,
                     session: $crate::session_field!($($session)?),
                     doc: &[$($doc),*],
-                    errors: &[$($crate::word!($dialect, $error)),*],
+                    errors: DECLARED.errors,
                     examples: &[$($crate::Example { params: $example, answer: $example_answer }),*],
                     params: |generator| generator.subschema_for::<$params>(),
                     answer: |generator| generator.subschema_for::<$answer>(),
-                    before: $crate::before_params!($($before)?),
+                    engine: || $crate::engine_of($handler),
+                    before: $crate::before_params!(DECLARED $(, $before)?),
                     run,
                 }
             }
         };
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! run_as {
+    (Inline, $dialect:path, $params:ty, $answer:ty, ($($given:expr),*)) => {
+        $crate::start_inline::<$dialect, _, $params, _, $answer, _, _>($($given),*)
+    };
+    ($class:ident, $dialect:path, $params:ty, $answer:ty, ($($given:expr),*)) => {
+        $crate::start::<$dialect, _, $params, _, $answer, _, _, _>($($given),*)
     };
 }
 
@@ -353,7 +363,7 @@ macro_rules! operation {
 macro_rules! event {
     (
         $(#[doc = $doc:literal])*
-        dialect: $dialect:ident,
+        dialect: $dialect:path,
         name: $name:literal,
         position: $position:literal,
         delivery: $delivery:ident,
@@ -362,9 +372,10 @@ macro_rules! event {
         impl $crate::WireEvent for $data {
             const NAME: &'static str = $name;
         }
+        $crate::may_drop!($delivery, $data);
         $crate::inventory::submit! {
             $crate::EventKind {
-                dialect: $crate::dialect_name!($dialect),
+                dialect: <$dialect as $crate::Dialect>::NAME,
                 name: $name,
                 position: $position,
                 delivery: $crate::Delivery::$delivery,
@@ -389,11 +400,11 @@ macro_rules! validation {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! before_params {
-    () => {
+    ($declared:ident) => {
         ::core::option::Option::None
     };
-    ($before:path) => {
-        ::core::option::Option::Some(|cx| $crate::before(cx, $before))
+    ($declared:ident, $before:path) => {
+        ::core::option::Option::Some(|cx| $crate::before($declared, cx, $before))
     };
 }
 
@@ -410,28 +421,9 @@ macro_rules! session_field {
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! dialect_name {
-    (LOCAL_AGENT) => {
-        $crate::dialect::LOCAL_AGENT
-    };
-    (APPLICATION_SERVICE) => {
-        $crate::dialect::APPLICATION_SERVICE
-    };
-    (MTY_AGENT) => {
-        $crate::dialect::MTY_AGENT
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! word {
-    (LOCAL_AGENT, $word:ident) => {
-        $crate::dialect::local_agent::Word::$word.code()
-    };
-    (APPLICATION_SERVICE, $word:ident) => {
-        $crate::dialect::application_service::Word::$word.code()
-    };
-    (MTY_AGENT, $word:ident) => {
-        $crate::dialect::mty_agent::Word::$word.code()
+macro_rules! may_drop {
+    (MustArrive, $data:ty) => {};
+    (MayDrop, $data:ty) => {
+        impl $crate::MayDrop for $data {}
     };
 }

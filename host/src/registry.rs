@@ -1,6 +1,8 @@
 //! The operations and events that are linked into this process, collected once and sorted.
 //! What is here is what is advertised, negotiated and dispatched; there is no other list.
 
+use crate::context::Engines;
+use crate::dialect::Rules;
 use crate::event::EventKind;
 use crate::operation::Operation;
 
@@ -13,6 +15,15 @@ pub struct DuplicateRegistration {
     pub name: &'static str,
 }
 
+/// A linked operation works with an engine that the composition root did not supply; the process must not start.
+#[derive(Debug, thiserror::Error)]
+#[error("{dialect} `{method}` needs an engine that this server has not: {engine}")]
+pub struct MissingEngine {
+    pub dialect: &'static str,
+    pub method: &'static str,
+    pub engine: &'static str,
+}
+
 /// What is linked.
 pub struct Registry {
     /// Sorted by dialect, then name: link order is unspecified.
@@ -22,6 +33,9 @@ pub struct Registry {
 
 impl Registry {
     /// Collects every registration of the process.
+    ///
+    /// # Errors
+    /// When two of them claim one name.
     pub fn collect() -> Result<Self, DuplicateRegistration> {
         let mut operations: Vec<_> = inventory::iter::<Operation>().collect();
         operations.sort_unstable_by_key(|op| (op.dialect, op.method));
@@ -58,7 +72,34 @@ impl Registry {
             .map(|i| self.operations[i])
     }
 
-    /// A dialect's operations in advertised order: by position, then name.
+    /// The rules of every dialect that an operation of this process belongs to, by name.
+    #[must_use]
+    pub fn dialects(&self) -> Vec<&'static Rules> {
+        let mut dialects: Vec<_> = self.operations.iter().map(|op| op.rules).collect();
+        dialects.dedup_by_key(|rules| rules.name);
+        dialects
+    }
+
+    /// Whether every operation of a dialect finds its engine.
+    ///
+    /// # Errors
+    /// The first that does not, in the order of names.
+    pub fn has_engines(&self, dialect: &str, engines: &Engines) -> Result<(), MissingEngine> {
+        let of_dialect = |op: &&&Operation| op.dialect == dialect;
+        for op in self.operations.iter().filter(of_dialect) {
+            let engine = (op.engine)();
+            if !engines.has(engine.id) {
+                return Err(MissingEngine {
+                    dialect: op.dialect,
+                    method: op.method,
+                    engine: engine.name,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A dialect's operations in advertised order: the one that opens a connection, then by position, then name.
     #[must_use]
     pub fn operations(&self, dialect: &str) -> Vec<&'static Operation> {
         let mut list: Vec<_> = self
@@ -67,7 +108,7 @@ impl Registry {
             .copied()
             .filter(|op| op.dialect == dialect)
             .collect();
-        list.sort_by_key(|op| op.position);
+        list.sort_by_key(|op| (op.rules.opening != Some(op.method), op.position));
         list
     }
 

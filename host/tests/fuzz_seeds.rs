@@ -1,10 +1,5 @@
 //! The committed seeds of the fuzz targets through the same checks, without a fuzzer: CI proves the seeds.
 //! The checks live in `fuzz/src`; no check is written here but what the seeds must reach.
-#![cfg(all(
-    feature = "local-agent",
-    feature = "application-service",
-    feature = "mty-agent"
-))]
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

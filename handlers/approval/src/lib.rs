@@ -2,8 +2,8 @@
 //! Translates only; who wins is decided by the engine.
 
 use agent::Backend;
-use host::dialect::local_agent::Word;
 use host::{Cx, Reply};
+use local_agent::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use words::turn_word;
@@ -24,7 +24,7 @@ struct Recorded {
 
 host::operation! {
     /// Answers one waiting approval of the active run. Exactly one answer is recorded.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "approval.answer",
     position: 90,
     class: Inline,
@@ -39,7 +39,7 @@ host::operation! {
     handler: answer,
 }
 
-async fn answer(cx: Cx<Backend>, params: AnswerParams) -> Result<Reply<Recorded>, Word> {
+fn answer(cx: Cx<Backend>, params: AnswerParams) -> Result<Reply<Recorded>, Word> {
     cx.engine()
         .answer_approval(
             &params.session_id,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use host::dialect::mty_agent::{OpFailure, shorten};
-use host::{Cx, Reply};
+use host::Cx;
+use mty_agent::{OpFailure, Reply, shorten};
 use output::{Stream, log};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ const ANSWER_BYTES: usize = 1024 * 1024;
 
 host::event! {
     /// One diagnostic of `check`. Precedes the `result` line.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     name: "envelope",
     position: 10,
     delivery: MustArrive,
@@ -44,7 +44,7 @@ host::operation! {
     /// Checks a source file, or the package it is in: one `envelope` line for each diagnostic, in the order of
     /// files and positions, up to 1 MiB of them; a `log` line on `stderr` says how many more there are. Exits 1 if one of
     /// them is an error; remembers them for a `fix` without `path`.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     method: "check",
     position: 10,
     class: Background,

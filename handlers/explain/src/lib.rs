@@ -1,7 +1,7 @@
 //! `explain` of mty-agent: the long text of one diagnostic code. The texts live in `analysis`.
 
-use host::dialect::mty_agent::OpFailure;
-use host::{Cx, Reply};
+use host::Cx;
+use mty_agent::{OpFailure, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolchain::ExplainError;
@@ -22,7 +22,7 @@ pub struct Explained {
 
 host::operation! {
     /// Gives the long text of one diagnostic code. An unknown code exits 1, something that is no code 2.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     method: "explain",
     position: 60,
     class: Inline,
@@ -34,7 +34,7 @@ host::operation! {
     handler: explain,
 }
 
-async fn explain(_: Cx<()>, params: Params) -> Result<Reply<Explained>, OpFailure> {
+fn explain(_: Cx<()>, params: Params) -> Result<Reply<Explained>, OpFailure> {
     match toolchain::explain(&params.code) {
         Ok(found) => Ok(Explained {
             code: found.code.to_owned(),

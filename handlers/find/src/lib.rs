@@ -1,7 +1,7 @@
 //! `find` of mty-agent: literal search over a package. The search itself lives in `toolchain`.
 
-use host::dialect::mty_agent::{ANSWER_BYTES, OpFailure, shorten};
-use host::{Cx, Reply};
+use host::Cx;
+use mty_agent::{ANSWER_BYTES, OpFailure, Reply, shorten};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolchain::{FindError, FindRequest, Session};
@@ -57,7 +57,7 @@ impl From<toolchain::Hit> for Hit {
 
 host::operation! {
     /// Finds a literal substring in `*.mty` files and in Markdown under `docs/`, honouring `.gitignore`.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     method: "find",
     position: 50,
     class: Background,

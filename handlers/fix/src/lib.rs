@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use host::dialect::mty_agent::{OpFailure, shorten};
-use host::{Cx, Reply};
+use host::Cx;
+use mty_agent::{OpFailure, Reply, shorten};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolchain::{FixError, FixRequest, Fixed, Session};
@@ -48,7 +48,7 @@ struct Answer {
 
 host::event! {
     /// The alternative that `fix` chose. Precedes the `result` line.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     name: "patch",
     position: 30,
     delivery: MustArrive,
@@ -58,7 +58,7 @@ host::event! {
 host::operation! {
     /// Checks a file again if it changed, takes the first diagnostic with the code that has a fix, and previews one
     /// alternative in a `patch` line, or persists it. Without such a diagnostic, fix or alternative: exit code 1.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     method: "fix",
     position: 80,
     class: Background,

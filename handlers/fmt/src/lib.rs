@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use host::dialect::mty_agent::{OpFailure, shorten};
-use host::{Cx, Reply};
+use host::Cx;
+use mty_agent::{OpFailure, Reply, shorten};
 use output::{Stream, log};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ host::operation! {
     /// Brings a file into canonical form, in place and atomically. With `check` nothing is written, and the exit
     /// code is 1 if the file would change. A file with syntax errors stays as it is: `log` lines on `stderr`
     /// name them.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     method: "fmt",
     position: 70,
     class: Background,

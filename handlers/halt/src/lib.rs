@@ -1,7 +1,7 @@
 //! `halt` of mty-agent: ends its connection. Nothing else lives here.
 
-use host::dialect::mty_agent::OpFailure;
-use host::{Cx, Reply};
+use host::Cx;
+use mty_agent::{OpFailure, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Halted {}
 
 host::operation! {
     /// Ends the interactive loop, or the rest of a batch, after its `result` and `done`. The server goes on.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     method: "halt",
     position: 90,
     class: Inline,
@@ -26,6 +26,6 @@ host::operation! {
     handler: halt,
 }
 
-async fn halt(_: Cx<()>, _: Params) -> Result<Reply<Halted>, OpFailure> {
+fn halt(_: Cx<()>, _: Params) -> Result<Reply<Halted>, OpFailure> {
     Ok(Reply::new(Halted {}).closing())
 }

@@ -2,8 +2,8 @@
 //! Translates only; the projection and its bounds live in the engine.
 
 use agent::{Backend, EntryKind, HistoryEntry, HistoryPage};
-use host::dialect::local_agent::Word;
 use host::{Cx, Reply};
+use local_agent::{Word, words as vocabulary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use words::session_word;
@@ -33,8 +33,7 @@ struct Page {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Entry {
     message_id: String,
-    /// `user`, `assistant`, `reasoning_summary`, `activity`, `compaction` or `diagnostic`.
-    kind: &'static str,
+    kind: vocabulary::EntryKind,
     text: String,
     partial: bool,
     /// From 0; contiguous parts of one message concatenate.
@@ -47,11 +46,11 @@ impl From<HistoryEntry> for Entry {
         Self {
             message_id: entry.message_id,
             kind: match entry.kind {
-                EntryKind::User => "user",
-                EntryKind::Assistant => "assistant",
-                EntryKind::ReasoningSummary => "reasoning_summary",
-                EntryKind::Activity => "activity",
-                EntryKind::Diagnostic => "diagnostic",
+                EntryKind::User => vocabulary::EntryKind::User,
+                EntryKind::Assistant => vocabulary::EntryKind::Assistant,
+                EntryKind::ReasoningSummary => vocabulary::EntryKind::ReasoningSummary,
+                EntryKind::Activity => vocabulary::EntryKind::Activity,
+                EntryKind::Diagnostic => vocabulary::EntryKind::Diagnostic,
             },
             text: entry.text.into_string(),
             partial: entry.partial,
@@ -63,7 +62,7 @@ impl From<HistoryEntry> for Entry {
 
 host::operation! {
     /// Gives one page of the attached session's history under one revision.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "history.page",
     position: 60,
     class: Exclusive,

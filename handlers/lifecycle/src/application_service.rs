@@ -2,7 +2,7 @@
 //! "Initialization and negotiation", "Operations").
 
 use agent::Backend;
-use host::dialect::application_service::{NAME_BYTES, NEGOTIATION_ITEMS, VERSION, Word};
+use application_service::{NAME_BYTES, NEGOTIATION_ITEMS, VERSION, Word};
 use host::{Cx, Reply, negotiate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ struct ServiceStatus {
 
 host::operation! {
     /// Negotiates version and required operations; repeatable, and a failure changes nothing.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "initialize",
     position: 10,
     class: Inline,
@@ -79,7 +79,7 @@ host::operation! {
     handler: initialize,
 }
 
-async fn initialize(cx: Cx<()>, payload: InitializePayload) -> Result<Reply<Initialized>, Word> {
+fn initialize(cx: Cx<()>, payload: InitializePayload) -> Result<Reply<Initialized>, Word> {
     let versions = payload.supported_protocol_versions;
     let requested = payload.requested_capabilities;
     if versions.is_empty()
@@ -94,7 +94,7 @@ async fn initialize(cx: Cx<()>, payload: InitializePayload) -> Result<Reply<Init
     if !versions.contains(&VERSION) {
         return Err(Word::UnsupportedVersion);
     }
-    if negotiate::missing(&requested, &cx.operations()).is_some() {
+    if negotiate::missing(&requested, cx.operations()).is_some() {
         return Err(Word::UnsupportedCapability);
     }
     cx.gate().open();
@@ -112,7 +112,7 @@ async fn initialize(cx: Cx<()>, payload: InitializePayload) -> Result<Reply<Init
 host::operation! {
     /// Tells that the service runs and whether the selected provider could authenticate now. Settings
     /// and environment are read anew; nothing is refreshed and nobody is asked.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "status",
     position: 20,
     class: Background,
@@ -138,7 +138,7 @@ async fn status(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<ServiceStatus>, W
 
 host::operation! {
     /// Tells everything that is served: operations, events, transports, limits, activity flags.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "capabilities",
     position: 30,
     class: Inline,
@@ -150,7 +150,7 @@ host::operation! {
     handler: capabilities,
 }
 
-async fn capabilities(cx: Cx<()>, _: NoPayload) -> Result<Reply<Capabilities>, Word> {
+fn capabilities(cx: Cx<()>, _: NoPayload) -> Result<Reply<Capabilities>, Word> {
     Ok(discover(&cx).into())
 }
 
@@ -159,8 +159,8 @@ fn discover(cx: &Cx<()>) -> Capabilities {
     let activity = events.contains(&"turn.activity");
     Capabilities {
         protocol_versions: [VERSION],
-        operations: cx.operations(),
-        events,
+        operations: cx.operations().to_vec(),
+        events: events.to_vec(),
         transports: cx.server().transports,
         limits: cx.rules().limits_object(),
         activity: ActivityFlags {

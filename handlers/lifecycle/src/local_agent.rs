@@ -1,8 +1,10 @@
 //! `initialize`, `status` and `shutdown` of local-agent (spec: local-agent, "Implemented operations").
 
 use agent::{Backend, InitializeError, Phase, Status};
-use host::dialect::local_agent::{NAME_BYTES, REQUIRED_CAPABILITIES, Word};
+use host::vocabulary::Word as _;
 use host::{Cx, Reply, negotiate};
+use local_agent::words::{Readiness, State};
+use local_agent::{NAME_BYTES, REQUIRED_CAPABILITIES, Word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -31,10 +33,9 @@ struct Initialized {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct ServerStatus {
-    /// `starting`, `idle`, `running` or `failed`.
-    state: &'static str,
-    /// `initializing`, `ready`, or a startup error code.
-    readiness: &'static str,
+    state: State,
+    /// Beyond the first two, a startup error code.
+    readiness: Readiness,
     provider: Option<String>,
     model: Option<String>,
     /// 64 lower-case hex digits; equal for equal working directory and storage roots.
@@ -51,7 +52,7 @@ struct Stopping {
 host::operation! {
     /// Negotiates required capabilities and starts the server. Answers after readiness or failure;
     /// one initialization is admitted in the life of a child.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "initialize",
     position: 10,
     class: Background,
@@ -87,14 +88,14 @@ fn names(_: &Cx<Backend>, params: InitializeParams) -> Result<Vec<String>, Word>
 
 async fn initialize(cx: Cx<Backend>, required: Vec<String>) -> Result<Reply<Initialized>, Word> {
     let capabilities = cx.operations();
-    if negotiate::missing(&required, &capabilities).is_some() {
+    if negotiate::missing(&required, capabilities).is_some() {
         return Err(Word::UnsupportedCapability);
     }
     match cx.engine().initialize(cx.cancellation()).await {
         Ok(status) => {
             cx.gate().open();
             Ok(Initialized {
-                capabilities,
+                capabilities: capabilities.to_vec(),
                 limits: cx.rules().limits_object(),
                 status: project(status),
             }
@@ -111,7 +112,7 @@ async fn initialize(cx: Cx<Backend>, required: Vec<String>) -> Result<Reply<Init
 
 host::operation! {
     /// Tells readiness, selection and identity. Never asks a provider.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "status",
     position: 20,
     class: Inline,
@@ -123,7 +124,7 @@ host::operation! {
     handler: status,
 }
 
-async fn status(cx: Cx<Backend>, _: NoParams) -> Result<Reply<ServerStatus>, Word> {
+fn status(cx: Cx<Backend>, _: NoParams) -> Result<Reply<ServerStatus>, Word> {
     match cx.engine().status() {
         Status {
             phase: Phase::Uninitialized,
@@ -135,7 +136,7 @@ async fn status(cx: Cx<Backend>, _: NoParams) -> Result<Reply<ServerStatus>, Wor
 
 host::operation! {
     /// Admits no later input, cancels what runs, drains output and ends the child. Allowed at any time.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "shutdown",
     position: 30,
     class: Inline,
@@ -147,16 +148,20 @@ host::operation! {
     handler: shutdown,
 }
 
-async fn shutdown(_: Cx<()>, _: NoParams) -> Result<Reply<Stopping>, Word> {
+fn shutdown(_: Cx<()>, _: NoParams) -> Result<Reply<Stopping>, Word> {
     Ok(Reply::new(Stopping { state: "stopping" }).closing())
 }
 
 fn project(status: Status) -> ServerStatus {
     let (state, readiness) = match status.phase {
-        Phase::Uninitialized | Phase::Starting => ("starting", "initializing"),
-        Phase::Ready if status.run_id.is_some() => ("running", "ready"),
-        Phase::Ready => ("idle", "ready"),
-        Phase::Failed(error) => ("failed", word(error).code()),
+        Phase::Uninitialized | Phase::Starting => (State::Starting, Readiness::Initializing),
+        Phase::Ready if status.run_id.is_some() => (State::Running, Readiness::Ready),
+        Phase::Ready => (State::Idle, Readiness::Ready),
+        Phase::Failed(error) => {
+            // Every startup error has its readiness; another word would be none of a client's.
+            let readiness = Readiness::from_word(word(error).code());
+            (State::Failed, readiness.unwrap_or(Readiness::StartupFailed))
+        }
     };
     ServerStatus {
         state,

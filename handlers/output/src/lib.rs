@@ -2,7 +2,7 @@
 //! One registration for all of them: two of one name would stop the process at start.
 
 use host::EventSink;
-use host::dialect::mty_agent::OpFailure;
+use mty_agent::OpFailure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ struct Log {
 
 host::event! {
     /// One line of captured output.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     name: "log",
     position: 20,
     delivery: MustArrive,

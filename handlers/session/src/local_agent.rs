@@ -2,8 +2,8 @@
 //! Translates only; sessions live in the engine.
 
 use agent::{Attached, Backend, Notice};
-use host::dialect::local_agent::Word;
 use host::{Cx, Reply};
+use local_agent::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use words::session_word;
@@ -49,7 +49,7 @@ impl From<Attached> for SessionAttached {
 
 host::operation! {
     /// Attaches a new session. It becomes durable with the first acknowledged input.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "session.create",
     position: 40,
     class: Exclusive,
@@ -76,7 +76,7 @@ async fn create(cx: Cx<Backend>, _: NoParams) -> Result<Reply<SessionAttached>, 
 host::operation! {
     /// Attaches an existing session by its exact id; never another one. A failure leaves the previous
     /// attachment as it was.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "session.open",
     position: 50,
     class: Exclusive,

@@ -2,8 +2,8 @@
 //! No word of another dialect.
 
 use agent::{DeskError, SessionId};
+use application_service::Word;
 use host::Cx;
-use host::dialect::application_service::Word;
 
 /// The envelope's session, as far as it names one.
 ///

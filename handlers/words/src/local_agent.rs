@@ -2,7 +2,7 @@
 //! No word of another dialect.
 
 use agent::{SessionError, StartupError, TurnError};
-use host::dialect::local_agent::Word;
+use local_agent::Word;
 
 #[must_use]
 pub fn startup_word(error: StartupError) -> Word {

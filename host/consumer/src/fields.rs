@@ -1,48 +1,13 @@
 //! Reading the fields of a checked object: required, nullable and optional are three different things.
 //! No field names live here, and nothing is ever defaulted.
 
+use host::vocabulary::Word;
 use serde_json::{Map, Value};
 
 use crate::Violation;
 
 /// The largest count a client takes: whole numbers up to 2^53 − 1 survive every JSON implementation (RFC 7493).
 pub const MAX_COUNT: u64 = (1 << 53) - 1;
-
-/// A closed set of words of the wire. A word outside it is a violation, never a default.
-pub trait Word: Copy + 'static {
-    /// Every word with its meaning.
-    const ALL: &'static [(&'static str, Self)];
-
-    /// The meaning of a word, if it has one.
-    #[must_use]
-    fn from_word(word: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(known, _)| *known == word)
-            .map(|(_, meaning)| *meaning)
-    }
-}
-
-/// Declares an enum whose variants are words of the wire.
-macro_rules! words {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        $vis enum $name { $($(#[$inner])* $variant),+ }
-        impl $crate::fields::Word for $name {
-            const ALL: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
-        }
-        impl $name {
-            /// The word as it stands on the wire.
-            #[must_use]
-            #[allow(unreachable_pub)]
-            pub fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-        }
-    };
-}
-pub(crate) use words;
 
 /// One object, read field by field. Unknown fields are simply not asked for.
 #[derive(Clone, Copy)]
@@ -257,7 +222,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    words! {
+    host::words! {
         pub(super) enum Colour { Red = "red", Blue = "blue" }
     }
 

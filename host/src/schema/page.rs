@@ -6,19 +6,16 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::{DEFINITIONS, delivery, document, needs, prose, session};
-use crate::dialect::{MTY_AGENT, Rules};
+use crate::dialect::Rules;
 use crate::operation::Operation;
 use crate::registry::Registry;
 
 /// The reference page of one dialect, as it stands under `docs/protocols/`. Operations and events are in
-/// advertised order, each with its own params, answer or data; what these name follows under "Types".
+/// advertised order, each with its own params, answer or data; what these name follows under "Types". `command`
+/// prints the page again.
 #[must_use]
-pub fn reference(registry: &Registry, rules: &Rules) -> String {
+pub fn reference(registry: &Registry, rules: &Rules, command: &str) -> String {
     let document = document(registry, rules);
-    let command = match rules.name {
-        MTY_AGENT => "mty schema --markdown".to_owned(),
-        name => format!("magi-code schema {name} --markdown"),
-    };
     let mut page = format!(
         "# {} v{}\n\nGenerated from the registered operations by `{command}`; not edited by hand.\n",
         rules.name, rules.version

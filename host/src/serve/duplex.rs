@@ -11,14 +11,14 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::context::{Connection, RawCx};
+use crate::connection::Connection;
+use crate::context::RawCx;
 use crate::correlate::{Correlation, NotAdmitted};
-use crate::dialect::{Admission, Decoded, Dialect, Identity, Refusal, Rules};
+use crate::dialect::{Admission, Codec, Decoded, Identity, Refusal, Rules, Unencodable};
 use crate::event::Emitted;
 use crate::frame::{FrameBuffer, Framed};
-use crate::operation::{
-    After, Class, HandlerFuture, Needs, Operation, Outcome, Refused, SessionField,
-};
+use crate::operation::{Class, HandlerFuture, Needs, Operation, Refused, SessionField};
+use crate::reply::{After, Outcome};
 use crate::transport::{Input, Output};
 use crate::writer::{Outbox, Overflow};
 
@@ -34,18 +34,18 @@ pub enum Ended {
 }
 
 /// Serves one connection to its end. `cleanup` tears the engines down; it is bounded by the dialect.
-pub async fn serve<D: Dialect>(
+pub async fn serve<D: Codec>(
     dialect: D,
     connection: Arc<Connection>,
     mut input: Input,
     output: Output,
     cleanup: impl Future<Output = ()>,
 ) -> std::io::Result<Ended> {
-    let rules = dialect.rules();
+    let rules = D::RULES;
     let mut frames = FrameBuffer::new(rules.frame);
     let (sender, mut events) = mpsc::channel(1);
     let mut state = Duplex::new(dialect, connection, sender);
-    let terminated = super::terminated()?;
+    let terminated = crate::signals::terminated()?;
     let ended = state
         .run(&mut input, &output, &mut frames, &mut events, terminated)
         .await;
@@ -60,7 +60,8 @@ pub async fn serve<D: Dialect>(
 struct Stop(Ended);
 
 impl From<Overflow> for Stop {
-    fn from(_: Overflow) -> Self {
+    fn from(overflow: Overflow) -> Self {
+        tracing::warn!(%overflow, "the output failed");
         Self(Ended::Failed)
     }
 }
@@ -95,9 +96,9 @@ struct Duplex<D> {
     released: Vec<Arc<str>>,
 }
 
-impl<D: Dialect> Duplex<D> {
+impl<D: Codec> Duplex<D> {
     fn new(dialect: D, connection: Arc<Connection>, events: mpsc::Sender<Emitted>) -> Self {
-        let rules = dialect.rules();
+        let rules = D::RULES;
         Self {
             dialect,
             rules,
@@ -184,7 +185,7 @@ impl<D: Dialect> Duplex<D> {
                     self.followed_up(done, events).map_err(|stop| stop.0)?;
                 }
                 ready = output.writable(), if !self.outbox.is_empty() => {
-                    ready.map_err(|_| Ended::Failed)?;
+                    ready.map_err(|error| failed(&error))?;
                 }
                 () = output.closed() => return Err(Ended::Failed),
                 () = until(self.outbox.expires()) => return Err(Ended::Failed),
@@ -235,7 +236,7 @@ impl<D: Dialect> Duplex<D> {
             self.correlation.release(&id);
         }
         self.released = released;
-        written.map_err(|_| Ended::Failed)
+        written.map_err(|error| failed(&error))
     }
 
     fn may_admit(&mut self) -> bool {
@@ -306,7 +307,7 @@ impl<D: Dialect> Duplex<D> {
         let bytes = self
             .dialect
             .answer(identity, Err(&fault))
-            .map_err(|_| Stop(Ended::Unencodable))?;
+            .map_err(|error| unencodable(&error))?;
         Ok(self.outbox.push(bytes, release)?)
     }
 
@@ -373,7 +374,7 @@ impl<D: Dialect> Duplex<D> {
             return Err(fault.unwrap_or(standard.unsupported));
         };
         let cx = RawCx {
-            connection: Arc::clone(&self.connection),
+            connection: Arc::clone(&self.connection.shared),
             events: self.events.clone(),
             request_id: identity.id.clone(),
             session_id: identity.session_id.clone(),
@@ -410,12 +411,12 @@ impl<D: Dialect> Duplex<D> {
             return Err(standard.busy);
         }
         let internal = self.rules.fault(standard.internal);
-        let guarded = AssertUnwindSafe(work)
-            .catch_unwind()
-            .map(|outcome| match outcome {
-                Ok(outcome) => outcome,
-                Err(_) => Outcome::failed(internal),
-            });
+        let guarded = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
+            outcome.unwrap_or_else(|payload| {
+                crate::panics::caught("a handler", &*payload);
+                Outcome::failed(internal)
+            })
+        });
         Ok((operation, Box::pin(guarded)))
     }
 
@@ -434,7 +435,7 @@ impl<D: Dialect> Duplex<D> {
         };
         let bytes = match encoded {
             Ok(bytes) => bytes,
-            Err(_) if self.rules.output.strict => return Err(Stop(Ended::Unencodable)),
+            Err(error) if self.rules.output.strict => return Err(unencodable(&error)),
             Err(_) => {
                 let code = self.rules.standard.oversize;
                 return self.fail(&identity, code, identity.id.clone());
@@ -446,7 +447,12 @@ impl<D: Dialect> Duplex<D> {
             let id = identity.id;
             // A panicking follow-up must not leave its identity reserved for ever.
             let guarded = AssertUnwindSafe(work).catch_unwind();
-            self.follow_ups.spawn(guarded.map(|held| (id, held.ok())));
+            self.follow_ups.spawn(guarded.map(|held| {
+                let held = held.inspect_err(|payload| {
+                    crate::panics::caught("the work after an answer", &**payload);
+                });
+                (id, held.ok())
+            }));
         }
         if outcome.after == After::Close {
             self.close();
@@ -480,7 +486,7 @@ impl<D: Dialect> Duplex<D> {
         let bytes = self
             .dialect
             .event(&origin, event.name, &event.data)
-            .map_err(|_| Stop(Ended::Unencodable))?;
+            .map_err(|error| unencodable(&error))?;
         Ok(self.outbox.push(bytes, None)?)
     }
 }
@@ -508,6 +514,16 @@ async fn listen(input: &mut Input, frames: &mut FrameBuffer, reading: bool) -> H
             Heard::End
         }
     }
+}
+
+fn failed(error: &std::io::Error) -> Ended {
+    tracing::warn!(%error, "the output failed");
+    Ended::Failed
+}
+
+fn unencodable(error: &Unencodable) -> Stop {
+    tracing::error!(%error, "a message of our own cannot be sent");
+    Stop(Ended::Unencodable)
 }
 
 /// Sleeps until then; for ever without a time.

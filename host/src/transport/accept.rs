@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Accepts until `shutdown` resolves, then stops accepting, cancels the token that each connection was
 /// given and waits for them, a bounded time. A connection takes as many `descriptors`.
-pub(crate) async fn accept_until<S, C>(
+pub async fn accept_until<S, C>(
     descriptors: u64,
     mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<S>>,
     shutdown: impl Future<Output = ()>,

@@ -1,13 +1,11 @@
-//! mty-agent over a Unix socket: every accepted connection is a session of its own. Only a socket is ever
-//! unlinked, and at the end only our own.
+//! A Unix socket that is listened on. Only a socket is ever unlinked, and at the end only our own.
+//! What its connections speak is the caller's.
 
 use std::fs::File;
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
@@ -16,13 +14,7 @@ use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio_util::sync::CancellationToken;
 
 use super::accept::accept_until;
-use super::{Factory, Input, Output};
-use crate::context::Connection;
-use crate::record::Recorder;
-use crate::serve::sequential::serve_lines;
 
-/// A client that takes no byte for so long is gone: it holds one of few places.
-const WRITE_STALL: Duration = Duration::from_secs(30);
 /// How long a start waits for others in the same directory, each of which takes a moment only.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 const LOCK_RETRY: Duration = Duration::from_millis(5);
@@ -77,31 +69,20 @@ impl Socket {
         })
     }
 
-    /// Accepts until `shutdown` resolves. Then connections read no more and have two seconds to end.
-    pub async fn serve(
+    /// Accepts until `shutdown` resolves; `connect` serves one connection until its token is cancelled. A
+    /// connection takes as many `descriptors`.
+    pub async fn accept_until<C>(
         &self,
-        factory: &Factory,
-        recorder: Option<Arc<Recorder>>,
+        descriptors: u64,
         shutdown: impl Future<Output = ()>,
-    ) -> io::Result<()> {
+        connect: impl FnMut(UnixStream, CancellationToken) -> C,
+    ) where
+        C: Future<Output = ()> + Send + 'static,
+    {
         let accept = |cx: &mut std::task::Context<'_>| {
             self.listener.poll_accept(cx).map_ok(|(stream, _)| stream)
         };
-        // Reading, writing, shutting down, and waiting to write.
-        accept_until(4, accept, shutdown, |stream, stop| {
-            let connection = factory();
-            let recorder = recorder.clone();
-            async move {
-                // Also when the task is dropped at the end of the grace.
-                let _cancel = connection.cancel.clone().drop_guard();
-                // A descriptor that cannot be had ends this connection, not the server.
-                if let Err(error) = converse(stream, &connection, recorder.as_deref(), stop).await {
-                    tracing::debug!(%error, "a connection ended early");
-                }
-            }
-        })
-        .await;
-        Ok(())
+        accept_until(descriptors, accept, shutdown, connect).await;
     }
 }
 
@@ -134,28 +115,6 @@ fn lock_directory(path: &Path) -> io::Result<Option<File>> {
             Err(Errno::INTR) => {}
             // Not every file system can.
             Err(_) => return Ok(None),
-        }
-    }
-}
-
-/// One connection from its first line to its last.
-async fn converse(
-    stream: UnixStream,
-    connection: &Arc<Connection>,
-    recorder: Option<&Recorder>,
-    stop: CancellationToken,
-) -> io::Result<()> {
-    let reading = OwnedFd::from(stream.into_std()?);
-    let control = reading.try_clone()?;
-    let mut output = Output::new(reading.try_clone()?)?.with_patience(WRITE_STALL);
-    let mut input = Input::new(reading)?;
-    let mut served = std::pin::pin!(serve_lines(connection, &mut input, &mut output, recorder));
-    tokio::select! {
-        served = &mut served => served.map(drop).map_err(io::Error::other),
-        () = stop.cancelled() => {
-            // The loop sees the end of its input, and ends after the exchange it is in.
-            rustix::net::shutdown(&control, rustix::net::Shutdown::Read)?;
-            served.await.map(drop).map_err(io::Error::other)
         }
     }
 }

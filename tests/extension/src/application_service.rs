@@ -1,7 +1,7 @@
 //! `thirdparty.echo` of application-service: an answer, then one event for each repetition; and two operations
 //! that take their time. The echo itself is shared and stands in the crate's root.
 
-use host::dialect::application_service::Word;
+use application_service::Word;
 use host::{Cx, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ struct Echoed {
 
 host::event! {
     /// One repetition was echoed. Follows the answer, in order.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     name: "thirdparty.echoed",
     position: 900,
     delivery: MustArrive,
@@ -45,9 +45,10 @@ host::event! {
 
 host::operation! {
     /// Gives back the text. An echo that does not fit a record ends the service, as any such answer does.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "thirdparty.echo",
-    position: 900,
+    // Before all of ours, as far as that goes.
+    position: 0,
     class: Inline,
     needs: Initialization,
     params: EchoPayload,
@@ -57,7 +58,7 @@ host::operation! {
     handler: echo,
 }
 
-async fn echo(cx: Cx<()>, payload: EchoPayload) -> Result<Reply<Echo>, Word> {
+fn echo(cx: Cx<()>, payload: EchoPayload) -> Result<Reply<Echo>, Word> {
     let EchoPayload { text, repeat } = payload;
     let echo = Echo {
         text: crate::echo(&text, repeat).map_err(word)?,
@@ -92,7 +93,7 @@ struct Held {
 
 host::operation! {
     /// Answers when the connection ends: an operation that is in flight for as long as somebody needs one.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "thirdparty.hold",
     position: 901,
     class: Background,
@@ -123,7 +124,7 @@ struct Done {
 
 host::operation! {
     /// Says each step before it answers: an operation that cannot end before its events are taken.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "thirdparty.chore",
     position: 902,
     class: Exclusive,

@@ -4,6 +4,7 @@
 mod application_service;
 mod local_agent;
 mod mty_agent;
+pub mod tiny;
 
 /// Longest text that an echo takes, in UTF-8 bytes.
 pub const TEXT_BYTES: usize = 8192;

@@ -1,8 +1,8 @@
 //! `thirdparty.echo` of local-agent: an answer, then one event for each repetition.
 //! The echo itself is shared and stands in the crate's root.
 
-use host::dialect::local_agent::Word;
 use host::{Cx, Reply};
+use local_agent::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ struct Echoed {
 
 host::event! {
     /// One repetition was echoed. Follows the answer, in order.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     name: "thirdparty.echoed",
     position: 900,
     delivery: MustArrive,
@@ -45,7 +45,7 @@ host::event! {
 
 host::operation! {
     /// Gives back the text. An echo that does not fit a frame is `content_limit`, without events.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "thirdparty.echo",
     position: 900,
     class: Inline,
@@ -57,7 +57,7 @@ host::operation! {
     handler: echo,
 }
 
-async fn echo(cx: Cx<()>, params: EchoParams) -> Result<Reply<Echo>, Word> {
+fn echo(cx: Cx<()>, params: EchoParams) -> Result<Reply<Echo>, Word> {
     let EchoParams { text, repeat } = params;
     let echo = Echo {
         text: crate::echo(&text, repeat).map_err(word)?,

@@ -1,8 +1,8 @@
 //! `thirdparty_echo` of mty-agent: lines of its own kind while it works, then the `result` line.
 //! The echo itself is shared and stands in the crate's root.
 
-use host::dialect::mty_agent::OpFailure;
-use host::{Cx, Reply};
+use host::Cx;
+use mty_agent::{OpFailure, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ struct Log {
 
 host::event! {
     /// Tells how far the op is. Precedes the `result` line.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     name: "thirdparty_log",
     position: 900,
     delivery: MustArrive,
@@ -41,10 +41,10 @@ host::event! {
 
 host::operation! {
     /// Gives back the text, after two `thirdparty_log` lines. A text or count out of range exits 2.
-    dialect: MTY_AGENT,
+    dialect: mty_agent::MtyAgent,
     method: "thirdparty_echo",
     position: 900,
-    class: Inline,
+    class: Background,
     needs: Nothing,
     params: EchoRequest,
     answer: Echo,

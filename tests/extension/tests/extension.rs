@@ -13,12 +13,16 @@ mod documents;
 mod local_agent;
 #[path = "extension/mty_agent.rs"]
 mod mty_agent;
+#[path = "extension/rules.rs"]
+mod rules;
 
 // Links the operations into this test too, so that it can read their registrations.
+use ::application_service::NAME as APPLICATION_SERVICE;
+use ::local_agent::NAME as LOCAL_AGENT;
+use ::mty_agent::NAME as MTY_AGENT;
 use extension::{REPEATS, TEXT_BYTES};
 use handlers as _;
-use host::Registry;
-use host::dialect::{APPLICATION_SERVICE, LOCAL_AGENT, MTY_AGENT, Rules};
+use host::{Registry, Rules};
 use serde_json::{Value, json};
 use support::{Launch, Server};
 

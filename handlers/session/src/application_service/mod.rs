@@ -4,7 +4,7 @@
 mod pages;
 
 use agent::{Backend, Detached, SessionId};
-use host::dialect::application_service::Word;
+use application_service::Word;
 use host::{Cx, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ fn named(cx: &Cx<Backend>, _: NoPayload) -> Result<SessionId, Word> {
 
 host::operation! {
     /// Records a new session durably and attaches it until it is closed.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "session.create",
     position: 50,
     class: Exclusive,
@@ -56,7 +56,7 @@ async fn create(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<SessionState>, Wo
 host::operation! {
     /// Attaches an existing session until it is closed; no other process can then write it. Attached
     /// already, it stays so; attached for a turn only, it now outlives the turn.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "session.open",
     position: 60,
     class: Exclusive,
@@ -88,7 +88,7 @@ async fn open(cx: Cx<Backend>, session_id: SessionId) -> Result<Reply<SessionSta
 host::operation! {
     /// Ends the attachment, never the session. During a turn it asks that turn to stop and says
     /// `closing`; repeat it after `turn.terminal`. Idempotent for any valid id.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "session.close",
     position: 80,
     class: Exclusive,

@@ -2,7 +2,7 @@
 //! "Durable replay"). Pages are cut by the engine; nothing here attaches a session.
 
 use agent::{Backend, Outcome, ReplayBody, Role, SessionId};
-use host::dialect::application_service::{ID_BYTES, Word};
+use application_service::{ID_BYTES, Word, words as vocabulary};
 use host::{Cx, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ struct Summary {
 
 host::operation! {
     /// One page of all sessions, whoever holds them. Not a snapshot: restart without `after` to refresh.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "session.list",
     position: 40,
     class: Exclusive,
@@ -146,8 +146,7 @@ struct ReplayEvent {
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Item {
     Message {
-        /// `user` or `assistant`.
-        role: &'static str,
+        role: vocabulary::Role,
         /// At most 2,048 UTF-8 bytes.
         text: String,
         /// From 0 for each message.
@@ -155,8 +154,7 @@ enum Item {
         last_part: bool,
     },
     Terminal {
-        /// `completed`, `cancelled` or `failed`.
-        status: &'static str,
+        status: vocabulary::ReplayStatus,
     },
 }
 
@@ -170,8 +168,8 @@ impl From<ReplayBody> for Item {
                 last_part,
             } => Self::Message {
                 role: match role {
-                    Role::User => "user",
-                    Role::Assistant => "assistant",
+                    Role::User => vocabulary::Role::User,
+                    Role::Assistant => vocabulary::Role::Assistant,
                 },
                 text: text.into_string(),
                 part,
@@ -179,9 +177,9 @@ impl From<ReplayBody> for Item {
             },
             ReplayBody::Terminal(outcome) => Self::Terminal {
                 status: match outcome {
-                    Outcome::Completed => "completed",
-                    Outcome::Cancelled => "cancelled",
-                    Outcome::Failed => "failed",
+                    Outcome::Completed => vocabulary::ReplayStatus::Completed,
+                    Outcome::Cancelled => vocabulary::ReplayStatus::Cancelled,
+                    Outcome::Failed => vocabulary::ReplayStatus::Failed,
                 },
             },
         }
@@ -191,7 +189,7 @@ impl From<ReplayBody> for Item {
 host::operation! {
     /// One page of what a session durably holds, at most 16 KiB of JSON. Needs no attachment and changes
     /// nothing; a session that another process holds is read too.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "session.replay",
     position: 70,
     class: Exclusive,
@@ -263,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_bound_is_the_advertised_one() {
-        let advertised = host::dialect::application_service::RULES.limit("max_session_page_items");
+        let advertised = application_service::RULES.limit("max_session_page_items");
         assert_eq!(advertised, Some(PAGE_ITEMS));
     }
 
@@ -286,7 +284,7 @@ mod tests {
         let event = ReplayEvent {
             cursor: "c".to_owned(),
             item: Item::Message {
-                role: "user",
+                role: vocabulary::Role::User,
                 text: "Question".to_owned(),
                 part: 0,
                 last_part: true,

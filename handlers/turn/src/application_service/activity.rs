@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use agent::{ActivityState, Category, ContextSource};
+use application_service::words::{self as vocabulary, LifecycleStatus, Transport, UsageSource};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -24,10 +25,9 @@ pub(super) struct Activity {
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Kind {
     Lifecycle {
-        /// `hook`, `context_injection` or `diagnostic` on start, `activity` on finish.
-        category: &'static str,
-        /// `running`, then `completed`, `failed` or `cancelled`.
-        status: &'static str,
+        /// `activity` on finish.
+        category: vocabulary::Category,
+        status: LifecycleStatus,
         details_omitted: bool,
     },
     Tool {
@@ -36,10 +36,9 @@ enum Kind {
         /// The name of a tool that is linked into the program.
         tool_name: Option<&'static str>,
         server_id: Option<String>,
-        /// `local` or `unknown`.
-        transport: &'static str,
+        transport: Transport,
         /// `running`, then `completed` or `failed`.
-        status: &'static str,
+        status: LifecycleStatus,
         /// Null where nobody can say.
         timed_out: Option<bool>,
         details_omitted: bool,
@@ -56,8 +55,7 @@ enum Kind {
         reasoning_tokens: Option<u64>,
         /// Counts provider requests of the turn.
         request_sequence: u32,
-        /// `last_provider_usage` or `provider_partial`.
-        source: &'static str,
+        source: vocabulary::ContextSource,
     },
     Usage {
         effective_input: u64,
@@ -67,8 +65,7 @@ enum Kind {
         /// Counts provider requests of the turn.
         request_sequence: u32,
         final_usage: bool,
-        /// `provider_request`.
-        source: &'static str,
+        source: UsageSource,
     },
 }
 
@@ -83,8 +80,10 @@ impl From<agent::Activity> for Activity {
                 timed_out,
                 ..
             } => (id, tool_kind(&tool, state, timed_out)),
-            Raw::Began { id, what } => (id, lifecycle(category(what), "running")),
-            Raw::Ended { id, state } => (id, lifecycle("activity", status(state))),
+            Raw::Began { id, what } => (id, lifecycle(category(what), LifecycleStatus::Running)),
+            Raw::Ended { id, state } => {
+                (id, lifecycle(vocabulary::Category::Activity, status(state)))
+            }
             Raw::ReasoningSummary {
                 id,
                 text,
@@ -111,8 +110,12 @@ impl From<agent::Activity> for Activity {
                     reasoning_tokens,
                     request_sequence: request,
                     source: match source {
-                        ContextSource::LastProviderUsage => "last_provider_usage",
-                        ContextSource::ProviderPartial => "provider_partial",
+                        ContextSource::LastProviderUsage => {
+                            vocabulary::ContextSource::LastProviderUsage
+                        }
+                        ContextSource::ProviderPartial => {
+                            vocabulary::ContextSource::ProviderPartial
+                        }
                     },
                 };
                 (CONTEXT_STREAM.to_owned(), kind)
@@ -131,7 +134,7 @@ impl From<agent::Activity> for Activity {
                     request_sequence: request,
                     // The engine tells what a response cost once, when it is over.
                     final_usage: true,
-                    source: "provider_request",
+                    source: UsageSource::ProviderRequest,
                 };
                 (USAGE_STREAM.to_owned(), kind)
             }
@@ -143,7 +146,7 @@ impl From<agent::Activity> for Activity {
     }
 }
 
-fn lifecycle(category: &'static str, status: &'static str) -> Kind {
+fn lifecycle(category: vocabulary::Category, status: LifecycleStatus) -> Kind {
     Kind::Lifecycle {
         category,
         status,
@@ -159,10 +162,10 @@ fn tool_kind(tool: &str, state: ActivityState, timed_out: Option<bool>) -> Kind 
         tool_name,
         server_id: None,
         // Where a tool would run that is none of ours, nobody knows.
-        transport: tool_name.map_or("unknown", |_| "local"),
+        transport: tool_name.map_or(Transport::Unknown, |_| Transport::Local),
         status: match state {
             // A call that was cut short has a result all the same, and results are one or the other.
-            ActivityState::Cancelled => "failed",
+            ActivityState::Cancelled => LifecycleStatus::Failed,
             state => status(state),
         },
         timed_out,
@@ -170,20 +173,20 @@ fn tool_kind(tool: &str, state: ActivityState, timed_out: Option<bool>) -> Kind 
     }
 }
 
-fn status(state: ActivityState) -> &'static str {
+fn status(state: ActivityState) -> LifecycleStatus {
     match state {
-        ActivityState::Started => "running",
-        ActivityState::Completed => "completed",
-        ActivityState::Failed => "failed",
-        ActivityState::Cancelled => "cancelled",
+        ActivityState::Started => LifecycleStatus::Running,
+        ActivityState::Completed => LifecycleStatus::Completed,
+        ActivityState::Failed => LifecycleStatus::Failed,
+        ActivityState::Cancelled => LifecycleStatus::Cancelled,
     }
 }
 
-fn category(what: Category) -> &'static str {
+fn category(what: Category) -> vocabulary::Category {
     match what {
-        Category::Hook => "hook",
-        Category::ContextInjection => "context_injection",
-        Category::Diagnostic => "diagnostic",
+        Category::Hook => vocabulary::Category::Hook,
+        Category::ContextInjection => vocabulary::Category::ContextInjection,
+        Category::Diagnostic => vocabulary::Category::Diagnostic,
     }
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use agent::{Outcome, Persistence, RunEvent, RunEvents};
+use application_service::words::TurnStatus;
 use host::{EventSink, Undelivered};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,7 +23,7 @@ struct TurnStarted {
 
 host::event! {
     /// The turn begins and its prompt is on the disk; follows the answer to its `turn.start`.
-    dialect: APPLICATION_SERVICE, name: "turn.started", position: 10, delivery: MustArrive, data: TurnStarted
+    dialect: application_service::ApplicationService, name: "turn.started", position: 10, delivery: MustArrive, data: TurnStarted
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -35,7 +36,7 @@ struct AssistantDelta {
 
 host::event! {
     /// More of the assistant's text, in order and without gaps.
-    dialect: APPLICATION_SERVICE, name: "turn.assistant_delta", position: 20, delivery: MustArrive, data: AssistantDelta
+    dialect: application_service::ApplicationService, name: "turn.assistant_delta", position: 20, delivery: MustArrive, data: AssistantDelta
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -47,16 +48,15 @@ struct TurnActivity {
 
 host::event! {
     /// Something the turn does beside writing. Left out, and counted, when the output is behind.
-    dialect: APPLICATION_SERVICE, name: "turn.activity", position: 30, delivery: MayDrop, data: TurnActivity
+    dialect: application_service::ApplicationService, name: "turn.activity", position: 30, delivery: MayDrop, data: TurnActivity
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct TurnTerminal {
     turn_id: Arc<str>,
     session_id: Arc<str>,
-    /// `completed`, `cancelled` or `failed`; `failed` also when the outcome could not be recorded, so that
-    /// nobody takes for durable what is not.
-    status: &'static str,
+    /// `failed` also when the outcome could not be recorded, so that nobody takes for durable what is not.
+    status: TurnStatus,
     /// The authoritative text, at most 16,384 UTF-8 bytes; partial when the turn was stopped.
     assistant_text: String,
     sequence: u64,
@@ -70,7 +70,7 @@ struct TurnTerminal {
 
 host::event! {
     /// The turn is over and cleaned up; nothing of it follows.
-    dialect: APPLICATION_SERVICE, name: "turn.terminal", position: 40, delivery: MustArrive, data: TurnTerminal
+    dialect: application_service::ApplicationService, name: "turn.terminal", position: 40, delivery: MustArrive, data: TurnTerminal
 }
 
 /// Who the events are about.
@@ -172,9 +172,9 @@ impl Turn {
             turn_id: Arc::clone(&self.turn_id),
             session_id: Arc::clone(&self.session_id),
             status: match outcome {
-                Outcome::Completed if recorded => "completed",
-                Outcome::Cancelled if recorded => "cancelled",
-                Outcome::Completed | Outcome::Cancelled | Outcome::Failed => "failed",
+                Outcome::Completed if recorded => TurnStatus::Completed,
+                Outcome::Cancelled if recorded => TurnStatus::Cancelled,
+                Outcome::Completed | Outcome::Cancelled | Outcome::Failed => TurnStatus::Failed,
             },
             assistant_text,
             sequence,

@@ -5,7 +5,7 @@ mod activity;
 mod events;
 
 use agent::{Backend, MAX_PROMPT_BYTES, Run, SessionId};
-use host::dialect::application_service::{ID_BYTES, Word};
+use application_service::{ID_BYTES, Word};
 use host::{Cx, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ host::operation! {
     /// Starts a turn of the envelope's session, or of a new one. What happens in it comes as events:
     /// `turn.started` first, `turn.terminal` last; the request id stays reserved until then. A session
     /// that nothing has attached is attached for as long as its turn.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "turn.start",
     position: 90,
     class: Exclusive,
@@ -99,7 +99,7 @@ async fn start(
 host::operation! {
     /// Asks an active turn to stop. Its end comes as `turn.terminal`, after cleanup; a turn that completes
     /// first is still `completed`.
-    dialect: APPLICATION_SERVICE,
+    dialect: application_service::ApplicationService,
     method: "turn.cancel",
     position: 100,
     class: Inline,
@@ -123,7 +123,7 @@ fn cancellable(
     Ok((session_of(cx)?, payload.turn_id))
 }
 
-async fn cancel(
+fn cancel(
     cx: Cx<Backend>,
     (session_id, turn_id): (Option<SessionId>, String),
 ) -> Result<Reply<CancellationRequested>, Word> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use agent::{
     Activity, ActivityKind, ActivityState, Outcome, Persistence, RunErrorCode, RunEvent, RunEvents,
 };
-use host::dialect::local_agent::Word;
 use host::{EventSink, Undelivered};
+use local_agent::{Word, words as vocabulary};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ struct InputPersisted {
 
 host::event! {
     /// The input is on the disk; precedes every provider activity.
-    dialect: LOCAL_AGENT, name: "input.persisted", position: 10, delivery: MustArrive, data: InputPersisted
+    dialect: local_agent::LocalAgent, name: "input.persisted", position: 10, delivery: MustArrive, data: InputPersisted
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -45,7 +45,7 @@ struct MessageDelta {
 
 host::event! {
     /// More of a message, shown until its reconciliation.
-    dialect: LOCAL_AGENT, name: "message.delta", position: 20, delivery: MayDrop, data: MessageDelta
+    dialect: local_agent::LocalAgent, name: "message.delta", position: 20, delivery: MayDrop, data: MessageDelta
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -62,7 +62,7 @@ struct MessageReconcile {
 
 host::event! {
     /// A part of the authoritative text, which replaces the deltas once all parts are there.
-    dialect: LOCAL_AGENT, name: "message.reconcile", position: 30, delivery: MustArrive, data: MessageReconcile
+    dialect: local_agent::LocalAgent, name: "message.reconcile", position: 30, delivery: MustArrive, data: MessageReconcile
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -70,10 +70,8 @@ struct ActivityEvent {
     #[serde(flatten)]
     scope: Scope,
     activity_id: String,
-    /// `tool`, `subagent` or `compaction`.
-    kind: &'static str,
-    /// `started`, `completed` or `failed`.
-    state: &'static str,
+    kind: vocabulary::ActivityKind,
+    state: vocabulary::ActivityState,
     name: String,
     /// At most 1,024 UTF-8 bytes; never raw params or results.
     summary: String,
@@ -81,7 +79,7 @@ struct ActivityEvent {
 
 host::event! {
     /// Something the run does beside writing.
-    dialect: LOCAL_AGENT, name: "activity", position: 40, delivery: MustArrive, data: ActivityEvent
+    dialect: local_agent::LocalAgent, name: "activity", position: 40, delivery: MustArrive, data: ActivityEvent
 }
 
 #[cfg(feature = "approval")]
@@ -98,39 +96,37 @@ struct ApprovalRequested {
 #[cfg(feature = "approval")]
 host::event! {
     /// A tool call waits for an answer; denied when none comes in time.
-    dialect: LOCAL_AGENT, name: "approval.requested", position: 50, delivery: MustArrive, data: ApprovalRequested
+    dialect: local_agent::LocalAgent, name: "approval.requested", position: 50, delivery: MustArrive, data: ApprovalRequested
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Diagnostic {
     #[serde(flatten)]
     scope: Scope,
-    code: &'static str,
+    code: Word,
     /// At most 1,024 UTF-8 bytes.
     summary: String,
 }
 
 host::event! {
     /// Something a person should know.
-    dialect: LOCAL_AGENT, name: "diagnostic", position: 60, delivery: MustArrive, data: Diagnostic
+    dialect: local_agent::LocalAgent, name: "diagnostic", position: 60, delivery: MustArrive, data: Diagnostic
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct RunFinished {
     #[serde(flatten)]
     scope: Scope,
-    /// `completed`, `cancelled` or `failed`.
-    outcome: &'static str,
-    /// `durable`, `degraded` or `not_started`.
-    persistence: &'static str,
+    outcome: vocabulary::Outcome,
+    persistence: vocabulary::Persistence,
     /// For history after the run; null when the session must be opened again for it.
     revision: Option<String>,
-    error_code: Option<&'static str>,
+    error_code: Option<Word>,
 }
 
 host::event! {
     /// The run is over and cleaned up; nothing of it follows.
-    dialect: LOCAL_AGENT, name: "run.finished", position: 70, delivery: MustArrive, data: RunFinished
+    dialect: local_agent::LocalAgent, name: "run.finished", position: 70, delivery: MustArrive, data: RunFinished
 }
 
 /// Sends a run's events until its last, or until nobody listens; the engine notices the latter.
@@ -210,18 +206,20 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             ..
         } => {
             let state = match state {
-                ActivityState::Started => "started",
-                ActivityState::Completed => "completed",
-                ActivityState::Failed | ActivityState::Cancelled => "failed",
+                ActivityState::Started => vocabulary::ActivityState::Started,
+                ActivityState::Completed => vocabulary::ActivityState::Completed,
+                ActivityState::Failed | ActivityState::Cancelled => {
+                    vocabulary::ActivityState::Failed
+                }
             };
             let (name, summary) = (name.into_string(), summary.into_string());
             sink.send(&ActivityEvent {
                 scope,
                 activity_id: id,
                 kind: match kind {
-                    ActivityKind::Tool => "tool",
-                    ActivityKind::Subagent => "subagent",
-                    ActivityKind::Compaction => "compaction",
+                    ActivityKind::Tool => vocabulary::ActivityKind::Tool,
+                    ActivityKind::Subagent => vocabulary::ActivityKind::Subagent,
+                    ActivityKind::Compaction => vocabulary::ActivityKind::Compaction,
                 },
                 state,
                 name,
@@ -265,14 +263,14 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             ..
         } => {
             let outcome = match outcome {
-                Outcome::Completed => "completed",
-                Outcome::Cancelled => "cancelled",
-                Outcome::Failed => "failed",
+                Outcome::Completed => vocabulary::Outcome::Completed,
+                Outcome::Cancelled => vocabulary::Outcome::Cancelled,
+                Outcome::Failed => vocabulary::Outcome::Failed,
             };
             let persistence = match persistence {
-                Persistence::Durable => "durable",
-                Persistence::Degraded => "degraded",
-                Persistence::NotStarted => "not_started",
+                Persistence::Durable => vocabulary::Persistence::Durable,
+                Persistence::Degraded => vocabulary::Persistence::Degraded,
+                Persistence::NotStarted => vocabulary::Persistence::NotStarted,
             };
             let error_code = error_code.map(word);
             sink.send(&RunFinished {
@@ -287,7 +285,7 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
     }
 }
 
-fn word(code: RunErrorCode) -> &'static str {
+fn word(code: RunErrorCode) -> Word {
     match code {
         RunErrorCode::ExecutionFailed => Word::ExecutionFailed,
         RunErrorCode::PersistenceFailed => Word::PersistenceFailed,
@@ -295,5 +293,4 @@ fn word(code: RunErrorCode) -> &'static str {
         RunErrorCode::ContentLimit => Word::ContentLimit,
         RunErrorCode::ProviderUnavailable => Word::ProviderUnavailable,
     }
-    .code()
 }

@@ -4,8 +4,8 @@
 mod events;
 
 use agent::{Backend, Run};
-use host::dialect::local_agent::Word;
 use host::{Cx, Reply};
+use local_agent::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use words::turn_word;
@@ -39,7 +39,7 @@ struct CancellationRequested {
 
 host::operation! {
     /// Admits one run of the attached session. What happens in it comes as events, `run.finished` last.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "turn.start",
     position: 70,
     class: Inline,
@@ -54,7 +54,7 @@ host::operation! {
     handler: start,
 }
 
-async fn start(cx: Cx<Backend>, params: StartParams) -> Result<Reply<Accepted>, Word> {
+fn start(cx: Cx<Backend>, params: StartParams) -> Result<Reply<Accepted>, Word> {
     let Run { run_id, events, .. } = cx
         .engine()
         .start_turn(&params.session_id, &params.prompt)
@@ -73,7 +73,7 @@ async fn start(cx: Cx<Backend>, params: StartParams) -> Result<Reply<Accepted>, 
 
 host::operation! {
     /// Asks the active run to stop; idempotent. Its end comes as `run.finished`, after cleanup.
-    dialect: LOCAL_AGENT,
+    dialect: local_agent::LocalAgent,
     method: "turn.cancel",
     position: 80,
     class: Inline,
@@ -88,10 +88,7 @@ host::operation! {
     handler: cancel,
 }
 
-async fn cancel(
-    cx: Cx<Backend>,
-    params: CancelParams,
-) -> Result<Reply<CancellationRequested>, Word> {
+fn cancel(cx: Cx<Backend>, params: CancelParams) -> Result<Reply<CancellationRequested>, Word> {
     cx.engine()
         .cancel_turn(&params.session_id, &params.run_id)
         .map_err(turn_word)?;

@@ -12,7 +12,9 @@ use super::words::{
 };
 use crate::Violation;
 use crate::decode::compact_len;
-use crate::fields::{Fields, Word};
+use host::vocabulary::Word;
+
+use crate::fields::Fields;
 
 /// Items of one page, and of every other list an answer holds.
 const ITEMS: usize = 256;

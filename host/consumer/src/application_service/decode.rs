@@ -7,7 +7,9 @@ use super::VERSION;
 use super::words::ErrorCode;
 use crate::Violation;
 use crate::decode::{Bounds, compact_len, object};
-use crate::fields::{Fields, Word};
+use host::vocabulary::Word;
+
+use crate::fields::Fields;
 
 /// The bounds one output record is held to: the client's own first, the server's once accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

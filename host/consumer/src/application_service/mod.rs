@@ -11,7 +11,11 @@ pub mod limits;
 pub mod preflight;
 pub mod request;
 pub mod tracker;
-pub mod words;
+/// The closed vocabularies, as the protocol's own crate declares them.
+pub mod words {
+    pub use application_service::Word as ErrorCode;
+    pub use application_service::words::*;
+}
 
 pub use activity::Activity;
 pub use answer::Answer;
@@ -24,4 +28,4 @@ pub use request::Request;
 pub use tracker::{Incoming, Tracker};
 
 /// The only version spoken here.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = application_service::VERSION as u64;

@@ -8,7 +8,9 @@ use super::words::{ErrorCode, is_id, is_uuid};
 use super::{PROTOCOL, VERSION};
 use crate::Violation;
 use crate::decode::{Bounds, object};
-use crate::fields::{Fields, Word};
+use host::vocabulary::Word;
+
+use crate::fields::Fields;
 
 /// The most one output frame may hold. The spec bounds bytes and depth; the rest are this client's own.
 pub const BOUNDS: Bounds = Bounds {

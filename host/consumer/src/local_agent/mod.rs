@@ -9,7 +9,11 @@ pub mod event;
 pub mod frames;
 pub mod history;
 pub mod request;
-pub mod words;
+/// The closed vocabularies, as the protocol's own crate declares them.
+pub mod words {
+    pub use local_agent::Word as ErrorCode;
+    pub use local_agent::words::*;
+}
 
 pub use answer::{Answer, Entry, Initialized, Limits, Page, Status};
 pub use assemble::{Approval, Ended, Segment, Transcript};
@@ -20,7 +24,7 @@ pub use history::{History, Message};
 pub use request::{Method, Request};
 pub use words::{ActivityKind, ActivityState, EntryKind, ErrorCode, Outcome, Persistence, State};
 
-/// The protocol's name and version: nothing else is spoken here.
-pub const PROTOCOL: &str = "magi-code.local-agent";
+/// The protocol's name: nothing else is spoken here.
+pub const PROTOCOL: &str = local_agent::PROTOCOL;
 /// See [`PROTOCOL`].
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = local_agent::VERSION as u64;

@@ -7,9 +7,12 @@ use std::process::ExitCode;
 use extension as _;
 use handlers as _;
 
+use extension::tiny::Tiny;
 use handlers::magi::Refused;
 use handlers::mighty::Launch;
-use host::transport::Stdio;
+use host::serve::duplex::{self, Ended};
+use host::transport::{Input, Output, Stdio};
+use host::{Connection, Dialect, Engines, Server, Workers};
 
 fn main() -> ExitCode {
     // Before anything else: the standard descriptors belong to the protocol.
@@ -36,8 +39,11 @@ fn serve(stdio: Stdio) -> anyhow::Result<i32> {
             };
             handlers::mighty::serve_stdio(stdio, false, &launch)
         }
+        Some("tiny") => tiny(stdio),
         _ => {
-            complain("extended: name a dialect: local-agent, application-service or mty-agent");
+            complain(
+                "extended: name a dialect: local-agent, application-service, mty-agent or tiny",
+            );
             Ok(2)
         }
     }
@@ -54,4 +60,24 @@ fn launched(ended: Result<i32, Refused>) -> i32 {
         complain(&format!("extended: {reason}"));
         2
     })
+}
+
+/// A dialect of this crate's own, over the host's loop.
+fn tiny(stdio: Stdio) -> anyhow::Result<i32> {
+    const SERVER: Server = Server {
+        name: "extended",
+        version: "0",
+        transports: &["stdio"],
+    };
+    let workers = Workers::new(Tiny::RULES);
+    let connection =
+        Connection::new::<Tiny>(handlers::registry()?, SERVER, Engines::default(), workers)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let ended = runtime.block_on(async {
+        let (input, output) = (Input::new(stdio.input)?, Output::new(stdio.output)?);
+        duplex::serve(Tiny, connection, input, output, async {}).await
+    })?;
+    Ok(i32::from(ended != Ended::Drained))
 }

@@ -57,7 +57,9 @@ fn the_operation_is_advertised_and_negotiated() {
     let discovered = call(&mut server, "d", "capabilities", &json!({}));
     for capabilities in [initialized, &discovered["payload"]] {
         let operations = list(&capabilities["operations"]);
-        assert!(operations.ends_with(&[METHOD, "thirdparty.hold", "thirdparty.chore"]));
+        // Its position is before all of ours, but nothing precedes what opens a connection.
+        assert!(operations.starts_with(&["initialize", METHOD]));
+        assert!(operations.ends_with(&["thirdparty.hold", "thirdparty.chore"]));
         assert_eq!(operations, registry().methods(APPLICATION_SERVICE));
         assert_eq!(
             list(&capabilities["events"]),

@@ -4,9 +4,9 @@
 use super::*;
 
 const DIALECTS: [&Rules; 3] = [
-    &host::dialect::local_agent::RULES,
-    &host::dialect::application_service::RULES,
-    &host::dialect::mty_agent::RULES,
+    &::local_agent::RULES,
+    &::application_service::RULES,
+    &::mty_agent::RULES,
 ];
 
 /// Every `$ref` below `value`.
@@ -103,8 +103,11 @@ fn a_third_partys_types_are_described_like_ours() {
 fn the_reference_page_is_stable_and_tidy() {
     for rules in DIALECTS {
         let registry = registry();
-        let page = host::schema::reference(&registry, rules);
-        assert_eq!(page, host::schema::reference(&registry, rules));
+        let page = host::schema::reference(&registry, rules, "the command");
+        assert_eq!(
+            page,
+            host::schema::reference(&registry, rules, "the command")
+        );
         assert!(page.ends_with('\n') && !page.ends_with("\n\n"));
         assert!(page.lines().all(|line| line.trim_end() == line));
         let headings: Vec<_> = page
@@ -128,7 +131,7 @@ fn the_reference_page_is_stable_and_tidy() {
             cells = here;
         }
     }
-    let page = host::schema::reference(&registry(), DIALECTS[0]);
+    let page = host::schema::reference(&registry(), DIALECTS[0], "the command");
     assert!(
         page.contains(
             "| `repeat` (optional) | integer, 1 to 16 | How often to say it, once when left out. |"

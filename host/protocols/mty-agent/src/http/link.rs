@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::dialect::mty_agent::HEADER_READ_TIMEOUT;
+use crate::rules::HEADER_READ_TIMEOUT;
 
 /// A client that takes no byte for so long is gone.
 const WRITE_STALL: Duration = Duration::from_secs(30);

@@ -11,9 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::context::Connection;
-use crate::dialect::mty_agent::{self as wire, EXIT_PROTOCOL};
-use crate::serve::sequential::{Exchanged, LineSink, Trailing, exchange, second_object, trimmed};
+use host::Connection;
+use host::serve::sequential::{Observer, Trailing, Unobserved, exchange, trimmed};
+
+use crate::codec::MtyAgent;
+use crate::rules::EXIT_PROTOCOL;
+use crate::wire::{self, second_object};
 
 /// A pair's line in bytes, its LF excluded. Longer ones are neither written nor read.
 pub const LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -137,63 +140,13 @@ impl Target {
     }
 }
 
-/// Passes a response on, keeps a copy, and records the pair before the `done` line leaves: who ends this
-/// process on seeing it has the pair on file already.
-struct Recording<'a, S> {
-    sink: &'a mut S,
-    recorder: &'a Recorder,
-    request: &'a [u8],
-    /// `None` once the copy passed [`LINE_BYTES`].
-    copy: Option<Vec<u8>>,
-}
+impl Observer for Recorder {
+    const RESPONSE_BYTES: usize = LINE_BYTES;
 
-impl<S> Recording<'_, S> {
-    fn keep(&mut self, lines: &[u8]) {
-        if let Some(copy) = &mut self.copy {
-            copy.extend_from_slice(lines);
-            if copy.len() > LINE_BYTES {
-                self.copy = None;
-            }
-        }
+    /// Before the `done` line leaves: who ends this process on seeing it has the pair on file already.
+    fn observe(&self, request: &[u8], response: Option<&[u8]>) {
+        self.record(request, response);
     }
-}
-
-impl<S: LineSink> LineSink for Recording<'_, S> {
-    async fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.keep(lines);
-        self.sink.write(lines).await
-    }
-
-    async fn finish(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.keep(lines);
-        self.recorder.record(self.request, self.copy.as_deref());
-        self.copy = None;
-        self.sink.finish(lines).await
-    }
-
-    async fn closed(&self) {
-        self.sink.closed().await;
-    }
-}
-
-/// Serves one request and records the pair. A response that does not come to its end is no pair.
-pub async fn exchange_recorded<S: LineSink>(
-    connection: &Arc<Connection>,
-    request: &[u8],
-    trailing: Trailing,
-    sink: &mut S,
-    recorder: Option<&Recorder>,
-) -> io::Result<Exchanged> {
-    let Some(recorder) = recorder else {
-        return exchange(connection, request, trailing, sink).await;
-    };
-    let mut recording = Recording {
-        sink,
-        recorder,
-        request,
-        copy: Some(Vec::new()),
-    };
-    exchange(connection, request, trailing, &mut recording).await
 }
 
 /// What a replay found.
@@ -266,11 +219,12 @@ async fn drift(connection: &Arc<Connection>, pair: &Pair<'_>) -> io::Result<Opti
         return Ok(None);
     }
     let mut live = Vec::new();
-    exchange(
+    exchange::<MtyAgent, _, Unobserved>(
         connection,
         pair.request.as_bytes(),
         Trailing::Report,
         &mut live,
+        None,
     )
     .await?;
     Ok((live != pair.response.as_bytes()).then(|| first_difference(&pair.response, &live)))

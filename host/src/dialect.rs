@@ -1,23 +1,27 @@
-//! The three dialects as data and small codecs: rules, envelopes, words. Nothing here knows a method.
-//! The loop, the bounds and the queues are shared and live elsewhere.
+//! What a dialect is to the loops: its rules as data, its words, and a codec between its frames and requests.
+//! No dialect is named here; each is a crate of its own.
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::correlate::Identities;
+use crate::fault::{Failure, Fault};
 use crate::frame::FrameRules;
-use crate::operation::Fault;
+use crate::reply::Answer;
 use crate::scan::ScanLimits;
 
-#[cfg(feature = "application-service")]
-pub mod application_service;
-#[cfg(feature = "local-agent")]
-pub mod local_agent;
-#[cfg(feature = "mty-agent")]
-pub mod mty_agent;
-
-pub const LOCAL_AGENT: &str = "local-agent";
-pub const APPLICATION_SERVICE: &str = "application-service";
-pub const MTY_AGENT: &str = "mty-agent";
+/// A dialect, as its operations name it: `host::operation! { dialect: the_crate::TheDialect, … }`.
+pub trait Dialect: Sized + 'static {
+    const NAME: &'static str;
+    const RULES: &'static Rules;
+    /// Whether a request's envelope may name a session. Where it can't, `session:` does not compile.
+    const SESSIONS: bool;
+    /// The closed vocabulary of failures; an enum whose `code` is a constant function.
+    type Word: Failure;
+    /// A successful answer: what can follow it depends on the loop.
+    type Reply<T: Serialize>: Answer;
+}
 
 /// A published limit.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +75,8 @@ pub struct Standard {
 pub struct Rules {
     pub name: &'static str,
     pub version: u16,
+    /// The method that opens a connection; it is advertised before all others.
+    pub opening: Option<&'static str>,
     pub frame: FrameRules,
     pub scan: ScanLimits,
     pub limits: &'static [Limit],
@@ -167,8 +173,7 @@ impl Decoded<'_> {
 pub struct Unencodable;
 
 /// The codec of a dialect with concurrent requests; one per connection.
-pub trait Dialect: Send {
-    fn rules(&self) -> &'static Rules;
+pub trait Codec: Dialect + Send {
     /// Decodes one frame, its LF excluded.
     fn decode<'f>(&mut self, frame: &'f [u8]) -> Decoded<'f>;
     /// The answer to a frame over its bound.
@@ -186,24 +191,25 @@ pub trait Dialect: Send {
 }
 
 /// Appends `text` as a JSON string.
-pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
+pub fn push_string(out: &mut Vec<u8>, text: &str) {
     // Writing a string into a Vec cannot fail.
     let _ = serde_json::to_writer(out, text);
 }
 
-#[cfg(any(feature = "local-agent", feature = "application-service"))]
-pub(crate) fn push_nullable(out: &mut Vec<u8>, text: Option<&str>) {
+/// Appends `text` as a JSON string, or `null`.
+pub fn push_nullable(out: &mut Vec<u8>, text: Option<&str>) {
     match text {
         Some(text) => push_string(out, text),
         None => out.extend_from_slice(b"null"),
     }
 }
 
-/// Declares a dialect's closed failure vocabulary.
+/// Declares a dialect's closed failure vocabulary: an enum with `ALL`, `code`, `meaning` and its [`Failure`].
+#[macro_export]
 macro_rules! vocabulary {
     ($(#[$meta:meta])* $name:ident { $($word:ident => $code:literal, $meaning:literal;)* }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $(#[doc = $meaning] $word),* }
 
         impl $name {
@@ -216,6 +222,12 @@ macro_rules! vocabulary {
                 match self { $(Self::$word => $code),* }
             }
 
+            /// The code, by the name that all vocabularies have for it.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                self.code()
+            }
+
             /// The fixed message.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
@@ -223,9 +235,19 @@ macro_rules! vocabulary {
             }
         }
 
-        impl $crate::operation::Failure for $name {
-            fn into_fault(self) -> $crate::operation::Fault {
-                $crate::operation::Fault {
+        impl $crate::vocabulary::Word for $name {
+            const ALL: &'static [(&'static str, Self)] = &[$(($code, Self::$word)),*];
+
+            fn word(self) -> &'static str {
+                self.code()
+            }
+        }
+
+        $crate::wire_word!($name);
+
+        impl $crate::Failure for $name {
+            fn into_fault(self) -> $crate::Fault {
+                $crate::Fault {
                     code: self.code(),
                     message: self.meaning().into(),
                     exit_code: 1,
@@ -235,4 +257,3 @@ macro_rules! vocabulary {
         }
     };
 }
-pub(crate) use vocabulary;

@@ -26,12 +26,15 @@ use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::Factory;
-use super::accept::accept_until;
-use crate::context::Connection;
-use crate::dialect::mty_agent::{PROTOCOL_VERSION, REQUEST_BYTES, push_error, shorten};
-use crate::record::{Recorder, exchange_recorded};
-use crate::serve::sequential::{LineSink, Trailing, push_oversize};
+use host::Connection;
+use host::serve::sequential::{LineSink, Trailing, exchange, oversize};
+use host::transport::accept::accept_until;
+
+use crate::Factory;
+use crate::codec::MtyAgent;
+use crate::record::Recorder;
+use crate::rules::{PROTOCOL_VERSION, REQUEST_BYTES};
+use crate::wire::{push_error, shorten};
 
 /// From the end of a header to the end of its body: a trickle must not hold a place for ever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -175,9 +178,11 @@ impl Server {
     /// Reads a whole body. Many small ones may be on their way at once, and few large ones.
     async fn collect(&self, mut body: Incoming) -> Result<Collected, Response<Lines>> {
         let too_large = || {
-            let mut out = Vec::new();
-            push_oversize(&mut out);
-            whole(StatusCode::PAYLOAD_TOO_LARGE, NDJSON, out)
+            whole(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                NDJSON,
+                oversize::<MtyAgent>(),
+            )
         };
         if body.size_hint().lower() > REQUEST_BYTES as u64 {
             return Err(too_large());
@@ -351,7 +356,7 @@ async fn exchanges(
     recorder: Option<&Recorder>,
 ) -> io::Result<()> {
     if !batch {
-        return exchange_recorded(connection, body, Trailing::Report, sink, recorder)
+        return exchange::<MtyAgent, _, _>(connection, body, Trailing::Report, sink, recorder)
             .await
             .map(drop);
     }
@@ -360,7 +365,7 @@ async fn exchanges(
         .map(<[u8]>::trim_ascii)
         .filter(|line| !line.is_empty())
     {
-        if exchange_recorded(connection, line, Trailing::Refuse, sink, recorder)
+        if exchange::<MtyAgent, _, _>(connection, line, Trailing::Refuse, sink, recorder)
             .await?
             .halts
         {

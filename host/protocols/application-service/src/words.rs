@@ -1,43 +1,7 @@
-//! The closed vocabularies of application-service.
-//! Error codes alone may be unknown: such an error is still an error, and nothing more.
+//! The closed vocabularies of application-service beside its failures. To a client, failures alone may be
+//! unknown: such a one is still a failure, and nothing more.
 
-use crate::fields::words;
-
-words! {
-    /// Why the server refused a request.
-    pub enum ErrorCode {
-        InvalidJson = "invalid_json",
-        RecordTooLarge = "record_too_large",
-        InvalidRequest = "invalid_request",
-        PayloadTooLarge = "payload_too_large",
-        LimitExceeded = "limit_exceeded",
-        UnsupportedVersion = "unsupported_version",
-        UnsupportedCapability = "unsupported_capability",
-        UnsupportedOperation = "unsupported_operation",
-        NotInitialized = "not_initialized",
-        InvalidPayload = "invalid_payload",
-        DuplicateRequestId = "duplicate_request_id",
-        TooManyActiveTurns = "too_many_active_turns",
-        SessionBusy = "session_busy",
-        SessionUnavailable = "session_unavailable",
-        InvalidSessionId = "invalid_session_id",
-        UnknownTurn = "unknown_turn",
-        AuthBusy = "auth_busy",
-        UnknownLogin = "unknown_login",
-        ProviderUnavailable = "provider_unavailable",
-        ConfirmationRequired = "confirmation_required",
-        ConfigurationUnavailable = "configuration_unavailable",
-        ConfigurationBusy = "configuration_busy",
-        CatalogRefreshFailed = "catalog_refresh_failed",
-        SettingsWriteFailed = "settings_write_failed",
-        InvalidScope = "invalid_scope",
-        InvalidSelection = "invalid_selection",
-        UnsupportedReasoning = "unsupported_reasoning",
-        CatalogUnavailable = "catalog_unavailable",
-        CatalogStale = "catalog_stale",
-        InternalError = "internal_error",
-    }
-}
+use host::words;
 
 words! { pub enum TurnStatus { Completed = "completed", Cancelled = "cancelled", Failed = "failed" } }
 words! { pub enum CloseStatus { Closed = "closed", Closing = "closing" } }

@@ -1,167 +1,13 @@
-//! mty-agent 1.0: its rules, its request decoding and its response lines (spec: mty-agent, "Wire format";
+//! The lines of mty-agent, both ways: request decoding and response lines (spec: mty-agent, "Wire format";
 //! toolchain digest, section 3). No op is named here.
 
 use std::borrow::Cow;
 
-use std::time::Duration;
+use host::dialect::push_string;
+use host::scan::{ScanLimits, SyntaxFault, decode_string, scan_prefix};
+use host::serve::sequential::{Request, trimmed};
 
-use super::{Admission, Limit, OutputRules, Rules, Standard, push_string, vocabulary};
-use crate::correlate::Identities;
-use crate::frame::{FrameRules, Oversize, Unterminated};
-use crate::operation::{Failure, Fault};
-use crate::scan::{ScanLimits, SyntaxFault, decode_string, scan_prefix};
-use crate::work::Interrupted;
-
-/// The protocol's own version, as `GET /v1/agent/version` tells it.
-pub const PROTOCOL_VERSION: &str = "1.0";
-/// A request line or an HTTP body, in bytes.
-pub const REQUEST_BYTES: usize = 8 * 1024 * 1024;
-/// Whitespace around a request line or a single-shot body that its bound does not count, in bytes.
-pub const SURROUNDING_BYTES: usize = 64 * 1024;
-/// Text that one answer of an op may hold, in bytes as JSON; an op that leaves something out says so.
-pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
-/// Requests that a process serves at once over all its connections; further ones wait. One whose header or
-/// body is still on its way is none yet, and one that was abandoned is one until its work has ended.
-pub const REQUESTS: usize = 64;
-/// From an HTTP connection's start to the end of its header.
-pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// Containers open at once in a request.
-pub const JSON_DEPTH: usize = 128;
-/// An error message, in characters.
-pub const MESSAGE_CHARS: usize = 200;
-
-/// Exit code of a normal error: diagnostics, a failed test, a missing file.
-pub const EXIT_FAILURE: i32 = 1;
-/// Exit code of a protocol error: bad JSON, an unknown op, a transport failure.
-pub const EXIT_PROTOCOL: i32 = 2;
-
-vocabulary! {
-    /// Kinds of failure that an op may declare. On the wire they are messages and exit codes.
-    Word {
-        Failed => "failed", "The op ran and failed; exit code 1.";
-        Protocol => "protocol", "The request is not one that the op takes; exit code 2.";
-    }
-}
-
-pub static RULES: Rules = Rules {
-    name: super::MTY_AGENT,
-    version: 1,
-    frame: FrameRules {
-        max_bytes: REQUEST_BYTES + SURROUNDING_BYTES,
-        oversize: Oversize::Discard,
-        unterminated: Unterminated::Deliver,
-        read_batch: 16 * 1024,
-    },
-    scan: ScanLimits {
-        depth: JSON_DEPTH,
-        ..ScanLimits::UNBOUNDED
-    },
-    limits: &[
-        Limit {
-            name: "request_bytes",
-            value: REQUEST_BYTES as u64,
-        },
-        Limit {
-            name: "answer_bytes",
-            value: ANSWER_BYTES as u64,
-        },
-        Limit {
-            name: "json_depth",
-            value: JSON_DEPTH as u64,
-        },
-        Limit {
-            name: "message_chars",
-            value: MESSAGE_CHARS as u64,
-        },
-        Limit {
-            name: "concurrent_requests",
-            value: REQUESTS as u64,
-        },
-        Limit {
-            name: "header_read_timeout_ms",
-            value: HEADER_READ_TIMEOUT.as_millis() as u64,
-        },
-    ],
-    words: Word::ALL,
-    // Requests have no identity; one is served after another.
-    identities: Identities::InFlight,
-    admission: Admission::AfterFlush,
-    requests: REQUESTS,
-    output: OutputRules {
-        queue_frames: 1,
-        frame_bytes: usize::MAX,
-        deadline: None,
-        strict: false,
-    },
-    closing: Duration::from_millis(2000),
-    cleanup: Duration::from_millis(2000),
-    standard: Standard {
-        unsupported: Word::Protocol.code(),
-        invalid_params: Word::Protocol.code(),
-        invalid_session: Word::Protocol.code(),
-        not_initialized: Word::Failed.code(),
-        duplicate: Word::Protocol.code(),
-        exhausted: Word::Protocol.code(),
-        busy: Word::Failed.code(),
-        internal: Word::Failed.code(),
-        oversize: Word::Failed.code(),
-    },
-};
-
-/// A failure of an op: an `error` line, perhaps with a `result` line that says what is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpFailure(Fault);
-
-impl OpFailure {
-    /// The op failed: exit code 1.
-    pub fn failed(message: impl Into<String>) -> Self {
-        Self::with_code(message.into(), EXIT_FAILURE)
-    }
-
-    /// The request cannot be served: exit code 2.
-    pub fn protocol(message: impl Into<String>) -> Self {
-        Self::with_code(message.into(), EXIT_PROTOCOL)
-    }
-
-    /// Adds the `result` line's own members.
-    #[must_use]
-    pub fn result(mut self, members: &impl serde::Serialize) -> Self {
-        self.0.body = serde_json::to_string(members).ok();
-        self
-    }
-
-    fn with_code(message: String, exit_code: i32) -> Self {
-        Self(Fault {
-            code: "",
-            message: Cow::Owned(message),
-            exit_code,
-            body: None,
-        })
-    }
-}
-
-/// An op's blocking work gave nothing: the op failed, and says why.
-impl From<Interrupted> for OpFailure {
-    fn from(interrupted: Interrupted) -> Self {
-        tracing::warn!(reason = %interrupted, "an op's blocking work gave nothing");
-        Self::failed(format!("internal error: {interrupted}"))
-    }
-}
-
-impl Failure for OpFailure {
-    fn into_fault(self) -> Fault {
-        self.0
-    }
-}
-
-/// A decoded request: the op's name and the whole object, from which the op takes its own keys.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Request<'f> {
-    pub op: String,
-    pub object: &'f str,
-    /// Bytes that follow the object.
-    pub rest: &'f [u8],
-}
+use crate::rules::{JSON_DEPTH, MESSAGE_CHARS, RULES};
 
 /// Decodes the first JSON value of `text` as a request. Errs with the message of an `error` line, also
 /// where the bytes behind the value are not UTF-8.
@@ -210,8 +56,8 @@ fn decode_valid<'f>(valid: &'f str, text: &'f [u8]) -> Result<Request<'f>, Strin
         .ok_or("malformed request: missing key `op`")?;
     let op = decode_string(op.value).ok_or("malformed request: `op` must be a string")?;
     Ok(Request {
-        op: op.into_owned(),
-        object: &valid[start..end],
+        method: op.into_owned(),
+        params: &valid[start..end],
         rest: text.get(end..).unwrap_or_default(),
     })
 }
@@ -353,6 +199,41 @@ pub fn push_done(out: &mut Vec<u8>, exit_code: i32) {
     out.extend_from_slice(b"}\n");
 }
 
+/// Why a line with more than one object is refused, if it has more; none of it runs. `text` is what
+/// `request` was decoded from.
+pub(crate) fn second_object(text: &[u8], request: &Request<'_>) -> Option<String> {
+    let spare = trimmed(request.rest);
+    let before = text
+        .get(..text.len().checked_sub(spare.len())?)
+        .unwrap_or_default();
+    let column = String::from_utf8_lossy(before).chars().count() + 1;
+    (!spare.is_empty()).then(|| format!("malformed JSON: expected end of line at column {column}"))
+}
+
+/// Objects after the first are reported, one line each, and never run.
+pub(crate) fn report_rest(mut rest: &str, out: &mut Vec<u8>) {
+    // More than this many ignored objects are summed up by the last line.
+    const REPORTED: usize = 64;
+    for reported in 0.. {
+        rest = rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        if rest.is_empty() {
+            return;
+        }
+        if reported == REPORTED {
+            return push_error(out, "further objects ignored: one request is served");
+        }
+        match scan_prefix(rest, &ScanLimits::UNBOUNDED) {
+            Ok((_, end)) => {
+                push_error(out, "extra object ignored: one request is served");
+                rest = rest.get(end..).unwrap_or_default();
+            }
+            Err(_) => {
+                return push_error(out, "extra input ignored: malformed JSON after the request");
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -363,7 +244,7 @@ mod tests {
     fn requests_are_objects_with_an_op() {
         let request = decode(b" {\"op\":\"find\",\"x\":1} tail").unwrap();
         assert_eq!(
-            (request.op.as_str(), request.object, request.rest),
+            (request.method.as_str(), request.params, request.rest),
             ("find", "{\"op\":\"find\",\"x\":1}", &b" tail"[..])
         );
         assert_eq!(
@@ -433,7 +314,7 @@ mod tests {
     fn bytes_behind_the_first_request_do_not_spoil_it() {
         let text = b"{\"op\":\"a\"} {\"op\":\"\xff\"}";
         let request = decode_first(text).unwrap();
-        assert_eq!((request.op.as_str(), request.rest), ("a", &text[10..]));
+        assert_eq!((request.method.as_str(), request.rest), ("a", &text[10..]));
         assert_eq!(
             decode(text).unwrap_err(),
             "malformed JSON: invalid UTF-8 at byte 19"

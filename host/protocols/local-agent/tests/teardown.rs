@@ -1,14 +1,14 @@
 //! How long a closed connection waits for its engines. In virtual time; what engines do then is theirs.
-#![cfg(all(feature = "local-agent", unix))]
+#![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::dialect::local_agent::{LocalAgent, RULES};
 use host::serve::duplex::{Ended, serve};
 use host::transport::{Input, Output};
 use host::{Connection, Engines, Registry, Server};
+use local_agent::{LocalAgent, RULES};
 use tokio::time::{Instant, sleep};
 
 const SERVER: Server = Server {
@@ -23,13 +23,9 @@ async fn served(cleanup: impl Future<Output = ()>) -> (Ended, Duration) {
     let (_unread, output) = std::io::pipe().unwrap();
     drop(client);
     let registry = Arc::new(Registry::collect().unwrap());
-    let connection = Connection::new(
-        registry,
-        SERVER,
-        &RULES,
-        Engines::default(),
-        host::Workers::new(&RULES),
-    );
+    let workers = host::Workers::new(&RULES);
+    let connection = Connection::new::<LocalAgent>(registry, SERVER, Engines::default(), workers);
+    let connection = connection.unwrap();
     let (input, output) = (Input::new(input.into()), Output::new(output.into()));
     let began = Instant::now();
     let ended = serve(

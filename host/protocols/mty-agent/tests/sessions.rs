@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host::dialect::mty_agent::{OpFailure, RULES};
-use host::record::{Recorder, ReplayError, replay};
 use host::serve::sequential::{serve_lines, serve_once};
+use host::transport::Input;
 use host::transport::unix::Socket;
-use host::transport::{Input, http};
-use host::{Connection, Cx, Engines, Registry, Reply, Server};
+use host::{Connection, Cx, Engines, Registry, Server};
+use mty_agent::http;
+use mty_agent::record::{Recorder, ReplayError, replay};
+use mty_agent::{MtyAgent, OpFailure, RULES, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -47,7 +48,7 @@ struct Log {
 
 host::event! {
     /// A line of output.
-    dialect: MTY_AGENT, name: "log", position: 1, delivery: MustArrive, data: Log
+    dialect: mty_agent::MtyAgent, name: "log", position: 1, delivery: MustArrive, data: Log
 }
 
 async fn count(cx: Cx<Counter>, _: Nothing) -> Result<Reply<Count>, OpFailure> {
@@ -79,11 +80,11 @@ async fn wait(cx: Cx<Cancelled>, _: Nothing) -> Result<Reply<Count>, OpFailure> 
     std::future::pending().await
 }
 
-async fn fail(_: Cx<()>, _: Nothing) -> Result<Reply<Count>, OpFailure> {
+fn fail(_: Cx<()>, _: Nothing) -> Result<Reply<Count>, OpFailure> {
     Err(OpFailure::failed("it failed").result(&Count { count: 0 }))
 }
 
-async fn halt(
+fn halt(
     _: Cx<()>,
     _: Nothing,
 ) -> Result<Reply<serde_json::Map<String, serde_json::Value>>, OpFailure> {
@@ -91,19 +92,19 @@ async fn halt(
 }
 
 host::operation! {
-    dialect: MTY_AGENT, method: "count", position: 1, class: Inline, needs: Nothing,
+    dialect: mty_agent::MtyAgent, method: "count", position: 1, class: Background, needs: Nothing,
     params: Nothing, answer: Count, errors: [], handler: count,
 }
 host::operation! {
-    dialect: MTY_AGENT, method: "wait", position: 2, class: Inline, needs: Nothing,
+    dialect: mty_agent::MtyAgent, method: "wait", position: 2, class: Background, needs: Nothing,
     params: Nothing, answer: Count, errors: [], handler: wait,
 }
 host::operation! {
-    dialect: MTY_AGENT, method: "fail", position: 3, class: Inline, needs: Nothing,
+    dialect: mty_agent::MtyAgent, method: "fail", position: 3, class: Inline, needs: Nothing,
     params: Nothing, answer: Count, errors: [Failed], handler: fail,
 }
 host::operation! {
-    dialect: MTY_AGENT, method: "halt", position: 4, class: Inline, needs: Nothing,
+    dialect: mty_agent::MtyAgent, method: "halt", position: 4, class: Inline, needs: Nothing,
     params: Nothing, answer: serde_json::Map<String, serde_json::Value>, errors: [], handler: halt,
 }
 
@@ -130,13 +131,8 @@ impl World {
         let engines = Engines::default()
             .with(Arc::<Counter>::default())
             .with(Arc::clone(&self.cancelled));
-        Connection::new(
-            Arc::clone(&self.registry),
-            server,
-            &RULES,
-            engines,
-            host::Workers::new(&RULES),
-        )
+        let workers = host::Workers::new(&RULES);
+        Connection::new::<MtyAgent>(Arc::clone(&self.registry), server, engines, workers).unwrap()
     }
 
     async fn one_cancelled(&self) {
@@ -165,9 +161,9 @@ async fn session(
     };
     let serve = async {
         if single {
-            serve_once(&connection, &mut reading, &mut out, recorder).await
+            serve_once::<MtyAgent, _, _>(&connection, &mut reading, &mut out, recorder).await
         } else {
-            serve_lines(&connection, &mut reading, &mut out, recorder).await
+            serve_lines::<MtyAgent, _, _>(&connection, &mut reading, &mut out, recorder).await
         }
     };
     let ((), code) = within(async { tokio::join!(feed, serve) }).await;
@@ -382,9 +378,7 @@ async fn a_unix_server_lets_idle_clients_go_and_cancels_running_ops() {
         let world = Arc::clone(&world);
         tokio::spawn(async move {
             let stopped = async { drop(stopped.await) };
-            socket
-                .serve(&move || world.connection(), None, stopped)
-                .await
+            mty_agent::unix::serve(&socket, &move || world.connection(), None, stopped).await;
         })
     };
     let mut idle = UnixStream::connect(&path).await.unwrap();
@@ -403,7 +397,7 @@ async fn a_unix_server_lets_idle_clients_go_and_cancels_running_ops() {
     stop.send(()).unwrap();
     // The idle client is let go at once, the busy one when the grace is over.
     assert_eq!(within(idle.read(&mut [0; 8])).await.unwrap(), 0);
-    within(server).await.unwrap().unwrap();
+    within(server).await.unwrap();
     world.one_cancelled().await;
     assert!(!path.exists());
 }

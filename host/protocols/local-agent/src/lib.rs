@@ -1,0 +1,9 @@
+//! The local-agent protocol, version 1, for whoever speaks it: the server's families, the strict client, tests.
+//! No method is served here.
+
+mod codec;
+mod rules;
+pub mod words;
+
+pub use codec::LocalAgent;
+pub use rules::{NAME, NAME_BYTES, PROTOCOL, REQUIRED_CAPABILITIES, RULES, VERSION, Word};
