@@ -1,7 +1,7 @@
 //! The durable replay of a session for clients that are not attached to it: its recent window as items, and their pages.
 //! Reconciling records is the history's, reading them the store's; positions stand in `cursor`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use store::sessions::{Outcome, SessionError, SessionId, SessionStore, Version, Window};
 use store::{Redacted, Redactor};
@@ -22,8 +22,8 @@ const MAX_PART_BYTES: usize = 2048;
 const PAGE_OVERHEAD: usize = 256;
 /// Room for what surrounds the text of an item: a cursor, names, flags, number.
 const ITEM_OVERHEAD: usize = 160;
-/// Projections that are kept, each of at most a window.
-const MAX_KEPT: usize = 4;
+/// Projections in the cache, each of at most a window.
+const MAX_CACHED: usize = 4;
 
 /// Who wrote a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +100,11 @@ pub struct Replays {
     sessions: Arc<dyn SessionStore>,
     redactor: Redactor,
     /// The last used last.
-    kept: Mutex<Vec<Kept>>,
+    cache: Mutex<Vec<Cached>>,
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct Cached {
     id: SessionId,
     version: Version,
     /// The redactor's when this was projected: it may know more secrets by now.
@@ -117,12 +117,16 @@ impl Replays {
         Self {
             sessions,
             redactor,
-            kept: Mutex::default(),
+            cache: Mutex::default(),
         }
     }
 
     /// At most `limit` items (1 to 32; others are taken for the nearest) of the session `id`
     /// after the position `after`, or from the start. Needs no attachment. Blocks.
+    ///
+    /// # Errors
+    /// `Busy` while the session is being appended to, `Unavailable` when it is missing, unsafe or unreadable; never for
+    /// what it holds.
     pub fn page(
         &self,
         id: &SessionId,
@@ -134,40 +138,40 @@ impl Replays {
 
     fn projection(&self, id: &SessionId) -> Result<Arc<Projection>, ReplayError> {
         let generation = self.redactor.generation();
-        let known = self.take(id).filter(|known| known.generation == generation);
+        let known = self.cached(id);
+        let known = known.filter(|known| known.generation == generation);
         // Not under the lock: another session's reader need not wait for this one's.
         let window = self
             .sessions
             .window(id, known.as_ref().map(|known| &known.version))?;
-        let kept = match (window, known) {
-            (Some(window), _) => Kept {
+        let current = match (window, known) {
+            (Some(window), _) => Cached {
                 id: id.clone(),
-                version: window.version.clone(),
-                generation,
                 projection: Arc::new(Projection::new(id, &window, &self.redactor)),
+                version: window.version,
+                generation,
             },
             (None, Some(known)) => known,
             // Only what is known can be unchanged.
             (None, None) => return Err(ReplayError::Unavailable),
         };
-        let projection = Arc::clone(&kept.projection);
-        self.keep(kept);
+        let projection = Arc::clone(&current.projection);
+        let mut cache = self.lock();
+        cache.retain(|cached| cached.id != current.id);
+        if cache.len() == MAX_CACHED {
+            cache.remove(0);
+        }
+        cache.push(current);
         Ok(projection)
     }
 
-    fn take(&self, id: &SessionId) -> Option<Kept> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = kept.iter().position(|kept| kept.id == *id)?;
-        Some(kept.remove(at))
+    fn cached(&self, id: &SessionId) -> Option<Cached> {
+        let cache = self.lock();
+        cache.iter().find(|cached| cached.id == *id).cloned()
     }
 
-    fn keep(&self, fresh: Kept) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|kept| kept.id != fresh.id);
-        if kept.len() == MAX_KEPT {
-            kept.remove(0);
-        }
-        kept.push(fresh);
+    fn lock(&self) -> MutexGuard<'_, Vec<Cached>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -419,13 +419,13 @@ fn an_unchanged_file_is_projected_once_and_a_changed_one_again() {
     assert!(Arc::ptr_eq(&projection, &replays.projection(&id).unwrap()));
     place.add(vec![user("two")]);
     assert_eq!(replays.page(&id, None, 32).unwrap().items.len(), 2);
-    for _ in 0..2 * MAX_KEPT {
+    for _ in 0..2 * MAX_CACHED {
         let other = Place::new(vec![user("other")]);
         let missing = replays.page(other.writer.lease().id(), None, 1);
         assert_eq!(missing, Err(ReplayError::Unavailable));
         replays.page(&id, None, 1).unwrap();
     }
-    assert!(replays.kept.lock().unwrap().len() <= MAX_KEPT);
+    assert!(replays.lock().len() <= MAX_CACHED);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a run stores, in order and without holding the run up: partial text soon, ends flushed.
 //! After one failed append nothing more of the run is stored: a history with a hole would lie.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -152,7 +153,14 @@ impl Persist {
         if let Some(append) = &mut self.in_flight {
             let done = append.await;
             self.in_flight = None;
-            if !matches!(done, Ok(Ok(()))) {
+            let done = done.map_err(io::Error::other).map_err(AppendError::Io);
+            if let Err(error) = done.flatten() {
+                let cause = &error as &dyn std::error::Error;
+                tracing::error!(
+                    run = &*self.run_id,
+                    error = cause,
+                    "the run is not stored any more"
+                );
                 self.failed = true;
                 self.queue.clear();
                 self.pending = 0;

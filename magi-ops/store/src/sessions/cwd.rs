@@ -41,6 +41,9 @@ fn read_back(recorded: &str) -> Option<PathBuf> {
 /// Whether every recorded working directory is `cwd`, which must be canonical. `Ok(false)` when
 /// nothing was recorded: then nothing is verified (spec: local-agent, "Owned sessions and chat
 /// history").
+///
+/// # Errors
+/// [`SessionError::CwdMismatch`] for any other directory, one that is not there any more, and what is no absolute path.
 pub fn verify_cwd(records: &[Record], cwd: &Path) -> Result<bool, SessionError> {
     let mut verified = false;
     for record in records {

@@ -163,24 +163,25 @@ impl SessionWriter for Writer {
 
 impl Open {
     fn create(dir: &Path, path: &Path, lines: &[u8], flush: Flush) -> io::Result<Self> {
-        let file = file::create(path)?;
-        let written = file.write_all_at(lines, 0).and_then(|()| match flush {
+        let mut open = Self {
+            file: file::create(path)?,
+            end: 0,
+            hash: Sha256::new(),
+            stamp: None,
+        };
+        let written = open.write(lines, true).and_then(|()| match flush {
             Flush::Written => Ok(()),
             // The name of a new file is the directory's data.
-            Flush::Durable => file.sync_data().and_then(|()| File::open(dir)?.sync_all()),
+            Flush::Durable => {
+                open.file.sync_data()?;
+                File::open(dir)?.sync_all()
+            }
         });
         if let Err(error) = written {
             // No placeholder: a session without its first record does not exist.
             let _ = std::fs::remove_file(path);
             return Err(error);
         }
-        let mut open = Self {
-            file,
-            end: 0,
-            hash: Sha256::new(),
-            stamp: None,
-        };
-        open.written(lines);
         Ok(open)
     }
 
@@ -202,18 +203,28 @@ impl Open {
             }
             self.file.set_len(self.end)?;
         }
-        self.file.write_all_at(lines, self.end)?;
-        if flush == Flush::Durable {
-            self.file.sync_data().map_err(AppendError::Flush)?;
+        let (end, hash) = (self.end, self.hash.clone());
+        self.write(lines, self.stamp == Some(now))?;
+        if flush == Flush::Durable
+            && let Err(error) = self.file.sync_data()
+        {
+            (self.end, self.hash) = (end, hash);
+            return Err(AppendError::Flush(error));
         }
-        self.written(lines);
         Ok(())
     }
 
-    fn written(&mut self, lines: &[u8]) {
+    /// Writes at the end, and marks the file at once if it was as we left it: a mark over somebody's change would hide
+    /// it.
+    fn write(&mut self, lines: &[u8], untouched: bool) -> io::Result<()> {
+        self.stamp = None;
+        self.file.write_all_at(lines, self.end)?;
+        if untouched {
+            self.stamp = Stamp::mark(&self.file);
+        }
         self.end += lines.len() as u64;
         self.hash.update(lines);
-        self.stamp = Stamp::mark(&self.file);
+        Ok(())
     }
 
     /// Whether what stands beyond our end, in a file of `len` bytes, is what a crash cut off: behind a record, and
@@ -266,13 +277,17 @@ impl Open {
         {
             return false;
         }
+        // Before the content is read: what changes meanwhile changes the time too. A time of long ago needs no mark.
+        let proof = if now.is_fresh() {
+            Stamp::mark(&self.file)
+        } else {
+            Some(now)
+        };
         let same = self
             .digest()
             .is_ok_and(|hash| hash == self.hash.clone().finalize().to_vec())
             && self.is_torn(now.len).unwrap_or(false);
-        if same {
-            self.stamp = (!now.is_fresh()).then_some(now);
-        }
+        self.stamp = proof.filter(|_| same);
         same
     }
 
