@@ -11,6 +11,7 @@ use store::sessions::{
 
 use crate::conversation::Replay;
 use crate::error::SessionError;
+use crate::heap;
 use crate::history::Snapshot;
 use crate::run::Control;
 use crate::startup::{Admitted, Choice, Selected, Storage};
@@ -156,6 +157,12 @@ impl Conversation {
         self.snapshot = None;
         self.issued = 0;
         self.revision.clone()
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        heap::free(std::mem::take(&mut self.messages));
     }
 }
 

@@ -5,6 +5,7 @@ mod attach;
 mod backend;
 mod conversation;
 mod error;
+mod heap;
 mod history;
 #[cfg(test)]
 mod memory;

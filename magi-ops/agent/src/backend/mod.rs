@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::attach::{Attachment, Conversation};
 use crate::error::{SessionError, TurnError};
+use crate::heap;
 use crate::run::{Ended, Owner};
 use crate::startup::{
     self, Admitted, Environment, InitializeError, Reached, Selected, StartupError, Storage,
@@ -344,6 +345,6 @@ fn free(attachment: Option<Attachment>) {
         let conversation = attachment.conversation.as_mut();
         let messages = conversation.map(|known| std::mem::take(&mut known.messages));
         drop(attachment);
-        spawn_blocking(move || drop(messages));
+        spawn_blocking(move || messages.map(heap::free));
     }
 }
