@@ -31,6 +31,8 @@ mod clients;
 mod shapes;
 #[path = "secrets/shown.rs"]
 mod shown;
+#[path = "secrets/unshowable.rs"]
+mod unshowable;
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -2,103 +2,20 @@
 //! The words stand in `words`, what a value looks like in `placeholder`, `code` and `random`.
 
 use super::code::{contains, is_constant, is_expression, is_name_with, is_path, is_wordy};
-use super::logins::cookies;
+use super::cookies::cookies;
 use super::place::{closes_quote, is_line_of_env, is_literal};
 use super::placeholder::{is_message, is_placeholder};
 use super::random::{is_mixed, is_random, is_uuid};
-use super::tail::{Quoted, Tail};
+use super::tail::Tail;
+use super::vocabulary::{list, lists};
 use super::words::{Class, SESSION_BYTES, Word};
-use super::{Found, WINDOW_BYTES, starts_with_ignoring_case, steps};
+use super::{Found, MIN_VALUE_BYTES, WINDOW_BYTES, starts_with_ignoring_case, steps};
 
 /// A quoted value is told by so many bytes: a stream and a whole text look at the same ones.
 const QUOTED_BYTES: usize = 64;
 
 /// Most backslashes before a quote: that of a string four strings deep has seven.
 const LEVELS_BYTES: usize = 7;
-
-/// Ends of names that say something about a secret and hold none.
-const ABOUT: &[&str] = &[
-    "type",
-    "types",
-    "url",
-    "uri",
-    "file",
-    "filename",
-    "path",
-    "name",
-    "dir",
-    "ttl",
-    "length",
-    "len",
-    "count",
-    "limit",
-    "limits",
-    "expiry",
-    "expires",
-    "expiration",
-    "timeout",
-    "endpoint",
-    "header",
-    "algorithm",
-    "alg",
-    "field",
-    "prefix",
-    "suffix",
-    "enabled",
-    "required",
-    "policy",
-    "hint",
-    "label",
-    "placeholder",
-    "days",
-    "hours",
-    "minutes",
-    "seconds",
-    "size",
-    "min",
-    "max",
-    "format",
-    "provider",
-    "store",
-    "version",
-    "env",
-    "ref",
-    "arn",
-    "usage",
-    "budget",
-    "color",
-    "class",
-    "error",
-    "message",
-    "title",
-    "description",
-    "at",
-    "status",
-    "kind",
-    "index",
-    "rules",
-    "source",
-];
-/// Before `key`: what is looked up, not locked.
-const LOOKUPS: &[&str] = &[
-    "cache",
-    "primary",
-    "foreign",
-    "sort",
-    "partition",
-    "public",
-    "group",
-    "object",
-    "routing",
-    "range",
-    "hash",
-    "index",
-    "row",
-    "map",
-    "hot",
-    "idempotency",
-    "unique",
-];
 
 /// How a name and its value are joined.
 #[derive(Clone, Copy)]
@@ -236,7 +153,7 @@ impl Word<'_> {
         if self.class == Class::Header {
             // `Authorization: Bearer x`: the scheme itself is no secret.
             let opened = self.skip(at, is_wrapping, 4);
-            for scheme in ["bearer", "basic", "token", "digest", "apikey", "negotiate"] {
+            for scheme in list("schemes") {
                 if starts_with_ignoring_case(&bytes[opened..], scheme) {
                     let value = self.skip(opened + scheme.len(), is_blank, 8);
                     if value > opened + scheme.len() {
@@ -262,9 +179,8 @@ impl Word<'_> {
         if join.compared && self.class != Class::Scheme {
             return None;
         }
-        // `XDG_SESSION=wayland`.
-        let variable =
-            self.is_variable() && !join.spaced && !join.colon && self.class != Class::Session;
+        // Of what may be a session's only `REDIS_AUTH` is one; `XDG_SESSION=wayland` is none.
+        let variable = self.is_variable() && !join.spaced && !join.colon;
         self.unquoted(at, variable, found, |value, next| {
             let plain = !is_placeholder(value) && !is_expression(value, next);
             plain
@@ -284,9 +200,15 @@ impl Word<'_> {
         if self.is_about() || self.class == Class::Weak && !self.locks() {
             return is_random(value, SESSION_BYTES);
         }
+        // `REDISCLI_AUTH`.
+        if self.class == Class::Session {
+            let auth = self.text[self.start..self.name.end].eq_ignore_ascii_case("auth");
+            let login = auth && value.len() >= MIN_VALUE_BYTES && is_mixed(value);
+            return login && !is_uuid(value) || is_session(value);
+        }
         // A counter: `MAX_TOKENS=4096`, `TOKENS=128k`.
         let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
-        let counter = self.class != Class::Password && unit.len() <= 1;
+        let counter = !matches!(self.class, Class::Password | Class::Pass) && unit.len() <= 1;
         let other = value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
             && is_name_with(value, &self.text[self.start..self.end]);
         !counter && !other && (self.class != Class::Weak || value.len() >= 8)
@@ -304,7 +226,7 @@ impl Word<'_> {
             && self.text[self.end..self.name.end]
                 .bytes()
                 .all(|b| b.is_ascii_digit() || b == b'_')
-            && !LOOKUPS.iter().any(|word| last.eq_ignore_ascii_case(word))
+            && !lists("lookups", last)
     }
 
     /// Whether `value`, which stands at `at` without quotes, is a secret; not one of a shell's variable.
@@ -319,7 +241,7 @@ impl Word<'_> {
             return is_random(value, SESSION_BYTES);
         }
         match self.class {
-            Class::Password => {
+            Class::Password | Class::Pass => {
                 let data = !join.spaced
                     && !join.colon
                     && (!value.is_ascii()
@@ -333,7 +255,7 @@ impl Word<'_> {
             }
             Class::Scheme => is_mixed(value) && value.len() >= 16,
             Class::Weak => is_random(value, 12) && !is_uuid(value),
-            Class::Session | Class::Cookie => is_random(value, SESSION_BYTES),
+            Class::Session | Class::Cookie => is_session(value),
         }
     }
 
@@ -360,9 +282,7 @@ impl Word<'_> {
             true => (0..last.len()).rev().find(capital).unwrap_or(0),
             false => 0,
         };
-        ABOUT
-            .iter()
-            .any(|word| last[camel..].eq_ignore_ascii_case(word))
+        lists("about", &last[camel..])
     }
 
     /// `password=args.password`, `secret: my-app-secret`: what passes a value on, and shows none.
@@ -375,6 +295,15 @@ impl Word<'_> {
             || is_constant(value)
     }
 
+    /// The text ends within a value.
+    fn wait(&self, from: usize, value: &str, found: &mut Found) {
+        let secret = matches!(self.class, Class::Password | Class::Pass | Class::Header);
+        match secret && self.ends_name() && !self.is_about() && !is_placeholder(value) {
+            true => found.expect(from),
+            false => found.wait(from),
+        }
+    }
+
     fn quoted(
         &self,
         from: usize,
@@ -384,16 +313,18 @@ impl Word<'_> {
         found: &mut Found,
     ) -> Option<usize> {
         let window = self.window(from, QUOTED_BYTES);
-        let mut tail = Quoted::new(mark, level).into();
-        let (len, ended) = Tail::walk(&mut tail, window);
-        if !ended && self.text.len() == from + window.len() {
-            found.wait(from);
-        }
+        let mut tail = Tail::quoted(mark, level);
+        let (len, ended) = tail.walk(window);
         let value = &window[..len - tail.give_back()];
+        if !ended && self.text.len() == from + window.len() {
+            self.wait(from, value, found);
+        }
         let secret = match self.class {
             _ if !self.ends_name() => false,
             _ if self.is_about() => is_random(value, SESSION_BYTES),
-            Class::Password => value.len() >= 4 && (!join.shown || is_password(value)),
+            Class::Password | Class::Pass => {
+                value.len() >= 4 && (!join.shown || is_password(value))
+            }
             // A counter has no letters, a sentence is no token.
             Class::Token => {
                 value.len() >= 4
@@ -403,7 +334,7 @@ impl Word<'_> {
             Class::Header => value.len() >= 8 && (!value.contains(' ') || is_mixed(value)),
             Class::Scheme => value.len() >= 8,
             Class::Weak => is_random(value, 12) && !is_uuid(value),
-            Class::Session | Class::Cookie => is_random(value, SESSION_BYTES),
+            Class::Session | Class::Cookie => is_session(value),
         };
         // `` TOKEN=`cat file` ``: what a shell runs.
         let command = mark == '`' && !join.spaced && !join.colon && value.contains(' ');
@@ -422,8 +353,7 @@ impl Word<'_> {
                 || named()
                 || !join.wrapped && closes_quote(self.text, self.name.start, from, mark, level)
         };
-        (secret && !harmless())
-            .then(|| found.hit(self.text, from, from, Quoted::new(mark, level).into()))
+        (secret && !harmless()).then(|| found.hit(self.text, from, from, Tail::quoted(mark, level)))
     }
 
     /// Masks what stands at `from` if `secret` says so of it, or of its beginning, and of what ends it.
@@ -437,22 +367,30 @@ impl Word<'_> {
         let window = self.window(from, WINDOW_BYTES);
         // What is random has digits; most that follows a mere `key=` has none.
         let weak = matches!(self.class, Class::Weak | Class::Session);
-        if weak && !to_blank && !window.bytes().any(|b| b.is_ascii_digit()) {
+        let all = self.text.len() == from + window.len();
+        if weak && !to_blank && !all && !window.bytes().any(|b| b.is_ascii_digit()) {
             return None;
         }
-        let (len, _) = Tail::Unquoted { to_blank }.walk(window);
-        let value = &window[..len];
-        let next = window[len..].chars().next();
+        let mut tail = Tail::unquoted(to_blank);
+        let (len, ended) = tail.walk(window);
+        let value = &window[..len - tail.give_back()];
+        if len > 0 && !ended && self.text.len() == from + window.len() {
+            self.wait(from, value, found);
+        }
+        let next = window[value.len()..].chars().next();
         steps(4 * len);
         (!value.is_empty() && secret(value, next))
-            .then(|| found.hit(self.text, from, from, Tail::Unquoted { to_blank }))
+            .then(|| found.hit(self.text, from, from, Tail::unquoted(to_blank)))
     }
 }
 
-impl From<Quoted> for Tail {
-    fn from(quoted: Quoted) -> Self {
-        Self::Quoted(quoted)
-    }
+/// Whether a value looks drawn by lot, as a signature or a session's does; some of its characters may be written as in a
+/// URL.
+fn is_session(value: &str) -> bool {
+    let mut parts = value.split('%');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    plain.extend(parts.map(|part| part.get(2..).unwrap_or_default()));
+    is_random(&plain, SESSION_BYTES)
 }
 
 /// Whether the value of a password may be one, where prose and code look the same: digits, or

@@ -3,65 +3,7 @@
 
 use super::random::is_random;
 use super::steps;
-
-/// Names of kinds and methods that have digits within, and look drawn by lot to the other rules.
-const TERMS: &[&str] = &[
-    "base64",
-    "base64url",
-    "base32",
-    "base58",
-    "sha1",
-    "sha256",
-    "sha384",
-    "sha512",
-    "hs256",
-    "rs256",
-    "es256",
-    "md5",
-    "bcrypt",
-    "argon2",
-    "argon2id",
-    "ed25519",
-    "x25519",
-    "secp256k1",
-    "x509",
-    "pkcs8",
-    "pkcs12",
-    "oauth2",
-    "utf8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "u16",
-    "u32",
-    "u64",
-    "u128",
-    "i32",
-    "i64",
-    "f32",
-    "f64",
-    "float32",
-    "float64",
-    "varchar2",
-    "aes128",
-    "aes256",
-    "aws4-hmac-sha256",
-];
-/// Where a path to a value begins that is kept elsewhere.
-const ROOTS: &[&str] = &[
-    "self", "this", "args", "argv", "cfg", "conf", "config", "configs", "settings", "env",
-    "environ", "process", "os", "sys", "req", "request", "res", "response", "ctx", "context",
-    "opts", "options", "params", "props", "state", "data", "var", "local", "module", "each",
-    "input", "inputs", "secrets", "vars", "github", "steps", "user", "account", "app", "event",
-    "row", "record", "form", "body", "headers", "model", "new", "old", "excluded", "vault",
-];
-/// What a path says that leads to a secret.
-const NAMES: &[&str] = &["pass", "pwd", "secret", "token", "key", "cred", "auth"];
+use super::vocabulary::{list, lists};
 
 /// Most digits in a row within a name.
 const DIGITS: usize = 3;
@@ -88,7 +30,7 @@ pub(super) fn is_expression(value: &str, next: Option<char>) -> bool {
         let array = head.is_empty() && rest.len() <= 6 && next == Some(';');
         return array || (whole || quote && rest.is_empty()) && head.len() >= 2 && is_path(head);
     }
-    TERMS.iter().any(|term| value.eq_ignore_ascii_case(term))
+    lists("terms", value)
         || value.contains("::") && is_path(value)
         || value.contains("->") && is_path(value)
         || value.contains('.') && is_path(value) && leads_elsewhere(value)
@@ -140,8 +82,7 @@ fn is_name(name: &str) -> bool {
 
 fn leads_elsewhere(path: &str) -> bool {
     let root = path.split('.').next().unwrap_or_default();
-    ROOTS.iter().any(|known| root.eq_ignore_ascii_case(known))
-        || NAMES.iter().any(|word| contains(path, word))
+    lists("roots", root) || list("paths").iter().any(|word| contains(path, word))
 }
 
 /// Whether `word` stands in `text`, in any case.

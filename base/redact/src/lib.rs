@@ -1,25 +1,33 @@
 //! The one redaction seam: whatever a provider, a tool or a file said passes here on its way out.
-//! It finds and masks secrets; what is secret stands in `shapes`, `words` and `logins`, streaming in `stream`.
+//! It finds and masks secrets and what must not be shown; what is a secret stand in the data files and in the rooms.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
+mod alphabet;
 mod assigned;
+mod blocks;
 mod code;
-mod logins;
+mod commands;
+mod cookies;
+mod display;
 mod place;
 mod placeholder;
 mod random;
+mod redacted;
 mod shapes;
+mod shell;
 mod stream;
 mod tail;
 mod values;
+mod vocabulary;
 mod words;
 
+use display::displayable;
 use tail::Tail;
 use values::Value;
 
+pub use redacted::Redacted;
 pub use stream::{MAX_HELD_BYTES, StreamRedactor};
 
 /// What stands in a secret's place.
@@ -31,6 +39,8 @@ const MIN_VALUE_BYTES: usize = 8;
 const MAX_VALUES: usize = 1024;
 /// Shortest line of a value of many lines that is looked for by itself, if it looks random.
 const MIN_LINE_BYTES: usize = 16;
+/// Most looks at one command line.
+const MAX_LOOKS: usize = 64;
 /// How far the rules look ahead to decide whether something is a secret. Where a secret ends is
 /// found by walking there once, whatever its length.
 const WINDOW_BYTES: usize = 128;
@@ -40,93 +50,6 @@ const WINDOW_BYTES: usize = 128;
 fn steps(_count: usize) {
     #[cfg(test)]
     tests::STEPS.set(tests::STEPS.get() + _count as u64);
-}
-
-/// Text without secrets. Only the redactor makes it, so that raw text can't take its place.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Redacted(String);
-
-impl Redacted {
-    /// Text that stands in the program itself and can hold no secret.
-    pub fn fixed(text: &'static str) -> Self {
-        Self(text.to_owned())
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    pub fn into_string(self) -> String {
-        self.0
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Appends text that was redacted too.
-    pub fn push(&mut self, more: &Self) {
-        self.0.push_str(&more.0);
-    }
-
-    /// A copy of a part, which must begin and end at characters' ends.
-    ///
-    /// # Panics
-    /// If it does not.
-    pub fn part(&self, range: Range<usize>) -> Self {
-        Self(self.0[range].to_owned())
-    }
-
-    /// On one line and within `bytes` UTF-8 bytes: control characters and those that turn the
-    /// direction of writing become spaces, and an ellipsis marks what was cut.
-    pub fn summary(self, bytes: usize) -> Self {
-        const ELLIPSIS: &str = "…";
-        let mut text: String = self
-            .0
-            .chars()
-            .map(|c| if is_layout(c) { ' ' } else { c })
-            .collect();
-        if text.len() > bytes {
-            let room = bytes.saturating_sub(ELLIPSIS.len());
-            text.truncate(text.floor_char_boundary(room));
-            if bytes >= ELLIPSIS.len() {
-                text.push_str(ELLIPSIS);
-            }
-        }
-        Self(text)
-    }
-}
-
-impl std::fmt::Display for Redacted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// The text without control characters, but for tabs and line ends.
-fn displayable(text: &str) -> Cow<'_, str> {
-    // 0xC2 begins the controls above ASCII, and other characters too: these take the slow way for nothing.
-    let suspect = |b: &u8| {
-        (*b < 0x20) & (*b != b'\t') & (*b != b'\n') & (*b != b'\r') | (*b == 0x7f) | (*b == 0xc2)
-    };
-    if !text
-        .as_bytes()
-        .iter()
-        .fold(false, |found, b| found | suspect(b))
-    {
-        return Cow::Borrowed(text);
-    }
-    let shown = |c: &char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
-    text.chars().filter(shown).collect::<String>().into()
-}
-
-/// Line ends, and what could make a summary read otherwise than it is.
-fn is_layout(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Finds and masks secrets. A handle: clones share what is known, so that what one of them
@@ -157,29 +80,49 @@ impl std::fmt::Debug for Redactor {
 /// What a search came to.
 #[derive(Default)]
 struct Found {
+    /// The text ends here; else more may come.
+    complete: bool,
     /// In the end sorted, not touching each other.
     ranges: Vec<Range<usize>>,
     /// Secrets that reach the end of the text and may go on.
     open: Vec<Tail>,
     /// Where something begins that more text may make a secret.
     pending: Option<usize>,
+    /// The same for what hardly can be anything else.
+    likely: Option<usize>,
 }
 
 impl Found {
+    fn new(complete: bool) -> Self {
+        Self {
+            complete,
+            ..Self::default()
+        }
+    }
+
     /// Notes a secret that is masked from `start`, known up to `known` and goes on like `tail`.
     /// Returns where it ends.
     fn hit(&mut self, text: &str, start: usize, known: usize, mut tail: Tail) -> usize {
         let (len, ended) = tail.walk(&text[known..]);
-        let end = known + len - tail.give_back();
-        self.ranges.push(start..end);
-        if !ended {
+        let mut end = known + len;
+        if ended || self.complete {
+            end = (end - tail.give_back()).max(start);
+        } else {
             self.open.push(tail);
         }
+        self.ranges.push(start..end);
         end
     }
 
+    /// Notes that from here on more text may make a secret.
     fn wait(&mut self, from: usize) {
         self.pending = Some(self.pending.map_or(from, |other| other.min(from)));
+    }
+
+    /// The same where a secret is likely: if the text breaks off there, this is the first half of one.
+    fn expect(&mut self, from: usize) {
+        self.wait(from);
+        self.likely = Some(self.likely.map_or(from, |other| other.min(from)));
     }
 }
 
@@ -193,8 +136,8 @@ impl Redactor {
             if names_credential(name) {
                 secrets.push(value);
             } else if value.contains("://") {
-                let mut found = Found::default();
-                shapes::find(value, &mut found);
+                let mut found = Found::new(true);
+                blocks::find(value, &mut found);
                 secrets.extend(found.ranges.into_iter().map(|range| &value[range]));
             }
         }
@@ -252,23 +195,73 @@ impl Redactor {
 
     /// Masks every secret in a whole text. Linear in its length.
     ///
-    /// Control characters other than tabs and line ends are left out first: they can't be shown, they
-    /// would be commands to a terminal, and they could stand within a secret to hide it.
+    /// What must not be shown is left out first: controls but tabs and line ends, escape sequences whole, characters
+    /// that hide or turn the direction of writing. They would be commands to a terminal, and they could stand within a
+    /// secret to hide it.
     pub fn redact(&self, text: &str) -> Redacted {
         let text = &*displayable(text);
-        let found = self.find(text);
-        if found.ranges.is_empty() {
-            return Redacted(text.to_owned());
-        }
+        Redacted(masked(text, self.find(text, true).ranges))
+    }
+
+    /// The same for a command line of a shell: no mask reaches over an operator or a substitution, so that what else
+    /// will run is never hidden. For that reason nothing is left out either: what must not be shown stands there as
+    /// its number, `\u{1b}`.
+    pub fn redact_command(&self, text: &str) -> Redacted {
+        let (plain, left_out) = display::apart(text);
+        let ranges = self.command_ranges(&plain);
         let mut out = String::with_capacity(text.len());
-        let mut from = 0;
-        for range in found.ranges {
-            out.push_str(&text[from..range.start]);
-            out.push_str(MASK);
-            from = range.end;
+        let mut ranges = ranges.into_iter().peekable();
+        let mut left_out = left_out.into_iter().peekable();
+        for (at, c) in plain.char_indices() {
+            while let Some((_, hidden)) = left_out.next_if(|(before, _)| *before <= at) {
+                out.extend(hidden.escape_unicode());
+            }
+            while ranges.next_if(|range| range.end <= at).is_some() {}
+            match ranges.peek() {
+                Some(range) if range.start == at => out.push_str(MASK),
+                Some(range) if range.start < at => {}
+                _ => out.push(c),
+            }
         }
-        out.push_str(&text[from..]);
+        out.extend(left_out.flat_map(|(_, hidden)| hidden.escape_unicode()));
         Redacted(out)
+    }
+
+    fn command_ranges(&self, text: &str) -> Vec<Range<usize>> {
+        let operators = shell::operators(text);
+        let mut ranges = Vec::new();
+        let mut from = 0;
+        // What a mask reached over may hold another secret; no line needs many such looks.
+        for _ in 0..MAX_LOOKS {
+            let found = self.find(&text[from..], true).ranges.into_iter();
+            let mut cut = None;
+            for range in found.map(|range| range.start + from..range.end + from) {
+                let next = operators.partition_point(|&at| at < range.start);
+                let within = operators[next..].iter().take_while(|&&at| at < range.end);
+                let runs = within.copied().find(|&at| shell::may_run(text, at));
+                ranges.push(range.start..runs.unwrap_or(range.end));
+                if runs.is_some() {
+                    cut = runs;
+                    break;
+                }
+            }
+            match cut {
+                // The operator itself is no secret's beginning.
+                Some(at) => from = text.ceil_char_boundary(at + 1),
+                None => break,
+            }
+        }
+        ranges.retain(|range| !range.is_empty());
+        merge(&mut ranges);
+        ranges
+    }
+
+    /// The same for a text that breaks off where nobody meant it to end: the first half of a secret is masked too.
+    pub fn redact_cut(&self, text: &str) -> Redacted {
+        let mut stream = self.stream();
+        let mut shown = stream.push(text).unwrap_or_default();
+        shown.push(&stream.cut());
+        shown
     }
 
     /// A redactor for text that arrives in pieces.
@@ -278,21 +271,26 @@ impl Redactor {
 
     /// Whether a name (of a provider, a model) looks like a secret put in the wrong place.
     pub fn is_secret_like(&self, name: &str) -> bool {
-        !self.find(name).ranges.is_empty() || random::is_random(name, 20)
+        !self.find(name, true).ranges.is_empty() || random::is_random(name, 20)
     }
 
-    fn find(&self, text: &str) -> Found {
-        let mut found = Found::default();
+    /// Whether a name can be shown as it is: no secret, and nothing in it that must not be shown.
+    pub fn is_presentable(&self, name: &str) -> bool {
+        let plain = !name.chars().any(char::is_control) && *displayable(name) == *name;
+        plain && !self.is_secret_like(name)
+    }
+
+    fn find(&self, text: &str, complete: bool) -> Found {
+        let mut found = Found::new(complete);
         shapes::find(text, &mut found);
-        logins::find(text, &mut found);
+        blocks::find(text, &mut found);
+        commands::find(text, &mut found);
         words::find(text, &mut found);
         for value in self.values().iter() {
             let before = found.ranges.len();
             let open = value.find(text.as_bytes(), &mut found.ranges);
-            found.open.extend(open.map(|state| Tail::Value {
-                value: Arc::clone(value),
-                state,
-            }));
+            let open = open.map(|state| Tail::Value(Arc::clone(value), state));
+            found.open.extend(open);
             for range in &mut found.ranges[before..] {
                 // A value that is left within a character.
                 range.end = text.floor_char_boundary(range.end);
@@ -303,6 +301,19 @@ impl Redactor {
     }
 }
 
+/// `text` with a mask for each of `ranges`, which are in order.
+fn masked(text: &str, ranges: Vec<Range<usize>>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for range in ranges {
+        out.push_str(&text[from..range.start]);
+        out.push_str(MASK);
+        from = range.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
 /// Every form in which a secret is looked for.
 fn forms(secret: &str) -> Vec<String> {
     let secret = secret.trim();
@@ -311,7 +322,9 @@ fn forms(secret: &str) -> Vec<String> {
     }
     let once = in_json(secret);
     // By itself as it is looked for: without what is left out of every text.
-    let mut forms = vec![displayable(secret).into_owned(), in_json(&once), once];
+    let shown = displayable(secret).into_owned();
+    let uncontrolled = secret.chars().filter(|c| !c.is_control()).collect();
+    let mut forms = vec![shown, uncontrolled, in_json(&once), once];
     if secret.contains('\n') {
         let lines = secret.lines().map(str::trim);
         let telling = lines

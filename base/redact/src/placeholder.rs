@@ -2,110 +2,8 @@
 //! Only a look at one value; where it stands and what follows from it is decided elsewhere.
 
 use super::random::is_random;
+use super::vocabulary::{list, lists};
 use super::{starts_with_ignoring_case, steps};
-
-/// Values that say what belongs here, or that nothing does.
-const WORDS: &[&str] = &[
-    "null",
-    "none",
-    "true",
-    "false",
-    "undefined",
-    "nil",
-    "string",
-    "str",
-    "text",
-    "password",
-    "passwd",
-    "pass",
-    "passphrase",
-    "token",
-    "secret",
-    "key",
-    "api",
-    "bearer",
-    "basic",
-    "credentials",
-    "required",
-    "optional",
-    "number",
-    "boolean",
-    "hidden",
-    "redacted",
-    "include",
-    "omit",
-    "same-origin",
-    "inherit",
-    "default",
-    "unset",
-    "empty",
-    "missing",
-    "disabled",
-    "enabled",
-    "placeholder",
-    "example",
-    "sample",
-    "dummy",
-    "value",
-    "changeme",
-    "change-me",
-    "change_me",
-    "changeit",
-    "replaceme",
-    "replace-me",
-    "replace_me",
-    "foobar",
-    "todo",
-    "fixme",
-];
-/// How placeholders begin that go on with the name of a thing.
-const BEGINNINGS: &[&str] = &["your", "replace", "insert", "enter", "put", "change", "add"];
-/// What people are told about passwords in messages, of which a passphrase seldom consists.
-const MESSAGE_WORDS: &[&str] = &[
-    "must",
-    "should",
-    "required",
-    "invalid",
-    "incorrect",
-    "wrong",
-    "forgot",
-    "please",
-    "enter",
-    "your",
-    "confirm",
-    "cannot",
-    "characters",
-    "password",
-    "passwords",
-    "passphrase",
-    "secret",
-    "token",
-    "key",
-];
-/// The word for a password in interfaces of other languages.
-const LOCAL_NAMES: &[&str] = &[
-    "Passwort",
-    "Kennwort",
-    "Contraseña",
-    "contraseña",
-    "Senha",
-    "senha",
-    "ot de passe",
-    "Wachtwoord",
-    "Lösenord",
-    "Hasło",
-    "Heslo",
-    "Parola",
-    "Salasana",
-    "Şifre",
-    "Adgangskode",
-    "Пароль",
-    "пароль",
-    "パスワード",
-    "密码",
-    "密碼",
-    "비밀번호",
-];
 
 /// Stands for a value that is elsewhere, or for none.
 pub(super) fn is_placeholder(whole: &str) -> bool {
@@ -120,9 +18,11 @@ pub(super) fn is_placeholder(whole: &str) -> bool {
         || cut_off
         || is_filled_in(value)
         || value.starts_with("[redacted")
-        || BEGINNINGS.iter().any(|word| begins_phrase(bytes, word))
+        || list("beginnings")
+            .iter()
+            .any(|word| begins_phrase(bytes, word))
         || is_here(bytes)
-        || WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
+        || lists("placeholders", value)
 }
 
 /// A template or a row of signs, in which no letter of a secret stands.
@@ -242,10 +142,9 @@ fn is_format(rest: &str) -> bool {
 pub(super) fn is_message(value: &str) -> bool {
     steps(2 * value.len());
     let mut words = value.split(|c: char| !c.is_alphanumeric());
-    let spoken = value.contains(' ')
-        && words.any(|word| MESSAGE_WORDS.iter().any(|m| word.eq_ignore_ascii_case(m)));
+    let spoken = value.contains(' ') && words.any(|word| lists("messages", word));
     let named = !value.bytes().any(|b| b.is_ascii_digit())
-        && LOCAL_NAMES.iter().any(|name| value.contains(name));
+        && list("names").iter().any(|name| value.contains(name));
     spoken || named || is_interrupted(value)
 }
 

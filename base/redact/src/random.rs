@@ -1,12 +1,8 @@
 //! Whether a string looks drawn by lot. Works on a bounded window, whatever the string's length.
 //! Which strings are looked at, and what follows from it, is decided elsewhere.
 
+use super::alphabet::Alphabet;
 use super::{WINDOW_BYTES, steps};
-
-/// What random strings are made of: the alphabets of base64 and its URL variant.
-pub(super) fn in_random(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.')
-}
 
 /// Letters and digits both.
 pub(super) fn is_mixed(value: &str) -> bool {
@@ -30,7 +26,7 @@ pub(super) fn is_random(run: &str, least: usize) -> bool {
         || (run.len() >= 32
             && !is_worded(run)
             && !run.contains('.')
-            && run.bytes().all(in_random)
+            && run.bytes().all(|b| Alphabet::Random.allows(b))
             && has(u8::is_ascii_uppercase)
             && has(u8::is_ascii_lowercase)
             && has(u8::is_ascii_digit)

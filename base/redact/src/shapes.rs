@@ -1,393 +1,251 @@
-//! Secrets known by their own form: keys with a known beginning, JSON web tokens, private key blocks, URL passwords.
-//! What is secret only for the word beside it is not decided here.
+//! Secrets known by their own form: reads `data/shapes.txt` once and finds what it describes.
+//! No issuer's form stands here; key blocks and addresses, which are no runs of characters, stand in `blocks`.
 
-use super::placeholder::is_filled_in;
+use std::sync::LazyLock;
+
+use super::alphabet::Alphabet;
 use super::random::is_random;
-use super::tail::{KeyEnd, Tail};
-use super::{Found, WINDOW_BYTES, steps};
+use super::tail::Tail;
+use super::{Found, steps};
 
-/// Characters after a key's beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
-    /// Letters, digits, `_` and `-`.
-    Plain,
-    /// The same and `.`.
-    Dotted,
-    /// Letters, digits, `_`, `-` and `/`.
-    Path,
-    /// Upper-case letters and digits.
-    Upper,
-    /// Three or five parts with dots between.
-    Jwt,
-}
+/// Most bytes of all runs but the last that are looked at; a stream holds more. Where the last run ends is found by walking there once.
+const RUN_BYTES: usize = 384;
+/// Most bytes of the last run that are looked at.
+const LAST_BYTES: usize = 128;
 
-/// A known beginning and how many characters at least must follow it.
+/// One line of the data file.
 struct Shape {
-    prefix: &'static [u8],
-    least: usize,
-    rest: Rest,
+    parts: Vec<Part>,
+    /// The part at which the mask begins.
+    shown: usize,
+    /// From so many characters on the last run needs no digit.
+    whole: usize,
+    random: bool,
 }
 
-const fn shape(prefix: &'static str, least: usize, rest: Rest) -> Shape {
-    Shape {
-        prefix: prefix.as_bytes(),
-        least,
-        rest,
-    }
+enum Part {
+    Text(&'static [u8]),
+    Run {
+        alphabet: Alphabet,
+        least: usize,
+        most: usize,
+    },
 }
 
-/// The lengths are somewhat below the issuers' own, so that a shortened key is caught too.
-const SHAPES: &[Shape] = &[
-    shape("sk-", 20, Rest::Plain), // OpenAI, Anthropic (sk-ant-), OpenRouter, and many that copy them
-    shape("sk_live_", 16, Rest::Plain), // Stripe, and the next five
-    shape("sk_test_", 16, Rest::Plain),
-    shape("rk_live_", 16, Rest::Plain),
-    shape("rk_test_", 16, Rest::Plain),
-    shape("pk_live_", 16, Rest::Plain),
-    shape("whsec_", 16, Rest::Plain),
-    shape("ghp_", 20, Rest::Plain), // GitHub
-    shape("gho_", 20, Rest::Plain),
-    shape("ghu_", 20, Rest::Plain),
-    shape("ghs_", 20, Rest::Plain),
-    shape("ghr_", 20, Rest::Plain),
-    shape("github_pat_", 22, Rest::Plain),
-    shape("glpat-", 16, Rest::Dotted), // GitLab
-    shape("gldt-", 16, Rest::Plain),
-    shape("glrt-", 16, Rest::Dotted),
-    shape("xoxb-", 10, Rest::Plain), // Slack
-    shape("xoxp-", 10, Rest::Plain),
-    shape("xoxa-", 10, Rest::Plain),
-    shape("xoxr-", 10, Rest::Plain),
-    shape("xoxs-", 10, Rest::Plain),
-    shape("xoxe-", 10, Rest::Plain),
-    shape("xoxc-", 10, Rest::Plain),
-    shape("xoxd-", 10, Rest::Plain),
-    shape("xapp-", 10, Rest::Plain),
-    shape("AKIA", 16, Rest::Upper), // AWS
-    shape("ASIA", 16, Rest::Upper),
-    shape("AIza", 30, Rest::Plain), // Google
-    shape("ya29.", 16, Rest::Dotted),
-    shape("GOCSPX-", 20, Rest::Plain),
-    shape("npm_", 30, Rest::Plain),
-    shape("pypi-", 40, Rest::Plain),
-    shape("hf_", 30, Rest::Plain),  // Hugging Face
-    shape("gsk_", 40, Rest::Plain), // Groq
-    shape("xai-", 40, Rest::Plain),
-    shape("pplx-", 40, Rest::Plain),
-    shape("r8_", 30, Rest::Plain), // Replicate
-    shape("tvly-", 20, Rest::Plain),
-    shape("dop_v1_", 40, Rest::Plain), // DigitalOcean
-    shape("SG.", 40, Rest::Dotted),    // SendGrid
-    shape("shpat_", 30, Rest::Plain),  // Shopify
-    shape("shpss_", 30, Rest::Plain),
-    shape("lin_api_", 30, Rest::Plain),
-    shape("ntn_", 40, Rest::Plain), // Notion
-    shape("hvs.", 20, Rest::Plain), // HashiCorp Vault
-    shape("dapi", 32, Rest::Plain), // Databricks
-    shape("sntrys_", 30, Rest::Dotted),
-    shape("glsa_", 30, Rest::Plain),   // Grafana
-    shape("dp.pt.", 40, Rest::Plain),  // Doppler
-    shape("PMAK-", 40, Rest::Plain),   // Postman
-    shape("NRAK-", 25, Rest::Upper),   // New Relic
-    shape("ATATT3", 50, Rest::Plain),  // Atlassian
-    shape("sq0atp-", 20, Rest::Plain), // Square
-    shape("sq0csp-", 20, Rest::Plain),
-    shape("AGE-SECRET-KEY-1", 40, Rest::Upper),
-    // Whoever knows such an address may post there.
-    shape("hooks.slack.com/services/", 20, Rest::Path),
-    shape("discord.com/api/webhooks/", 40, Rest::Path),
-    shape("discordapp.com/api/webhooks/", 40, Rest::Path),
-    shape("eyJ", 20, Rest::Jwt),
-];
-
-/// The first bytes of all shapes, as a set.
-const FIRST: [bool; 256] = {
-    let mut set = [false; 256];
-    let mut i = 0;
-    while i < SHAPES.len() {
-        set[SHAPES[i].prefix[0] as usize] = true;
-        i += 1;
-    }
-    set
-};
-
-const KEY_BEGIN: &[u8] = b"-----BEGIN ";
-pub(super) const KEY_END: &[u8] = b"-----END";
-const DASHES: &[u8] = b"-----";
-const LINE_END_SIGN: &[u8] = "⏎".as_bytes();
-/// Longest label between the dashes of a key block.
-const MAX_LABEL_BYTES: usize = 64;
-/// How far behind the label its first line may begin: line ends, indents, numbers of lines.
-const MAX_GAP_BYTES: usize = 64;
-/// Letters that make the first line of a key; the last is shorter, but never the first.
-const MIN_BODY_BYTES: usize = 16;
-/// A web token's first part can be long. A stream holds more than this.
-const JWT_WINDOW_BYTES: usize = 384;
-/// No host is longer: what is, holds a password whose `@` is yet to come.
-const MAX_HOST_BYTES: usize = 256;
-
-impl Rest {
-    pub(super) fn allows(self, byte: u8) -> bool {
-        match self {
-            Self::Plain => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
-            Self::Dotted | Self::Jwt => {
-                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
-            }
-            Self::Path => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/'),
-            Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-        }
-    }
+/// What a look at one place came to.
+enum Look {
+    /// The mask begins and the known part ends at these distances.
+    Secret(usize, usize, Alphabet),
+    Nothing,
+    /// The text ends before it can be told.
+    More,
 }
+
+struct Shapes {
+    all: Vec<Shape>,
+    /// For each byte the shapes that may begin with it.
+    by_first: [Vec<u16>; 256],
+}
+
+static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
+    let lines = include_str!("../data/shapes.txt").lines();
+    let all: Vec<Shape> = lines.filter_map(Shape::read).collect();
+    let first = |byte: u8| {
+        let begins = |(_, shape): &(usize, &Shape)| match &shape.parts[0] {
+            Part::Text(text) => text[0] == byte,
+            Part::Run { alphabet, .. } => alphabet.allows(byte),
+        };
+        let own = all.iter().enumerate().filter(begins);
+        own.map(|(index, _)| index as u16).collect()
+    };
+    let by_first = std::array::from_fn(|byte| first(byte as u8));
+    Shapes { all, by_first }
+});
 
 impl Shape {
-    /// Whether a secret of this shape stands at the beginning of `bytes`.
-    fn matches(&self, bytes: &[u8]) -> bool {
-        let Some(rest) = bytes.strip_prefix(self.prefix) else {
-            return false;
+    /// A line of the data file; `None` if it holds no shape.
+    fn read(line: &'static str) -> Option<Self> {
+        let line = match line.strip_prefix('#') {
+            Some(_) => "",
+            None => line.split(" #").next().unwrap_or_default(),
         };
-        let window = match self.rest {
-            Rest::Jwt => JWT_WINDOW_BYTES,
-            _ => WINDOW_BYTES,
+        let mut shape = Self {
+            parts: Vec::new(),
+            shown: 0,
+            whole: usize::MAX,
+            random: false,
         };
-        let window = &rest[..rest.len().min(window)];
-        let len = window
-            .iter()
-            .position(|&byte| !self.rest.allows(byte))
-            .unwrap_or(window.len());
-        steps(len);
-        // It goes on behind the window.
-        let longer = len == window.len() && len < rest.len();
-        let run = &window[..len];
-        let run = match run.iter().rposition(|&byte| byte != b'.') {
-            Some(last) if !longer => &run[..=last],
-            _ => run,
-        };
-        let real = match self.rest {
-            Rest::Jwt => is_web_token(run, longer),
-            Rest::Upper => true,
-            // Names of things (`sk-folding-cube-wrapper`) have no digits; keys have.
-            Rest::Plain | Rest::Dotted | Rest::Path => run.iter().any(u8::is_ascii_digit),
-        };
-        real && run.len() >= self.least
+        for word in line.split_ascii_whitespace() {
+            match word {
+                "^" => shape.shown = shape.parts.len(),
+                "random" => shape.random = true,
+                _ => match word.strip_prefix("whole=") {
+                    Some(whole) => shape.whole = whole.parse().ok()?,
+                    None => shape.parts.push(Part::read(word)),
+                },
+            }
+        }
+        (!shape.parts.is_empty()).then_some(shape)
+    }
+
+    /// Looks at the beginning of `bytes`.
+    fn look(&self, bytes: &[u8]) -> Look {
+        let (mut at, mut shown) = (0, 0);
+        for (index, part) in self.parts.iter().enumerate() {
+            if index == self.shown {
+                shown = at;
+            }
+            let rest = &bytes[at..];
+            let (alphabet, least, most) = match part {
+                Part::Text(text) if rest.starts_with(text) => {
+                    at += text.len();
+                    continue;
+                }
+                Part::Text(text) if text.starts_with(rest) => return Look::More,
+                Part::Text(_) => return Look::Nothing,
+                Part::Run {
+                    alphabet,
+                    least,
+                    most,
+                } => (*alphabet, *least, *most),
+            };
+            let last = index + 1 == self.parts.len();
+            let most_seen = if last {
+                LAST_BYTES
+            } else {
+                RUN_BYTES.saturating_sub(at)
+            };
+            let window = &rest[..rest.len().min(most_seen)];
+            let end = window.iter().position(|&byte| !alphabet.allows(byte));
+            let len = end.unwrap_or(window.len());
+            steps(len + 1);
+            let open = len == rest.len();
+            let run = std::str::from_utf8(&window[..len]).unwrap_or_default();
+            if end.is_none() && !last && most == usize::MAX && at + len >= RUN_BYTES {
+                // Longer than what is looked at: its beginning must do.
+                let all = std::str::from_utf8(&bytes[shown..at + len]).unwrap_or_default();
+                return match is_random(all, 12) {
+                    true => Look::Secret(shown, at + len, Alphabet::Random),
+                    false => Look::Nothing,
+                };
+            }
+            let run = if alphabet.has_dots() {
+                run.trim_end_matches('.')
+            } else {
+                run
+            };
+            if run.len() < least && !(last && open) || run.len() > most {
+                return if open && run.len() < least {
+                    Look::More
+                } else {
+                    Look::Nothing
+                };
+            }
+            if last {
+                let told = run.len() >= least && (most == usize::MAX || !open);
+                return match told && self.is_secret(run, alphabet) {
+                    true => Look::Secret(shown, at + run.len(), alphabet),
+                    false if open => Look::More,
+                    false => Look::Nothing,
+                };
+            }
+            if open {
+                return Look::More;
+            }
+            at += len;
+        }
+        Look::Nothing
+    }
+
+    /// Whether the last run, which is long enough, is one.
+    fn is_secret(&self, run: &str, alphabet: Alphabet) -> bool {
+        if self.random {
+            return is_random(run, 12);
+        }
+        !alphabet.is_of_names()
+            || run.len() >= self.whole && !is_name(run)
+            || run.bytes().any(|b| b.is_ascii_digit())
     }
 }
 
-/// `run` follows `eyJ`: the parts of a signed token (3) or an encrypted one (5, of which the
-/// second may be empty).
-fn is_web_token(run: &[u8], longer: bool) -> bool {
-    let mut parts = run.split(|&byte| byte == b'.');
-    let count = parts.clone().count();
-    let first = parts.next().is_some_and(|part| part.len() >= 4);
-    let second = parts.next().map_or(0, <[u8]>::len);
-    if longer {
-        // The first part may itself be longer than what is looked at.
-        let text = std::str::from_utf8(run).unwrap_or_default();
-        return first && (count >= 2 || is_random(text, 12));
-    }
-    let rest = parts.all(|part| part.len() >= 4);
-    first && rest && (count == 3 && second >= 4 || count == 5)
+/// Words with hyphens or underscores between.
+fn is_name(run: &str) -> bool {
+    let mut words = run.split(['-', '_', '.']);
+    run.contains(['-', '_', '.'])
+        && words.all(|word| word.len() < 16 && word.bytes().all(|b| b.is_ascii_lowercase()))
 }
 
+impl Part {
+    fn read(word: &'static str) -> Self {
+        let run = word.split_once('{').and_then(|(name, bounds)| {
+            let (least, most) = match bounds.strip_suffix('}')?.split_once(',') {
+                Some((least, most)) => (least, most.parse().ok()?),
+                None => (bounds.strip_suffix('}')?, usize::MAX),
+            };
+            Some(Self::Run {
+                alphabet: Alphabet::named(name)?,
+                least: least.parse().ok()?,
+                most,
+            })
+        });
+        run.unwrap_or(Self::Text(word.as_bytes()))
+    }
+}
+
+/// How the shapes begin, those that begin with a text.
 #[cfg(test)]
 pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
-    SHAPES
-        .iter()
-        .filter_map(|shape| std::str::from_utf8(shape.prefix).ok())
+    SHAPES.all.iter().filter_map(|shape| match shape.parts[0] {
+        Part::Text(text) => std::str::from_utf8(text).ok(),
+        Part::Run { .. } => None,
+    })
 }
 
-fn shapes_at(bytes: &[u8]) -> impl Iterator<Item = &'static Shape> {
-    SHAPES
-        .iter()
-        .filter(|shape| bytes.first() == shape.prefix.first())
-}
-
-fn starts_word(bytes: &[u8], at: usize) -> bool {
-    FIRST[bytes[at] as usize] && (at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
+/// Whether something may begin at `at`: no letter stands before it, or one that only writes another sign.
+fn begins(bytes: &[u8], at: usize) -> bool {
+    match &bytes[at.saturating_sub(3)..at] {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [b'%', a, b] => {
+            a.is_ascii_hexdigit() && b.is_ascii_hexdigit() || !b.is_ascii_alphanumeric()
+        }
+        [.., last] => !last.is_ascii_alphanumeric(),
+        [] => true,
+    }
 }
 
 pub(super) fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
+    let shapes = &*SHAPES;
     let mut at = 0;
     steps(bytes.len());
     while at < bytes.len() {
-        if starts_word(bytes, at)
-            && let Some(shape) = shapes_at(&bytes[at..]).find(|s| s.matches(&bytes[at..]))
-        {
-            let end = found.hit(text, at, at + shape.prefix.len(), Tail::Shape(shape.rest));
-            // The full stop that ends a sentence is no part of the key.
-            if let Some(range) = found.ranges.last_mut() {
-                let dots = bytes[..end].iter().rev().take_while(|&&b| b == b'.');
-                range.end = end - dots.count();
-            }
-            at = end;
+        let own = &shapes.by_first[bytes[at] as usize];
+        if own.is_empty() || !begins(bytes, at) {
+            at += 1;
             continue;
         }
-        if bytes[at] == b'-' && bytes[at..].starts_with(KEY_BEGIN) {
-            at = private_key(text, at, found);
-            continue;
-        }
-        if bytes[at] == b':' {
-            let after = &bytes[at + 1..];
-            // The second is how some write JSON.
-            let slashes = [&b"//"[..], b"\\/\\/"];
-            if let Some(slashes) = slashes.iter().find(|s| after.starts_with(s)) {
-                url_password(text, at + 1 + slashes.len(), found);
-            }
-        }
-        at += 1;
-    }
-}
-
-/// A private key block that may begin at `at`; where to look on. The text may only speak of such blocks:
-/// it is one if a line of a key follows.
-fn private_key(text: &str, at: usize, found: &mut Found) -> usize {
-    let bytes = &text.as_bytes()[at..];
-    let Some(header) = key_header(bytes) else {
-        return at + KEY_BEGIN.len();
-    };
-    let start = at + header;
-    match key_body(&bytes[header..]) {
-        Some(true) => found.hit(text, start, start, Tail::Key(KeyEnd::default())),
-        Some(false) => start,
-        None => {
-            found.wait(start);
-            start
-        }
-    }
-}
-
-/// The length of the line that opens a private key block at the beginning of `bytes`.
-fn key_header(bytes: &[u8]) -> Option<usize> {
-    let label = &bytes[KEY_BEGIN.len()..];
-    let label = &label[..label.len().min(MAX_LABEL_BYTES)];
-    steps(label.len());
-    let end = memchr::memmem::find(label, DASHES)?;
-    memchr::memmem::find(&label[..end], b"PRIVATE KEY")?;
-    Some(KEY_BEGIN.len() + end + DASHES.len())
-}
-
-/// Whether `bytes`, behind a block's opening line, begin with a line of a key, or one of the
-/// headers before it; `None` if more must come to tell.
-fn key_body(bytes: &[u8]) -> Option<bool> {
-    let mut rest = bytes;
-    loop {
-        let gap = bytes.len() - rest.len();
-        steps(MIN_BODY_BYTES);
-        let word = rest
-            .iter()
-            .take(MIN_BODY_BYTES)
-            .take_while(|&&b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='))
-            .count();
-        let header = [
-            &b"Proc-Type:"[..],
-            b"DEK-Info:",
-            b"Version:",
-            b"Comment:",
-            b"Hash:",
-        ]
-        .iter()
-        .any(|name| rest.starts_with(name));
-        if word == MIN_BODY_BYTES || header {
-            return Some(true);
-        }
-        if gap > MAX_GAP_BYTES {
-            return Some(false);
-        }
-        let next = match rest {
-            [] => return None,
-            [b'\\', b'n' | b'r' | b't', ..] => 2,
-            // A line number, or what marks a quotation.
-            [
-                b'0'..=b'9' | b'|' | b'>' | b'"' | b'\'' | b',' | b'+' | b'\\',
-                ..,
-            ] => 1,
-            [byte, ..] if byte.is_ascii_whitespace() => 1,
-            // A line end that is shown within one line.
-            _ if rest.starts_with(LINE_END_SIGN) => LINE_END_SIGN.len(),
-            // The end of the text may cut a line short.
-            _ if rest.len() <= "Proc-Type:".len().max(word) => return None,
-            _ => return Some(false),
-        };
-        rest = &rest[next..];
-    }
-}
-
-/// Whether the part of a URL that names user, host and port ends before `c`.
-pub(super) fn ends_authority(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`' | '\\')
-}
-
-fn url_password(text: &str, from: usize, found: &mut Found) {
-    let rest = &text[from..];
-    // It ends at a slash, so that no part of a text is looked at twice.
-    let end = rest.find(ends_authority);
-    let authority = &rest[..end.unwrap_or(rest.len())];
-    steps(2 * authority.len());
-    let (user, open) = match authority.rfind('@') {
-        Some(at) => (&authority[..at], false),
-        None if authority.len() > MAX_HOST_BYTES => (authority, true),
-        None => return,
-    };
-    let secret = match user.find(':') {
-        Some(colon) => colon + 1,
-        None if is_random(user, 12) => 0,
-        None => return,
-    };
-    // A template of an address.
-    let filled_in = !open && secret > 0 && is_filled_in(&user[secret..]);
-    if secret < user.len() && !filled_in {
-        found.ranges.push(from + secret..from + user.len());
-        if open && end.is_none() {
-            found.open.push(Tail::Url);
-        }
-    }
-}
-
-/// Where, at or after `from`, the end of `text` may be the beginning of a secret known by its
-/// form. `word` is where the last word begins.
-pub(super) fn may_begin(text: &str, from: usize, word: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let from = from.max(word);
-    // Where what each kind allows has lasted since.
-    let since = |rest: Rest| {
-        bytes[from..]
-            .iter()
-            .rposition(|&byte| !rest.allows(byte))
-            .map_or(from, |at| from + at + 1)
-    };
-    let (plain, dotted, path, upper) = (
-        since(Rest::Plain),
-        since(Rest::Dotted),
-        since(Rest::Path),
-        since(Rest::Upper),
-    );
-    steps(4 * (bytes.len() - from));
-    // A beginning may hold what its rest does not; no other letter stands before what lasts.
-    let shape = (from..bytes.len()).find(|&at| {
-        steps(1);
-        starts_word(bytes, at)
-            && shapes_at(&bytes[at..]).any(|shape| {
-                let since = match shape.rest {
-                    Rest::Plain => plain,
-                    Rest::Dotted | Rest::Jwt => dotted,
-                    Rest::Path => path,
-                    Rest::Upper => upper,
-                };
-                if bytes.len() - at < shape.prefix.len() {
-                    shape.prefix.starts_with(&bytes[at..])
-                } else {
-                    at + shape.prefix.len() >= since && bytes[at..].starts_with(shape.prefix)
+        let mut end = at + 1;
+        for &index in own {
+            let shape = &shapes.all[index as usize];
+            match shape.look(&bytes[at..]) {
+                Look::Secret(shown, known, alphabet) => {
+                    end = found.hit(text, at + shown, at + known, Tail::run(alphabet));
+                    break;
                 }
-            })
-    });
-    let url = text[word..]
-        .rfind("://")
-        .or_else(|| text[word..].rfind(":\\/\\/").map(|at| at + 2))
-        .map(|at| word + at + 3)
-        .filter(|&at| text[at..].find(ends_authority).is_none())
-        .map(|at| at.max(from));
-    match (shape, url) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
+                Look::More => {
+                    // A beginning that is an issuer's own, and some of what follows it.
+                    let prefix = match &shape.parts[0] {
+                        Part::Text(text) if text.len() >= 3 => text.len(),
+                        _ => usize::MAX,
+                    };
+                    match bytes.len() - at >= prefix.saturating_add(4) {
+                        true => found.expect(at),
+                        false => found.wait(at),
+                    }
+                }
+                Look::Nothing => {}
+            }
+        }
+        at = end;
     }
 }

@@ -3,14 +3,22 @@
 
 use std::sync::Arc;
 
+use super::code::is_wordy;
+use super::display::Display;
 use super::tail::Tail;
 use super::values::{PREFIX_BYTES, Value};
-use super::{MASK, Redacted, Redactor, logins, shapes, steps, words};
+use super::{MASK, Redacted, Redactor, merge, steps, words};
 
 /// Most text that is held back, in bytes.
 pub const MAX_HELD_BYTES: usize = 512;
 /// Text already released that the rules still look at, in bytes.
 const CONTEXT_BYTES: usize = 256;
+/// So many bytes are looked at with each piece.
+const LOOKED_BYTES: usize = 64;
+/// So many bytes that may begin a secret are masked in a text that breaks off, unless they are a word.
+const MIN_HALF_BYTES: usize = 8;
+/// So many bytes of a known value are no accident.
+const MIN_STATE: usize = 5;
 /// What stays held when a word is longer than [`MAX_HELD_BYTES`]: enough to know every secret
 /// by its beginning.
 const TAIL_BYTES: usize = 128;
@@ -18,6 +26,14 @@ const TAIL_BYTES: usize = 128;
 // A known value is held whole until it is long enough to be known.
 const _: () =
     assert!(PREFIX_BYTES <= MAX_HELD_BYTES - TAIL_BYTES && words::REACH_BYTES <= CONTEXT_BYTES);
+
+/// How a text goes on behind what has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Open,
+    Whole,
+    Cut,
+}
 
 /// Redacts one text that arrives in pieces. The cost of a piece depends on its own length
 /// alone, not on what came before.
@@ -28,10 +44,13 @@ const _: () =
 #[derive(Debug)]
 pub struct StreamRedactor {
     redactor: Redactor,
+    display: Display,
     /// The end of what was released, raw, and behind it what is held.
     buffer: String,
     /// Where the held text begins in `buffer`.
     held: usize,
+    /// How many bytes were held when they were last looked at.
+    looked: usize,
     /// The last release ended within a secret whose mask is out.
     masking: bool,
     /// The secrets whose rest is still arriving.
@@ -51,8 +70,10 @@ impl StreamRedactor {
             states: values.iter().map(|v| (Arc::clone(v), 0)).collect(),
             generation,
             redactor,
+            display: Display::default(),
             buffer: String::new(),
             held: 0,
+            looked: 0,
             masking: false,
             swallowing: Vec::new(),
         }
@@ -60,7 +81,12 @@ impl StreamRedactor {
 
     /// Takes the next piece and returns what can be shown now.
     pub fn push(&mut self, piece: &str) -> Option<Redacted> {
-        let piece = &*super::displayable(piece);
+        let piece = &*self.display.push(piece);
+        self.take(piece)
+    }
+
+    /// The same with a piece that can be shown as far as its characters go.
+    fn take(&mut self, piece: &str) -> Option<Redacted> {
         self.catch_up();
         for (value, state) in &mut self.states {
             *state = value.feed(*state, piece.as_bytes());
@@ -70,13 +96,39 @@ impl StreamRedactor {
             return None;
         }
         self.buffer.push_str(rest);
-        let out = self.release(false);
+        // A few bytes more seldom tell what many did not: looking each time would cost what is held, not what came.
+        let held = self.buffer.len() - self.held;
+        if self.looked > LOOKED_BYTES
+            && held < self.looked + self.looked / 4
+            && held < MAX_HELD_BYTES
+        {
+            return None;
+        }
+        let out = self.release(End::Open);
+        self.looked = self.buffer.len() - self.held;
         (!out.is_empty()).then_some(out)
     }
 
     /// The text is complete: returns what was held back, and begins anew.
     pub fn finish(&mut self) -> Redacted {
-        let out = self.release(true);
+        let mut out = Redacted::default();
+        if let Some(last) = self.display.finish() {
+            out.0.extend(
+                self.take(last.encode_utf8(&mut [0; 4]))
+                    .map(Redacted::into_string),
+            );
+        }
+        // What ends a sentence or a command is no part of a secret that ends there.
+        let give_back = self.swallowing.iter().map(Tail::give_back).min();
+        self.held = self.held.saturating_sub(give_back.unwrap_or(0));
+        out.push(&self.release(End::Whole));
+        *self = Self::new(self.redactor.clone());
+        out
+    }
+
+    /// The text breaks off where nobody meant it to end: the first half of a secret is masked too. Begins anew.
+    pub fn cut(&mut self) -> Redacted {
+        let out = self.release(End::Cut);
         *self = Self::new(self.redactor.clone());
         out
     }
@@ -108,25 +160,23 @@ impl StreamRedactor {
         if self.swallowing.is_empty() {
             return piece;
         }
-        let mut len = 0;
-        let mut give_back = 0;
-        // Nothing is held meanwhile: each secret reached the end of what had come.
+        // Nothing is held meanwhile: each secret reached the end of what had come. It may have ended before that.
+        let mut end = isize::MIN;
         self.swallowing.retain_mut(|tail| {
-            let (own, ended) = tail.walk(piece);
-            if own >= len {
-                len = own;
-                give_back = tail.give_back();
-            }
+            let (len, ended) = tail.walk(piece);
+            end = end.max(len as isize - tail.give_back() as isize);
             !ended
         });
-        self.buffer.push_str(&piece[..len]);
-        self.held = self.buffer.len();
-        if self.swallowing.is_empty() {
-            // The backslashes of a closing quote; none of them came before this secret.
-            self.held = self.held.saturating_sub(give_back);
-        }
+        let end = if self.swallowing.is_empty() {
+            end
+        } else {
+            piece.len() as isize
+        };
+        let (own, rest) = piece.split_at(end.max(0) as usize);
+        self.held = self.buffer.len().saturating_add_signed(end);
+        self.buffer.push_str(own);
         self.forget();
-        &piece[len..]
+        rest
     }
 
     /// Drops context that no rule looks at any more.
@@ -139,18 +189,39 @@ impl StreamRedactor {
         }
     }
 
-    fn release(&mut self, all: bool) -> Redacted {
-        let mut end = if all {
-            self.buffer.len()
-        } else {
-            self.may_begin()
-        };
-        let overlong = !all && self.buffer.len() - end > MAX_HELD_BYTES;
+    fn release(&mut self, ends: End) -> Redacted {
+        let mut found = self.redactor.find(&self.buffer, ends == End::Whole);
+        steps(self.buffer.len());
+        let mut end = self.buffer.len();
+        for (value, state) in &self.states {
+            let begin = self.buffer.len().saturating_sub(*state);
+            if (MIN_STATE..value.least()).contains(state) {
+                found.expect(begin);
+            } else if *state < value.least() {
+                found.wait(begin);
+            }
+        }
+        match (ends, found.pending) {
+            (End::Open, Some(at)) => {
+                end = self
+                    .buffer
+                    .floor_char_boundary(at.max(self.held))
+                    .max(self.held);
+            }
+            (End::Cut, Some(at)) => {
+                let held = self.buffer.get(at..).unwrap_or_default();
+                let half = held.len() >= MIN_HALF_BYTES && !is_wordy(held.trim_end());
+                if let Some(from) = found.likely.or(half.then_some(at)) {
+                    found.ranges.push(from.max(self.held)..end);
+                    merge(&mut found.ranges);
+                }
+            }
+            _ => {}
+        }
+        let overlong = ends == End::Open && self.buffer.len() - end > MAX_HELD_BYTES;
         if end == self.held && !overlong {
             return Redacted::default();
         }
-        let mut found = self.redactor.find(&self.buffer);
-        steps(self.buffer.len());
         if overlong {
             let cut = self.buffer.len() - TAIL_BYTES;
             end = self.buffer.floor_char_boundary(cut).max(end);
@@ -187,36 +258,5 @@ impl StreamRedactor {
         self.masking = masking;
         self.forget();
         Redacted(out)
-    }
-
-    /// Where held text begins that may yet be part of a secret; the buffer's end if nowhere.
-    fn may_begin(&self) -> usize {
-        let text = &self.buffer;
-        let word = text
-            .rfind(char::is_whitespace)
-            .map_or(0, |at| text.ceil_char_boundary(at + 1));
-        steps(text.len() - word);
-        let mut begin = text.len();
-        let reach = text.ceil_char_boundary(text.len().saturating_sub(words::REACH_BYTES));
-        if words::any(&text.as_bytes()[reach..]) {
-            begin = word.max(self.held);
-            let near = text.ceil_char_boundary(text.len().saturating_sub(CONTEXT_BYTES));
-            if begin > self.held
-                && let Some(at) = self.redactor.find(&text[near..]).pending
-            {
-                begin = begin.min((near + at).max(self.held));
-            }
-        }
-        let by_form = shapes::may_begin(text, self.held, word);
-        let logins = logins::may_begin(text, self.held, word);
-        for at in by_form.into_iter().chain(logins) {
-            begin = begin.min(at);
-        }
-        for (value, state) in &self.states {
-            if *state < value.least() {
-                begin = begin.min(text.len().saturating_sub(*state).max(self.held));
-            }
-        }
-        begin
     }
 }

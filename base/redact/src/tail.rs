@@ -3,33 +3,94 @@
 
 use std::sync::Arc;
 
-use super::random::in_random;
-use super::shapes::{KEY_END, Rest, ends_authority};
+use super::alphabet::Alphabet;
+use super::blocks::{KEY_END, ends_authority};
 use super::steps;
 use super::values::Value;
+
+/// Longest name behind a separator that is waited for, in bytes.
+const NAME_BYTES: usize = 48;
 
 /// The rest of a secret that began.
 #[derive(Debug, Clone)]
 pub(super) enum Tail {
-    /// Known by its form.
-    Shape(Rest),
-    /// A value without quotes; `to_blank` as in `.env` files, where only white space and quotes end it.
-    Unquoted {
-        to_blank: bool,
-    },
+    /// A run of one alphabet; how many full stops it ends with.
+    Run(Alphabet, usize),
+    Unquoted(Unquoted),
     Quoted(Quoted),
     /// Up to the end of the line, or a quote.
     Line,
-    /// A random string.
-    Random,
     /// The user's part of a URL.
     Url,
     Key(KeyEnd),
-    /// A known value, of which the last `state` bytes have matched.
-    Value {
-        value: Arc<Value>,
-        state: usize,
-    },
+    /// A known value, of which the last bytes have matched.
+    Value(Arc<Value>, usize),
+}
+
+/// A value without quotes. Separators belong to it when more of it follows, and not when it ends there or another
+/// assignment begins: `a&b` is one value, `a&user=b`, `a; ls` and `a, b` are not.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unquoted {
+    /// As in `.env` files and shells, where only white space and quotes end a word.
+    to_blank: bool,
+    /// Bytes since the separator of which it is not known yet whether they belong to the secret.
+    open: usize,
+    /// The first of them are followed by what may be a name.
+    named: bool,
+    /// It was a name, of another assignment.
+    assigned: bool,
+}
+
+impl Unquoted {
+    fn step(&mut self, c: char) -> bool {
+        let ends = match c {
+            '"' | '\'' | '`' => true,
+            '<' | '>' | '\\' | '，' | '；' | '。' => !self.to_blank,
+            _ => c.is_whitespace(),
+        };
+        if ends {
+            return false;
+        }
+        let separates = match c {
+            '[' | ']' if self.named => false,
+            ';' | '&' | ',' | ')' | '|' => true,
+            ']' | '}' => !self.to_blank,
+            _ => false,
+        };
+        if separates {
+            self.open = if self.named { 1 } else { self.open + 1 };
+            self.named = false;
+        } else if self.open > 0 {
+            self.assigned = self.named && !self.to_blank && matches!(c, '=' | ':');
+            if self.assigned {
+                return false;
+            }
+            let letter = c.is_ascii_alphanumeric() || !c.is_ascii();
+            match self.named {
+                // More of the secret, and no name.
+                true if !letter && !matches!(c, '_' | '-' | '.' | '[' | ']')
+                    || self.open > NAME_BYTES =>
+                {
+                    *self = Self {
+                        to_blank: self.to_blank,
+                        ..Self::default()
+                    };
+                }
+                _ => {
+                    self.named |= letter;
+                    self.open += c.len_utf8();
+                }
+            }
+        }
+        true
+    }
+
+    fn give_back(&self) -> usize {
+        match self.named && !self.assigned {
+            true => 0,
+            false => self.open,
+        }
+    }
 }
 
 /// A value between quotes. Within a string within a string the quotes have backslashes before them.
@@ -44,16 +105,6 @@ pub(super) struct Quoted {
 }
 
 impl Quoted {
-    /// `mark` is the closing quote.
-    pub(super) fn new(mark: char, level: usize) -> Self {
-        Self {
-            mark,
-            level,
-            run: 0,
-            closed: false,
-        }
-    }
-
     fn step(&mut self, c: char) -> bool {
         if c == '\\' {
             self.run += 1;
@@ -101,35 +152,43 @@ impl KeyEnd {
 }
 
 impl Tail {
+    pub(super) fn run(alphabet: Alphabet) -> Self {
+        Self::Run(alphabet, 0)
+    }
+
+    pub(super) fn unquoted(to_blank: bool) -> Self {
+        Self::Unquoted(Unquoted {
+            to_blank,
+            ..Unquoted::default()
+        })
+    }
+
+    /// `mark` is the closing quote, with `level` backslashes before it.
+    pub(super) fn quoted(mark: char, level: usize) -> Self {
+        Self::Quoted(Quoted {
+            mark,
+            level,
+            run: 0,
+            closed: false,
+        })
+    }
+
     /// Whether `c` still belongs to the secret. Not asked again once it did not.
-    pub(super) fn step(&mut self, c: char) -> bool {
+    fn step(&mut self, c: char) -> bool {
         match self {
-            Self::Shape(rest) => u8::try_from(c).is_ok_and(|byte| rest.allows(byte)),
-            Self::Unquoted { to_blank } => {
-                !(c.is_whitespace()
-                    || matches!(c, '"' | '\'' | '`')
-                    || !*to_blank
-                        && matches!(
-                            c,
-                            ',' | ';'
-                                | '}'
-                                | ')'
-                                | ']'
-                                | '<'
-                                | '>'
-                                | '&'
-                                | '\\'
-                                | '，'
-                                | '；'
-                                | '。'
-                        ))
+            Self::Run(alphabet, dots) => {
+                let own = u8::try_from(c).is_ok_and(|byte| alphabet.allows(byte));
+                if own {
+                    *dots = if c == '.' { *dots + 1 } else { 0 };
+                }
+                own
             }
+            Self::Unquoted(unquoted) => unquoted.step(c),
             Self::Quoted(quoted) => quoted.step(c),
             Self::Line => !matches!(c, '\n' | '\r' | '"' | '\'' | '`'),
-            Self::Random => u8::try_from(c).is_ok_and(in_random),
             Self::Url => c != '@' && !ends_authority(c),
             Self::Key(end) => end.step(c),
-            Self::Value { value, state } => {
+            Self::Value(value, state) => {
                 let mut bytes = [0; 4];
                 for &byte in c.encode_utf8(&mut bytes).as_bytes() {
                     *state = value.advance(*state, byte);
@@ -151,11 +210,13 @@ impl Tail {
         (len, end.is_some())
     }
 
-    /// Bytes at the end of what was walked that do not belong to the secret after all: the
-    /// backslashes of a closing quote.
+    /// Bytes at the end of what was walked that do not belong to the secret if it ended there: the backslashes of a
+    /// closing quote, separators, a sentence's full stop.
     pub(super) fn give_back(&self) -> usize {
         match self {
             Self::Quoted(quoted) if quoted.closed => quoted.run.min(quoted.level),
+            Self::Unquoted(unquoted) => unquoted.give_back(),
+            Self::Run(alphabet, dots) if alphabet.has_dots() => *dots,
             _ => 0,
         }
     }

@@ -5,7 +5,9 @@
 use proptest::prelude::*;
 
 mod bounds;
+mod display;
 mod harmless;
+mod kinds;
 mod literal;
 mod values;
 

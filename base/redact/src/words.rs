@@ -3,8 +3,10 @@
 
 use std::ops::Range;
 
-use super::random::{in_random, is_random, is_uuid};
+use super::alphabet::Alphabet;
+use super::random::{is_random, is_uuid};
 use super::tail::Tail;
+use super::vocabulary::list;
 use super::{Found, WINDOW_BYTES, starts_with_ignoring_case, steps};
 
 /// How far after its word a random string is looked for, in bytes.
@@ -23,6 +25,8 @@ pub(super) const REACH_BYTES: usize = 160;
 pub(super) enum Class {
     /// What follows is secret whatever it looks like.
     Password,
+    /// The same where it ends a longer name: `DB_PASS`, and nothing in `bypass` or `two passes`.
+    Pass,
     /// What follows is secret if it looks like a value.
     Token,
     /// Says little by itself: `key`.
@@ -48,6 +52,7 @@ const WORDS: &[(&str, Class)] = &[
     ("passphrase", Class::Password),
     ("password", Class::Password),
     ("passwd", Class::Password),
+    ("pass", Class::Pass),
     ("pwd", Class::Password),
     ("secret", Class::Password),
     ("sessid", Class::Session),
@@ -57,22 +62,6 @@ const WORDS: &[(&str, Class)] = &[
     ("signature", Class::Session),
     ("sig", Class::Session),
     ("token", Class::Token),
-];
-
-/// Words that make a `key` a secret one.
-const QUALIFIERS: &[&str] = &[
-    "api",
-    "access",
-    "secret",
-    "private",
-    "auth",
-    "account",
-    "signing",
-    "encryption",
-    "license",
-    "service",
-    "subscription",
-    "master",
 ];
 
 /// The word at the beginning of `bytes`.
@@ -109,10 +98,11 @@ pub(super) fn trigger_words() -> impl Iterator<Item = &'static str> {
     WORDS
         .iter()
         .map(|(word, _)| *word)
-        .chain(QUALIFIERS.iter().copied())
+        .chain(list("qualifiers").iter().copied())
 }
 
 /// Whether any of the words stands in `text`.
+#[cfg(test)]
 pub(super) fn any(text: &[u8]) -> bool {
     steps(text.len());
     (0..text.len()).any(|at| word_at(&text[at..]).is_some())
@@ -129,6 +119,10 @@ pub(super) fn find(text: &str, found: &mut Found) {
             continue;
         };
         let word = Word::new(text, at, len, class);
+        if class == Class::Pass && !word.ends_longer() {
+            at += len;
+            continue;
+        }
         let masked = word.assigned(found);
         let masked = word.near(masked, &mut judged, found).or(masked);
         at += len;
@@ -176,7 +170,7 @@ impl<'a> Word<'a> {
             let before = before.strip_suffix(b"_").unwrap_or(before);
             let before = before.strip_suffix(b"-").unwrap_or(before);
             let before = before.strip_suffix(b" ").unwrap_or(before);
-            QUALIFIERS.iter().any(|q| {
+            list("qualifiers").iter().any(|q| {
                 before.len() >= q.len()
                     && before[before.len() - q.len()..].eq_ignore_ascii_case(q.as_bytes())
             })
@@ -190,6 +184,21 @@ impl<'a> Word<'a> {
         }
     }
 
+    /// Whether a part of a name stands before the word and none behind it, or it is a pair of a query.
+    fn ends_longer(&self) -> bool {
+        const VARIABLES: [&str; 9] = [
+            "SSH", "PG", "DB", "SQL", "FTP", "SMTP", "USER", "ROOT", "MAIL",
+        ];
+        let before = &self.text[self.name.start..self.start];
+        let behind = &self.text[self.end..self.name.end];
+        let capital = self.text.as_bytes()[self.start].is_ascii_uppercase();
+        let part = before.ends_with(['_', '-', '.'])
+            || capital && before.ends_with(|c: char| c.is_ascii_lowercase())
+            || VARIABLES.iter().any(|part| before.ends_with(part));
+        let pair = before.is_empty() && self.text[..self.start].ends_with(['?', '&', ';']);
+        behind.bytes().all(|b| b.is_ascii_digit() || b == b'_') && (part || pair)
+    }
+
     /// A random string on the same line, a few words further, behind what is `masked`. Returns where it ends.
     /// `judged` is the last one that was none: the words within it don't look at it again.
     fn near(
@@ -198,7 +207,7 @@ impl<'a> Word<'a> {
         judged: &mut Range<usize>,
         found: &mut Found,
     ) -> Option<usize> {
-        if self.class == Class::Session {
+        if matches!(self.class, Class::Session | Class::Pass) {
             return None;
         }
         let bytes = self.text.as_bytes();
@@ -214,14 +223,19 @@ impl<'a> Word<'a> {
                 at = judged.end;
                 continue;
             }
-            if !in_random(bytes[at]) {
+            if !Alphabet::Random.allows(bytes[at]) {
                 at += 1;
                 continue;
             }
             let most = bytes.len().min(at + WINDOW_BYTES);
-            let end = (at..most).find(|&i| !in_random(bytes[i])).unwrap_or(most);
+            let end = (at..most)
+                .find(|&i| !Alphabet::Random.allows(bytes[i]))
+                .unwrap_or(most);
             steps(end - at);
             let run = &self.text[at..end];
+            if end == bytes.len() && end < at + WINDOW_BYTES {
+                found.wait(at);
+            }
             let known = |run: &str| {
                 self.is_digest(at, run)
                     || self.class == Class::Weak && is_uuid(run)
@@ -232,7 +246,7 @@ impl<'a> Word<'a> {
                 let name = run.find('=').map_or(0, |sign| sign + 1);
                 let own = is_random(&run[name..], 12) && !is_random(&run[..name], 12);
                 let from = if own { at + name } else { at };
-                return Some(found.hit(self.text, from, from, Tail::Random));
+                return Some(found.hit(self.text, from, from, Tail::run(Alphabet::Random)));
             }
             *judged = at..end;
             at = end;
@@ -242,19 +256,14 @@ impl<'a> Word<'a> {
 
     /// Whether `run` is the name of a commit or the like: hexadecimal, and called so.
     fn is_digest(&self, at: usize, run: &str) -> bool {
-        const NAMES: [&str; 12] = [
-            "commit", "merge", "sha", "sha1", "sha256", "hash", "rev", "revision", "digest",
-            "checksum", "tree", "blob",
-        ];
         let line = &self.text.as_bytes()[self.end.min(at)..at];
         let last = line
             .rsplit(|b| !b.is_ascii_alphanumeric())
             .find(|word| !word.is_empty());
         run.bytes().all(|b| b.is_ascii_hexdigit())
             && last.is_some_and(|last| {
-                NAMES
-                    .iter()
-                    .any(|name| last.eq_ignore_ascii_case(name.as_bytes()))
+                let named = |name: &&str| last.eq_ignore_ascii_case(name.as_bytes());
+                list("digests").iter().any(named)
             })
     }
 }

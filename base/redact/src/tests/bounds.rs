@@ -12,7 +12,7 @@ fn cost(work: impl FnOnce()) -> u64 {
 /// Most steps a byte of a whole text, whatever it is: prose takes 2, each decision looks at a window.
 const MOST_STEPS: u64 = 400;
 /// Most steps a byte of a stream in pieces of 16 bytes.
-const MOST_STREAM_STEPS: u64 = 1500;
+const MOST_STREAM_STEPS: u64 = 3000;
 
 fn adversarial(bytes: usize) -> Vec<String> {
     let repeat = |unit: &str| unit.repeat(bytes / unit.len());

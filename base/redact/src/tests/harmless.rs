@@ -338,6 +338,22 @@ fn assert_unchanged(groups: &[&[&str]]) {
 }
 
 #[test]
+fn long_rows_of_digits_and_letters_are_no_secrets_by_themselves() {
+    let redactor = Redactor::default();
+    for unit in [
+        "0123456789abcdef",
+        "abcdefgh",
+        "Mn4Op5Qr6",
+        "SK",
+        "0f1e2d3c-",
+        "12345678:",
+    ] {
+        let text = unit.repeat(200);
+        assert_eq!(redactor.redact(&text).as_str(), text);
+    }
+}
+
+#[test]
 fn ordinary_text_is_left_alone() {
     assert_unchanged(&[LINES]);
 }

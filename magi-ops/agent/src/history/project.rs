@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use redact::MASK;
 use store::sessions::{Body, Outcome, Record};
 use store::{Redacted, Redactor};
 
@@ -31,25 +30,28 @@ pub(crate) struct Message {
 
 impl Message {
     /// Its text as it may be shown. Redacted whole, so that no cut can hide a secret from the redactor;
-    /// of an open one without what may yet turn out to be the beginning of a secret.
+    /// of what broke off without what may be the beginning of one, and of what may go on without what may yet turn out
+    /// to be one.
     pub(crate) fn redacted(&self, redactor: &Redactor) -> Redacted {
         match self.kind {
             EntryKind::Activity => {
                 let mut line = shown_name(&self.name, redactor);
                 line.push(&redactor.redact(&self.text));
-                return line.summary(MAX_LINE_BYTES);
+                line.summary(MAX_LINE_BYTES)
             }
-            EntryKind::Diagnostic => return redactor.redact(&self.text).summary(MAX_LINE_BYTES),
-            _ if !self.open => return redactor.redact(&self.text),
-            _ => {}
+            EntryKind::Diagnostic => redactor.redact(&self.text).summary(MAX_LINE_BYTES),
+            _ if self.open => {
+                let mut stream = redactor.stream();
+                let mut shown = stream.push(&self.text).unwrap_or_default();
+                let held = stream.finish();
+                if held.as_str() == redact::MASK {
+                    shown.push(&held);
+                }
+                shown
+            }
+            _ if self.partial => redactor.redact_cut(&self.text),
+            _ => redactor.redact(&self.text),
         }
-        let mut stream = redactor.stream();
-        let mut shown = stream.push(&self.text).unwrap_or_default();
-        let held = stream.finish();
-        if held.as_str() == MASK {
-            shown.push(&held);
-        }
-        shown
     }
 }
 

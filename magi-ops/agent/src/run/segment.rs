@@ -61,11 +61,14 @@ impl Segment {
         sink: &Sink,
         persist: &mut Persist,
     ) -> (String, Redacted, Result<(), Lost>) {
-        let rest = self.stream.finish();
+        // What breaks off may break off within a secret.
+        let (rest, whole) = match partial {
+            true => (self.stream.cut(), redactor.redact_cut(&self.raw)),
+            false => (self.stream.finish(), redactor.redact(&self.raw)),
+        };
         self.deltas.push(sink, &rest).await;
         self.deltas.finish(sink).await;
         persist.message(&self.id, self.response, &self.raw, partial);
-        let whole = redactor.redact(&self.raw);
         let sent = if sink.drops_deltas() {
             self.reconcile(partial, &whole, sink).await
         } else {

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use provider::{Message, ToolCall};
-use redact::Redacted;
+use redact::{Redacted, Redactor};
+use serde_json::Value;
 use store::sessions::{Body, Flush};
 use store::settings::{HookEvent, Permission};
 use tokio::sync::oneshot;
@@ -163,7 +164,7 @@ impl Worker {
             .await;
         let name = shown_name(&call.name, &self.admitted.redactor);
         let subject = self.admitted.tools.subject(&call.name, &call.input);
-        let summary = self.admitted.redactor.redact(&subject);
+        let summary = shown_subject(&subject, call, &self.admitted.redactor);
         self.activity(Activity::Tool {
             id: activity_id.clone(),
             kind: self.activity_kind(call),
@@ -235,6 +236,39 @@ impl Worker {
     }
 }
 
+/// What a call is about, as it may be shown. A part of an input may be a secret that only the whole of it tells: the
+/// last part of an address as the last part of a path.
+fn shown_subject(subject: &str, call: &ToolCall, redactor: &Redactor) -> Redacted {
+    const MAX_INPUT_BYTES: usize = 4096;
+    const MIN_PART_BYTES: usize = 6;
+    let about = subject.strip_prefix(call.name.as_str()).unwrap_or(subject);
+    let about = about.trim_start_matches([':', ' ']);
+    let inputs = call
+        .input
+        .as_object()
+        .into_iter()
+        .flat_map(|input| input.values());
+    let hidden = inputs
+        .filter_map(Value::as_str)
+        .filter(|text| text.len() <= MAX_INPUT_BYTES)
+        .any(|text| {
+            let shown = redactor.redact(text);
+            let hides = |part: &str| text.contains(part) && !shown.as_str().contains(part);
+            // A line end stands there as `\n`.
+            about
+                .split(['/', '\\'])
+                .flat_map(|part| [Some(part), part.get(1..)])
+                .flatten()
+                .any(|part| part.len() >= MIN_PART_BYTES && hides(part))
+        });
+    if hidden {
+        let mut shown = shown_name(&call.name, redactor);
+        shown.push(&Redacted::fixed(" [redacted]"));
+        return shown;
+    }
+    redactor.redact(subject)
+}
+
 /// What came of a call and of the hooks around it.
 struct Ran {
     outcome: ToolOutcome,
@@ -262,12 +296,16 @@ fn refused(content: String, summary: &str) -> ToolOutcome {
 
 /// What a person is asked: redacted whole, then cut in its middle.
 fn question(admitted: &Admitted, access: &Access) -> Redacted {
-    let redact = |text: &str| admitted.redactor.redact(text).as_str().to_owned();
+    // No mask hides what else would run, nor does a sequence that a terminal would swallow.
+    let redact = |text: &str| admitted.redactor.redact_command(text).into_string();
     let line = access
         .question
         .render(redact, MAX_SUMMARY_BYTES - REDACTION_ROOM);
     // Once more as it is shown: what stands for a blank may have kept two pieces apart.
-    admitted.redactor.redact(&line).summary(MAX_SUMMARY_BYTES)
+    admitted
+        .redactor
+        .redact_command(&line)
+        .summary(MAX_SUMMARY_BYTES)
 }
 
 async fn run(

@@ -202,8 +202,8 @@ pub(super) fn named_keys<'a>(
         .filter_map(|provider| environment.var(provider.api_key_env.as_deref()?))
 }
 
-/// A provider or model name that may be shown; omitted when secret-like or control-bearing.
+/// A provider or model name that may be shown; omitted when secret-like, or when
+/// something in it must not be shown.
 fn public_name(redactor: &Redactor, name: &str) -> Option<String> {
-    let shown = !redactor.is_secret_like(name) && !name.chars().any(char::is_control);
-    shown.then(|| name.to_owned())
+    redactor.is_presentable(name).then(|| name.to_owned())
 }

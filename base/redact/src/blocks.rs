@@ -1,0 +1,151 @@
+//! Secrets that stand between two signs: private key blocks between their dashes, passwords within addresses.
+//! What is secret for its own characters or the word beside it is not decided here.
+
+use super::placeholder::is_filled_in;
+use super::random::is_random;
+use super::tail::{KeyEnd, Tail};
+use super::{Found, steps};
+
+const KEY_BEGIN: &[u8] = b"-----BEGIN ";
+pub(super) const KEY_END: &[u8] = b"-----END";
+const DASHES: &[u8] = b"-----";
+const LINE_END_SIGN: &[u8] = "⏎".as_bytes();
+/// Headers that stand between the opening line of a block and its body.
+const HEADERS: [&[u8]; 5] = [
+    b"Proc-Type:",
+    b"DEK-Info:",
+    b"Version:",
+    b"Comment:",
+    b"Hash:",
+];
+/// Longest label between the dashes of a key block.
+const MAX_LABEL_BYTES: usize = 64;
+/// How far behind the label its first line may begin: line ends, indents, numbers of lines.
+const MAX_GAP_BYTES: usize = 64;
+/// Letters that make the first line of a key; the last is shorter, but never the first.
+const MIN_BODY_BYTES: usize = 16;
+/// No host is longer: what is, holds a password whose `@` is yet to come.
+const MAX_HOST_BYTES: usize = 256;
+
+pub(super) fn find(text: &str, found: &mut Found) {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    steps(bytes.len());
+    for at in memchr::memchr2_iter(b'-', b':', bytes) {
+        if at < from {
+            continue;
+        }
+        let rest = &bytes[at..];
+        if rest.starts_with(KEY_BEGIN) {
+            from = private_key(text, at, found);
+        } else if let Some(after) = rest.strip_prefix(b":") {
+            // The second is how some write JSON, the third what is left of it in a path.
+            let slashes = [&b"//"[..], b"\\/\\/", b"/"];
+            if let Some(slashes) = slashes.iter().find(|s| after.starts_with(s)) {
+                url_password(text, at + 1 + slashes.len(), found);
+            }
+        }
+    }
+}
+
+/// A private key block that may begin at `at`; where to look on. The text may only speak of such blocks:
+/// it is one if a line of a key follows.
+fn private_key(text: &str, at: usize, found: &mut Found) -> usize {
+    let bytes = &text.as_bytes()[at..];
+    let Some(header) = key_header(bytes) else {
+        return at + 1;
+    };
+    let start = at + header;
+    match key_body(&bytes[header..]) {
+        Some(true) => found.hit(text, start, start, Tail::Key(KeyEnd::default())),
+        Some(false) => start,
+        None => {
+            found.expect(start);
+            start
+        }
+    }
+}
+
+/// The length of the line that opens a private key block at the beginning of `bytes`.
+fn key_header(bytes: &[u8]) -> Option<usize> {
+    let label = &bytes[KEY_BEGIN.len()..];
+    let label = &label[..label.len().min(MAX_LABEL_BYTES)];
+    steps(label.len());
+    let end = memchr::memmem::find(label, DASHES)?;
+    memchr::memmem::find(&label[..end], b"PRIVATE KEY")?;
+    Some(KEY_BEGIN.len() + end + DASHES.len())
+}
+
+/// Whether `bytes`, behind a block's opening line, begin with a line of a key, or one of the
+/// headers before it; `None` if more must come to tell.
+fn key_body(bytes: &[u8]) -> Option<bool> {
+    let mut rest = bytes;
+    loop {
+        let gap = bytes.len() - rest.len();
+        steps(MIN_BODY_BYTES);
+        let in_body = |b: &&u8| b.is_ascii_alphanumeric() || matches!(**b, b'+' | b'/' | b'=');
+        let word = rest.iter().take(MIN_BODY_BYTES).take_while(in_body).count();
+        if word == MIN_BODY_BYTES || HEADERS.iter().any(|name| rest.starts_with(name)) {
+            return Some(true);
+        }
+        if gap > MAX_GAP_BYTES {
+            return Some(false);
+        }
+        let next = match rest {
+            [] => return None,
+            [b'\\', b'n' | b'r' | b't', ..] => 2,
+            // A line number, or what marks a quotation.
+            [
+                b'0'..=b'9' | b'|' | b'>' | b'"' | b'\'' | b',' | b'+' | b'\\',
+                ..,
+            ] => 1,
+            [byte, ..] if byte.is_ascii_whitespace() => 1,
+            // A line end that is shown within one line.
+            _ if rest.starts_with(LINE_END_SIGN) => LINE_END_SIGN.len(),
+            // The end of the text may cut a line short.
+            _ if rest.len() <= HEADERS[0].len().max(word) => return None,
+            _ => return Some(false),
+        };
+        rest = &rest[next..];
+    }
+}
+
+/// Whether the part of a URL that names user, host and port ends before `c`.
+pub(super) fn ends_authority(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`' | '\\')
+}
+
+fn url_password(text: &str, from: usize, found: &mut Found) {
+    let rest = &text[from..];
+    // It ends at a slash, so that no part of a text is looked at twice.
+    let end = rest.find(ends_authority);
+    let authority = &rest[..end.unwrap_or(rest.len())];
+    steps(2 * authority.len());
+    let (user, open) = match authority.rfind('@') {
+        Some(at) => (&authority[..at], false),
+        None if authority.len() > MAX_HOST_BYTES => (authority, true),
+        None => {
+            if end.is_none() {
+                found.wait(from);
+            }
+            return;
+        }
+    };
+    let secret = match user.find(':') {
+        Some(colon) => colon + 1,
+        None if is_random(user, 12) => 0,
+        None => return,
+    };
+    // A template of an address.
+    let filled_in = !open && secret > 0 && is_filled_in(&user[secret..]);
+    if secret < user.len() && !filled_in {
+        found.ranges.push(from + secret..from + user.len());
+        if open && end.is_none() {
+            found.open.push(Tail::Url);
+        }
+    }
+    if !open && end.is_none() {
+        // Another `@` may follow.
+        found.wait(from + secret.min(user.len()));
+    }
+}

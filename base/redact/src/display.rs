@@ -1,0 +1,186 @@
+//! What text may hold where it is shown: no command to a terminal, nothing that hides or turns the direction of writing.
+//! Works by single characters, so that pieces of a stream come out as the whole text does. Secrets are not its matter.
+
+use std::borrow::Cow;
+
+/// Where in an escape sequence (ECMA-48) the text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Text,
+    /// Behind ESC and intermediate bytes.
+    Escape,
+    /// In a control sequence: parameters, then one final byte.
+    Control,
+    /// In a control string, which has a terminator of its own. A line end ends it too: what is broken must not swallow
+    /// the rest of a text.
+    String,
+    /// Behind ESC within one.
+    StringEscape,
+}
+
+/// Leaves out what must not be shown: escape sequences whole, other controls but tabs and line ends, characters without
+/// width that hide, and those that turn the direction of writing. U+2028 and U+2029 become line ends. A joiner and a
+/// variation selector stay where scripts and emoji need them: between characters that they join.
+#[derive(Debug, Default)]
+pub(super) struct Display {
+    state: State,
+    /// The last visible character.
+    last: Option<char>,
+    /// What may follow it, if the next character is one that it joins.
+    joiner: Option<char>,
+}
+
+/// The whole of `text` as it may be shown.
+pub(super) fn displayable(text: &str) -> Cow<'_, str> {
+    let mut display = Display::default();
+    match display.push(text) {
+        Cow::Borrowed(shown) => Cow::Borrowed(shown),
+        Cow::Owned(mut shown) => {
+            shown.extend(display.finish());
+            Cow::Owned(shown)
+        }
+    }
+}
+
+/// The text without single characters that must not be shown, and these: each with where in the rest it stood.
+pub(super) fn apart(text: &str) -> (String, Vec<(usize, char)>) {
+    let mut plain = String::with_capacity(text.len());
+    let mut left_out = Vec::new();
+    for c in text.chars() {
+        let layout = matches!(c, '\t' | '\n' | '\r');
+        let hidden = is_invisible(c) || is_joiner(c) || is_selector(c);
+        if !layout && (c.is_control() || hidden || matches!(c, '\u{2028}' | '\u{2029}')) {
+            left_out.push((plain.len(), c));
+        } else {
+            plain.push(c);
+        }
+    }
+    (plain, left_out)
+}
+
+/// First bytes of characters that may have to go, and of many others, which take the slow way for nothing.
+const SUSPECT: [bool; 256] = {
+    let mut set = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        set[byte] = matches!(
+            byte as u8,
+            0..=8 | 0xb | 0xc | 0xe..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf0 | 0xf3
+        );
+        byte += 1;
+    }
+    set
+};
+
+impl Display {
+    /// The next piece as it may be shown.
+    pub(super) fn push<'a>(&mut self, piece: &'a str) -> Cow<'a, str> {
+        let suspect = piece
+            .bytes()
+            .fold(false, |any, b| any | SUSPECT[b as usize]);
+        if !suspect && self.state == State::Text && self.joiner.is_none() {
+            self.last = piece.chars().next_back().or(self.last);
+            return Cow::Borrowed(piece);
+        }
+        let mut out = String::with_capacity(piece.len());
+        for c in piece.chars() {
+            self.take(c, &mut out);
+        }
+        Cow::Owned(out)
+    }
+
+    /// The text is complete: what it ends with, if that waited for more. Begins anew.
+    pub(super) fn finish(&mut self) -> Option<char> {
+        let joiner = self.joiner.filter(|&c| is_selector(c));
+        let shown = joiner.filter(|_| self.last.is_some_and(|last| !last.is_ascii()));
+        *self = Self::default();
+        shown
+    }
+
+    fn take(&mut self, c: char, out: &mut String) {
+        self.state = match (self.state, c) {
+            (State::Text, '\u{1b}') | (State::Escape, '\u{1b}') => State::Escape,
+            (State::Text, '\u{9b}') | (State::Escape, '[') => State::Control,
+            (State::Text, '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}')
+            | (State::Escape, ']' | 'P' | 'X' | '^' | '_') => State::String,
+            (State::Text, _) => return self.show(c, out),
+            (State::Escape, ' '..='/') | (State::Control, ' '..='?') => return,
+            (State::Escape, '0'..='~') | (State::Control, '@'..='~') => State::Text,
+            (State::String, '\u{7}' | '\u{18}' | '\u{1a}' | '\u{9c}') => State::Text,
+            (State::String, '\u{1b}') => State::StringEscape,
+            (State::StringEscape, '\\') => State::Text,
+            (State::String, c) if c != '\n' => return,
+            // The sequence was none, or another begins.
+            (before, c) => {
+                self.state = match before {
+                    State::StringEscape => State::Escape,
+                    _ => State::Text,
+                };
+                return self.take(c, out);
+            }
+        };
+    }
+
+    fn show(&mut self, c: char, out: &mut String) {
+        if is_joiner(c) || is_selector(c) {
+            // A selector may stand before a joiner, and nothing else twice.
+            match self.joiner {
+                Some(held) if is_selector(held) && is_joiner(c) => {
+                    if self.last.is_some_and(|last| !last.is_ascii()) {
+                        out.push(held);
+                    }
+                    self.joiner = Some(c);
+                }
+                Some(_) => {}
+                None => self.joiner = Some(c),
+            }
+            return;
+        }
+        let c = match c {
+            '\u{2028}' | '\u{2029}' => '\n',
+            '\t' | '\n' | '\r' => c,
+            c if c.is_control() || is_invisible(c) => return,
+            c => c,
+        };
+        if let Some(held) = self.joiner.take()
+            && let Some(last) = self.last
+        {
+            let joins = match is_selector(held) {
+                // A selector belongs to what stands before it; that of a key's cap to a digit.
+                true => !last.is_ascii() || c == '\u{20e3}',
+                false => is_joined(last) && is_joined(c),
+            };
+            if joins {
+                out.push(held);
+            }
+        }
+        self.last = Some(c).filter(|c| !c.is_whitespace());
+        out.push(c);
+    }
+}
+
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Scripts whose letters join, and emoji.
+fn is_joined(c: char) -> bool {
+    matches!(c,
+        '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{18af}' | '\u{1a00}'..='\u{1cff}' | '\u{2190}'..='\u{2bff}'
+        | '\u{a8e0}'..='\u{abff}' | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+        | '\u{10a00}'..='\u{11fff}' | '\u{1e900}'..='\u{1e95f}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Characters that no one sees, or that only turn or annotate others: format characters of Unicode, fillers, tags.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}

@@ -1,0 +1,255 @@
+//! Secrets of every issuer and every notation, each alone in its usual place, whole and in pieces.
+//! What must stay readable is in `harmless`.
+
+use super::*;
+
+const LOWER: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+fn hex(len: usize) -> String {
+    "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+        .chars()
+        .cycle()
+        .take(len)
+        .collect()
+}
+
+/// `text` holds `secret`, and shows nothing of it but stays as it is around it, however it is cut.
+fn hidden(text: &str, secret: &str) {
+    let redactor = Redactor::default();
+    let want = text.replace(secret, MASK);
+    assert_eq!(redactor.redact(text).as_str(), want, "{text:?}");
+    for cut in 1..text.len() {
+        assert_eq!(pieces(&redactor, text, &[cut]), want, "cut at {cut}");
+    }
+    let each: Vec<usize> = (1..text.len()).collect();
+    assert_eq!(pieces(&redactor, text, &each), want);
+}
+
+#[test]
+fn keys_with_a_known_beginning() {
+    for secret in [
+        format!("h{}{}", "f_", &LOWER[..34]),
+        format!("dckr_{}{}", "pat_", noise(27)),
+        format!("tgp_{}{}", "v1_", noise(43)),
+        format!("S{}{}", "K", hex(32)),
+        format!("ci{}{}", "o", noise(32)),
+        format!("fm{}{}", "2_", noise(80) + "+/="),
+        format!("gl{}{}", "ptt-", noise(40)),
+        format!("dp{}{}", ".st.prod.", noise(43)),
+        format!("nf{}{}", "p_", noise(36)),
+        format!("sb{}{}", "p_", hex(40)),
+        format!("ATCT{}{}", "T3xFf", noise(100)),
+        format!("fig{}{}", "d_", noise(40)),
+        format!("nv{}{}", "api-", noise(64)),
+        format!("M{}.{}.{}", noise(23), "Gx7aZk", noise(38)),
+        format!("{}-{}-{}", hex(32), &hex(8), &hex(8)),
+        format!("ey{}{}.eyJ{}.", "J", noise(20), noise(40)),
+        format!("$6${}$", "saltsalt") + &noise(86),
+        "$y$j9T$".to_owned() + &noise(22) + "$" + &noise(43),
+        "$2y$10$".to_owned() + &noise(53),
+        "$argon2id$v=19$m=65536,t=3,p=4$".to_owned() + &noise(22) + "$" + &noise(43),
+    ] {
+        if !secret.ends_with('.') {
+            hidden(&format!("so it is {secret} and that was it"), &secret);
+        }
+        hidden(
+            &format!("root:{secret}:19000:0:99999:7:::\n"),
+            secret.trim_end_matches('.'),
+        );
+        hidden(
+            &format!("{{\"v\":\"a\\n{secret}\"}}"),
+            secret.trim_end_matches('.'),
+        );
+    }
+}
+
+#[test]
+fn private_members_of_web_keys() {
+    for member in ["d", "p", "q", "dp", "dq", "qi", "k"] {
+        for (quote, blank) in [("\"", ""), ("\"", " "), ("\\\"", "")] {
+            let secret = noise(43);
+            let text = format!(
+                "{{{quote}kty{quote}:{quote}EC{quote},{quote}{member}{quote}:{blank}{quote}{secret}{quote}}}"
+            );
+            hidden(&text, &secret);
+        }
+    }
+}
+
+#[test]
+fn signatures_of_addresses() {
+    for secret in [
+        "Qk9%2BxPz7f1%2FRw3tY8uI0o%2Bp6aSdFgHjKlZxCvBnM4%3D",
+        "aB3%2Bd9%2Fg7%2Bj1K%2Fm5%2Bp8R%2Fs2%2Bv6X%2Fy4%3D",
+    ] {
+        hidden(
+            &format!("https://a.blob.example/c?sv=2024-11-04&sig={secret}&se=2030"),
+            secret,
+        );
+        hidden(&format!("?sp=r&sig={secret}"), secret);
+    }
+}
+
+#[test]
+fn options_of_programs() {
+    for (before, secret, after) in [
+        ("mysql -uroot -p", "s3cret", " app"),
+        ("$ mysqldump -h db -p'", "pa ss;x", "' app > x.sql"),
+        ("/usr/bin/mysql -p", "letmein", ""),
+        ("redis-cli -h cache -a ", "foobared", " ping"),
+        ("sshpass -p ", "letmein", " ssh host"),
+        ("sshpass -p", "letmein", " ssh host"),
+        ("docker login -u me -p ", "letmein", " r.example.com"),
+        (
+            "echo x | docker login registry.example.com --username me -p ",
+            "letmein",
+            "\n",
+        ),
+        ("curl -u admin:", "letmein", " http://x"),
+        ("curl -uadmin:", "letmein", " http://x"),
+        ("curl -s --user 'admin:", "let me in", "' http://x"),
+        ("wget --user=me --password=", "letmein", " http://x"),
+        ("smbclient //h/s -U me%", "letmein", ""),
+        ("ldapsearch -D cn=x -w ", "letmein", " -b dc=x"),
+        ("zip -P ", "letmein", " a.zip b"),
+        ("7z x -p", "letmein", " a.7z"),
+        ("htpasswd -nb me ", "letmein", ""),
+        ("htpasswd -b .htpasswd me ", "letmein", ""),
+        ("openssl enc -aes-256-cbc -pass pass:", "letmein", " -in x"),
+        ("keytool -list -storepass ", "letmein", ""),
+        ("PGPASSWORD=", "letmein", " psql -h db"),
+        ("MYSQL_PWD=", "letmein", " mysql"),
+        ("SSHPASS=", "letmein", " sshpass -e ssh h"),
+        ("DB_PASS=", "letmein", "\n"),
+        ("REDISCLI_AUTH=", "foobared1", " redis-cli"),
+        ("sqlplus scott/", "tiger@db", ""),
+        ("cargo login ", "letmein", ""),
+    ] {
+        hidden(&format!("{before}{secret}{after}"), secret);
+    }
+    let redactor = Redactor::default();
+    for text in [
+        "the docker login -p flag is deprecated, mysql -p asks for it",
+        "docker run -p 8080:80 -u 1000:1000 image && ssh -p 2222 host",
+        "mysql -p\"$PASSWORD\" app; redis-cli -a $REDIS_PASSWORD ping; sshpass -p \"$PW\" ssh h",
+        "mysql -u root -p app; mysql --port 3306; curl -u user: http://x",
+        "`curl -u name:password` and `docker login -p <password>`",
+        "a curl of the lip, zip it up -P now, net use",
+    ] {
+        assert_eq!(redactor.redact(text).as_str(), text);
+    }
+}
+
+#[test]
+fn separators_belong_to_a_secret_only_when_it_goes_on() {
+    for (before, secret, after) in [
+        ("password=", "a1b2&c", "\n"),
+        ("password=", "letmein&b", ""),
+        ("?password=", "letmein", "&user=b"),
+        ("?user=b&password=", "letmein", "&x[]=1"),
+        ("export TOKEN=", "abc12345", "; rm -rf zz"),
+        ("export TOKEN=", "abc12345", " && rm -rf zz"),
+        ("TOKEN=", "abc12345", ";"),
+        ("(TOKEN=", "abc12345", ")"),
+        ("password=", "let1mein", "; ls"),
+        ("password: ", "tr0ub,4dor", ", user: x"),
+        ("{password: ", "abc12345", ", user: 1}"),
+        ("f(password=", "a1-b2-c3", ",user=1)"),
+        ("Pwd=", "a1;b2", ";Encrypt=yes"),
+    ] {
+        hidden(&format!("{before}{secret}{after}"), secret);
+    }
+}
+
+#[test]
+fn what_else_a_command_runs_is_never_masked() {
+    let redactor = Redactor::default();
+    for (text, want) in [
+        (
+            "export TOKEN=abc12345; rm -rf zz",
+            "export TOKEN=[redacted]; rm -rf zz",
+        ),
+        (
+            "export TOKEN=abc12345;rm -rf zz",
+            "export TOKEN=[redacted];rm -rf zz",
+        ),
+        (
+            "export TOKEN=abc12345&&rm -rf zz",
+            "export TOKEN=[redacted]&&rm -rf zz",
+        ),
+        ("TOKEN=abc12345|sh", "TOKEN=[redacted]|sh"),
+        (
+            "PASSWORD=\"abc$(rm -rf zz)\" x",
+            "PASSWORD=\"[redacted]$(rm -rf zz)\" x",
+        ),
+        ("PASSWORD='a;b c' x", "PASSWORD='[redacted]' x"),
+        ("curl http://a:b1;rm;x@y", "curl http://a:[redacted];rm;x@y"),
+        (
+            "curl -H Cookie:\\ a=b1; rm -rf zz",
+            "curl -H Cookie:\\ a=b1; rm -rf zz",
+        ),
+        (
+            "curl -H 'Cookie: a=b1; c=d' x; rm zz",
+            "curl -H 'Cookie: a=[redacted]' x; rm zz",
+        ),
+        (
+            "cat <<EOF > .env\nTOKEN=a;b1$(rm zz)\nEOF\nrm -rf zz",
+            "cat <<EOF > .env\nTOKEN=[redacted]$(rm zz)\nEOF\nrm -rf zz",
+        ),
+        (
+            "cat <<'EOF' > .env\nTOKEN=a;b1\nEOF\nrm -rf zz",
+            "cat <<'EOF' > .env\nTOKEN=[redacted]\nEOF\nrm -rf zz",
+        ),
+    ] {
+        assert_eq!(redactor.redact_command(text).as_str(), want);
+    }
+    let key = format!("-----BEGIN {} KEY-----\n{}", "PRIVATE", noise(64));
+    for end in ["; ", "\n", " ⏎ ", " && ", "|sh\n"] {
+        for quote in ["", "'"] {
+            let text = format!("echo {quote}{key}{quote}{end}rm -rf zz");
+            let shown = redactor.redact_command(&text);
+            assert!(shown.as_str().ends_with("rm -rf zz"), "{shown}");
+            assert!(!shown.as_str().contains(&key[40..60]), "{shown}");
+        }
+    }
+    // What a terminal would swallow is not swallowed here, and hides no secret.
+    assert_eq!(
+        redactor
+            .redact_command("a \u{1b}]0;x; rm -rf zz\u{7} b\u{200b}")
+            .as_str(),
+        "a \\u{1b}]0;x; rm -rf zz\\u{7} b\\u{200b}"
+    );
+    assert_eq!(
+        redactor
+            .redact_command("TOKEN=abc\u{200b}12345; ls")
+            .as_str(),
+        "TOKEN=[redacted]\\u{200b}; ls"
+    );
+    // What is cut off may hold another secret.
+    assert_eq!(
+        redactor
+            .redact_command("Cookie: a=b; session=kX9vQ2mLp7Rt4Zw8T5; rm -rf zz")
+            .as_str(),
+        "Cookie: a=[redacted]; session=[redacted]; rm -rf zz"
+    );
+}
+
+#[test]
+fn a_stream_that_breaks_off_shows_no_half_of_a_secret() {
+    let redactor = Redactor::default();
+    // The beginning of an address is no secret.
+    let secrets = canaries()
+        .into_iter()
+        .filter(|(_, secret)| !secret.contains(".com/"));
+    for (text, secret) in secrets {
+        let start = text.find(&secret).unwrap();
+        for (at, _) in secret.char_indices().skip(1) {
+            let mut stream = redactor.stream();
+            let mut shown = String::new();
+            shown.extend(stream.push(&text[..start + at]).map(Redacted::into_string));
+            shown += stream.cut().as_str();
+            let least = secret.floor_char_boundary(12.min(secret.len()));
+            assert!(!shown.contains(&secret[..least]), "{shown:?}");
+        }
+    }
+}
