@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use store::Home;
 use store::resources::{
-    MAX_DESCRIPTION_BYTES, MAX_PROFILE_BYTES, Profile, ResourceError, Resources, Skill,
+    MAX_DESCRIPTION_BYTES, MAX_PROFILE_BYTES, Profile, ResourceError, Resources, Skill, Wanted,
 };
 
 use crate::input::expand_to;
@@ -74,6 +74,8 @@ fn read(bytes: &[u8], place: &Place) -> [String; 2] {
         let text = written(&fields, &profile.body);
         if text.len() <= 16 * 1024 {
             let again = place.profile(text.as_bytes()).0;
+            let named = profile.named.clone();
+            let again = again.map(|again| Profile { named, ..again });
             assert_eq!(again, Some(profile), "{text:?}");
         }
     }
@@ -130,8 +132,10 @@ fn other_line_ends(place: &Place, text: &str, skill: Option<&Skill>, profile: Op
     });
     assert_eq!(found.as_ref(), skill, "{other:?}");
     let found = place.profile(other.as_bytes()).0;
+    let named = profile.map(|profile| profile.named.clone());
     let found = found.map(|found| Profile {
         body: lf(&found.body),
+        named: named.unwrap_or_default(),
         ..found
     });
     assert_eq!(found.as_ref(), profile, "{other:?}");
@@ -163,7 +167,7 @@ impl Place {
     fn load(&self, file: &str, bytes: &[u8]) -> Result<Resources, ResourceError> {
         let file = self.home.root().join(file);
         fs::write(&file, bytes).expect("a file");
-        let load = || Resources::load(&self.home, &self.cwd, &[], &|| false);
+        let load = || Resources::load(&self.home, &self.cwd, Wanted::default(), &|| false);
         let (one, other) = (load(), load());
         assert_eq!(one.as_ref().ok(), other.as_ref().ok());
         fs::remove_file(&file).expect("a file");
@@ -178,7 +182,7 @@ impl Place {
         assert!(loaded.skills.is_empty() && loaded.notices.len() <= 1);
         let said = match (loaded.notices.pop(), &skill) {
             (Some(notice), None) => {
-                let reason = notice.strip_prefix(&format!("the skill `{NAME}` "));
+                let reason = notice.reason.strip_prefix(&format!("the skill `{NAME}` "));
                 reason_of(reason.expect("a notice names the skill"))
             }
             (None, Some(_)) => "skill".to_owned(),
@@ -196,7 +200,10 @@ impl Place {
                 let said = profile.as_ref().map_or("disabled", |_| "profile");
                 (profile, said.to_owned())
             }
-            Err(ResourceError::Profile { reason, .. }) => (None, reason_of(reason)),
+            Err(ResourceError::Profiles(reasons)) => {
+                let reason = reasons[0].reason.strip_prefix("the profile ");
+                (None, reason_of(reason.expect("it names the profile")))
+            }
             Err(other) => panic!("{other:?}"),
         }
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use store::settings::{
     FILE_NAME, MAX_BYTES, MAX_HOOK_BYTES, MAX_HOOKS, MAX_INSTRUCTIONS, MAX_NAME_BYTES, Overrides,
-    Settings, SettingsError,
+    Permission, Settings, SettingsError,
 };
+use store::{MAX_REASONS, Reason};
 
 use crate::input::expand_to;
 
@@ -35,39 +36,40 @@ pub fn check(data: &[u8]) -> String {
                 "settings".to_owned()
             }
             (Err(global), Err(project), Err(both)) => {
-                let said = reason(&global, &place.home, &bytes);
-                assert_eq!(reason(&project, &place.project, &bytes), said);
-                assert_eq!(reason(&both, &place.home, &bytes), said);
-                said
+                let (global, project) = (global.into_reasons(), project.into_reasons());
+                let word = reason(&global, &place.home, &bytes);
+                assert_eq!(reason(&project, &place.project, &bytes), word);
+                assert!(both.into_reasons().starts_with(&global));
+                word
             }
             other => panic!("{other:?}"),
         }
     })
 }
 
-/// Of words without a value of the file's.
-fn reason(error: &SettingsError, folder: &Path, bytes: &[u8]) -> String {
+/// What the first one is about. All of them stand in the file.
+fn reason(reasons: &[Reason], folder: &Path, bytes: &[u8]) -> String {
     let file = folder.join(FILE_NAME);
-    match error {
-        SettingsError::TooLong { path } => {
-            assert!(*path == file && bytes.len() as u64 > MAX_BYTES);
-            "too long".to_owned()
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    assert!((1..=MAX_REASONS).contains(&reasons.len()));
+    for reason in reasons {
+        assert!(!reason.reason.is_empty() && reason.reason.len() < 1024);
+        if reason.file.is_none() {
+            continue;
         }
-        SettingsError::Invalid { path, line, column } => {
-            let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
-            assert!(*path == file && *line <= lines.len());
-            assert!(
-                line.checked_sub(1)
-                    .is_none_or(|at| *column <= lines[at].len() + 1)
-            );
-            "invalid".to_owned()
-        }
-        SettingsError::Name(which) => format!("{which} name"),
-        SettingsError::Value { path, key } => {
-            assert_eq!(*path, file);
-            (*key).to_owned()
-        }
-        SettingsError::Io { .. } => panic!("{error:?}"),
+        assert_eq!(reason.file.as_ref(), Some(&file));
+        let (Some(line), Some(column)) = (reason.line, reason.column) else {
+            assert!(bytes.len() as u64 > MAX_BYTES);
+            return "too long".to_owned();
+        };
+        assert!((1..=lines.len()).contains(&line));
+        assert!((1..=lines[line - 1].len() + 1).contains(&column));
+    }
+    let key = reasons[0].key.as_deref().unwrap_or_default();
+    match key.split('.').next().unwrap_or_default() {
+        "" => "invalid".to_owned(),
+        key if bytes.len() > 1 && key.len() < 32 => key.to_owned(),
+        _ => "a key".to_owned(),
     }
 }
 
@@ -92,7 +94,10 @@ fn agrees(bytes: &[u8], settings: &Settings) {
             .map_or(0, |m| m.len())
     };
     assert_eq!(settings.providers.len(), members("providers"));
-    assert_eq!(settings.permissions.len(), members("permissions"));
+    let permissions = file.get("permissions").and_then(Value::as_object);
+    for (tool, word) in permissions.into_iter().flatten() {
+        assert!(!word.is_string() || settings.permissions.contains_key(tool));
+    }
     assert_eq!(settings.hooks.len(), members("hooks"));
 }
 
@@ -107,7 +112,7 @@ fn bounded(settings: &Settings, place: &Place) {
         settings
             .instructions
             .iter()
-            .all(|path| path.is_absolute() && *path != place.home)
+            .all(|file| file.path.is_absolute() && file.path != place.home)
     );
     for commands in settings.hooks.values() {
         assert!(commands.len() <= MAX_HOOKS);
@@ -125,18 +130,37 @@ fn bounded(settings: &Settings, place: &Place) {
 fn harmless(global: &Settings, project: &Settings, both: &Settings) {
     assert!(!project.fast && project.hooks.is_empty());
     assert_eq!((both.fast, &both.hooks), (global.fast, &global.hooks));
-    assert!(project.providers.keys().eq(global.providers.keys()));
-    for (id, of_project) in &project.providers {
-        assert_eq!(of_project.api_key_env, None, "a project names no key");
-        let (of_global, of_both) = (&global.providers[id], &both.providers[id]);
-        let placed = of_global.api.is_some() || of_global.base_url.is_some();
-        assert!(!of_global.placed_by_project);
-        assert_eq!(
-            (of_project.placed_by_project, of_both.placed_by_project),
-            (placed, placed)
-        );
-        assert_eq!(of_both.api_key_env, of_global.api_key_env);
+    assert!(project.providers.is_empty() && !project.trusted && !both.trusted);
+    assert_eq!(both.providers, global.providers);
+    assert!(project.bash.allow.is_empty() && project.bash.default <= Permission::Ask);
+    assert!(
+        !project
+            .permissions
+            .values()
+            .any(|word| *word == Permission::Allow)
+    );
+    for (words, of_both) in [
+        (&global.permissions, &both.permissions),
+        (&global.code, &both.code),
+    ] {
+        for (tool, word) in words {
+            assert!(of_both[tool] <= *word);
+        }
     }
+    assert!(both.bash.default <= global.bash.default);
+    assert!(
+        both.bash
+            .allow
+            .iter()
+            .all(|rule| global.bash.allow.contains(rule))
+    );
+    assert!(
+        global
+            .bash
+            .deny
+            .iter()
+            .all(|rule| both.bash.deny.contains(rule))
+    );
     let parts = [&global.instructions[..], &project.instructions].concat();
     assert_eq!(both.instructions, parts);
     assert_eq!(
@@ -180,6 +204,6 @@ impl Place {
                 None => drop(fs::remove_file(file)),
             }
         }
-        Settings::load(&self.home, &self.cwd, Overrides::default())
+        Settings::load(&self.home, &self.cwd, Overrides::default(), &[])
     }
 }

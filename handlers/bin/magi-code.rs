@@ -1,6 +1,10 @@
 //! `magi-code`: parses arguments, picks the dialect, serves.
 
 mod about;
+#[cfg(feature = "doctor")]
+mod doctor;
+#[cfg(feature = "trust")]
+mod trust;
 #[cfg(feature = "try")]
 mod try_turn;
 
@@ -49,6 +53,15 @@ enum Command {
         /// What to ask; `-` reads it from standard input
         prompt: String,
     },
+    /// Say what is wrong with the configuration and what is ignored of it, without starting anything
+    #[cfg(feature = "doctor")]
+    Doctor(doctor::DoctorArgs),
+    /// Let a project's own files configure providers, permissions and instructions
+    #[cfg(feature = "trust")]
+    Trust(trust::TrustArgs),
+    /// Take back the trust in a project
+    #[cfg(feature = "trust")]
+    Untrust(trust::TrustArgs),
     /// Print the JSON Schema of every linked method and event, or the reference page
     Schema {
         /// `local-agent` or `application-service`
@@ -141,6 +154,16 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
             };
             Ok((try_turn::run(args, &output)?, None))
         }
+        #[cfg(feature = "doctor")]
+        (None, Some(Command::Doctor(args))) => {
+            let (status, text) = doctor::run(&args)?;
+            Output::print(stdio.output, text.as_bytes())?;
+            Ok((status, None))
+        }
+        #[cfg(feature = "trust")]
+        (None, Some(Command::Trust(args))) => trusting(stdio, trust::run(&args, true)),
+        #[cfg(feature = "trust")]
+        (None, Some(Command::Untrust(args))) => trusting(stdio, trust::run(&args, false)),
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
         (None, Some(Command::Version)) => {
             Output::print(stdio.output, format!("magi-code {version}\n").as_bytes())?;
@@ -155,6 +178,17 @@ fn served(ended: Result<i32, handlers::magi::Refused>) -> (i32, Option<String>) 
     match ended {
         Ok(status) => (status, None),
         Err(refused) => (2, Some(format!("magi-code: {}", refused.0))),
+    }
+}
+
+#[cfg(feature = "trust")]
+fn trusting(stdio: Stdio, done: Result<String, String>) -> anyhow::Result<(i32, Option<String>)> {
+    match done {
+        Ok(text) => {
+            Output::print(stdio.output, text.as_bytes())?;
+            Ok((0, None))
+        }
+        Err(why) => Ok((1, Some(why))),
     }
 }
 

@@ -1,5 +1,5 @@
 //! `magi-code try`: one real turn with a child of its own, for a newcomer's first minute and a frontend author's debugging.
-//! A client and nothing else: it reads no settings, no sessions and no credentials.
+//! A client, which reads no sessions and no credentials; why a start is refused it asks as `doctor` does.
 
 mod asker;
 mod screen;
@@ -153,6 +153,19 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
         launch.cwd = Some(cwd);
     }
     let place = launch.cwd.clone();
+    // The same files that the child reads: what they come to is told here, since the wire tells no reasons.
+    let configuration = match handlers::configuration::examine(launch.cwd.as_deref()) {
+        Ok(configuration) => configuration,
+        Err(error) => {
+            screen.remark(&format!(
+                "magi-code try: the current directory cannot be used: {error}"
+            ));
+            return 2;
+        }
+    };
+    for notice in &configuration.notices {
+        screen.remark(&handlers::configuration::lines(notice));
+    }
     let mut child = match Child::spawn(launch) {
         Ok(child) => child,
         Err(error) => {
@@ -191,6 +204,9 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
         (Err(stop), _) => stop,
     };
     screen.remark(&format!("magi-code try: {}", status.why));
+    for problem in &configuration.problems {
+        screen.remark(&handlers::configuration::lines(problem));
+    }
     if child.kill().await.is_err() {
         screen.remark("magi-code try: the server could not be ended");
     }

@@ -27,6 +27,8 @@ use session as _;
 use turn as _;
 
 #[cfg(feature = "magi")]
+pub mod configuration;
+#[cfg(feature = "magi")]
 pub mod magi;
 #[cfg(feature = "mty-agent")]
 pub mod mighty;

@@ -107,11 +107,15 @@ fn additional_instructions_must_be_there() {
 }
 
 #[test]
-fn instructions_that_lead_to_credentials_fail_startup() {
+fn instructions_that_lead_to_credentials_fail_startup_or_are_left_out() {
     let place = Place::with_settings(&models());
     let credentials = place.mc_home().join("auth.json");
     std::fs::write(&credentials, "{}").unwrap();
-    symlink(&credentials, place.work().join("AGENTS.md")).unwrap();
+    // Of a project, they are left out: it is nobody's to keep a person from working there.
+    let of_project = place.work().join("AGENTS.md");
+    symlink(&credentials, &of_project).unwrap();
+    assert_eq!(model(&place, &[]), "one");
+    symlink(&credentials, place.mc_home().join("AGENTS.md")).unwrap();
     assert_eq!(failure(&place), "configuration_invalid");
 }
 

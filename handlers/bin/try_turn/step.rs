@@ -35,17 +35,10 @@ pub(super) trait Reason {
 impl Reason for Error {
     fn text(&self) -> String {
         let hint = match self {
-            Self::Refused("provider_unavailable") => {
-                "; log in or give the provider's key, or choose another provider"
-            }
-            Self::Refused("configuration_invalid") => {
-                "; look at settings.json in MC_HOME and .magi-code/ here"
-            }
             Self::Refused("unsupported_capability") => {
                 "; this build of the server lacks what a turn needs"
             }
             Self::Refused("mcp_unavailable") => "; an enabled MCP server does not start",
-            Self::Refused("profile_invalid") => "; look at the profiles under agents/",
             _ => "",
         };
         format!("{self}{hint}")

@@ -132,7 +132,10 @@ async fn status(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<ServiceStatus>, W
             provider_auth_ready: ready,
         }
         .into()),
-        Err(_) => Err(Word::InternalError),
+        Err(error) => {
+            error.log();
+            Err(Word::InternalError)
+        }
     }
 }
 

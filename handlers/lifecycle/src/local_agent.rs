@@ -103,9 +103,11 @@ async fn initialize(cx: Cx<Backend>, required: Vec<String>) -> Result<Reply<Init
         }
         Err(InitializeError::AlreadyInitialized) => Err(Word::AlreadyInitialized),
         Err(InitializeError::Startup(error)) => {
+            // The code is all that the wire tells; the reasons are for the log.
+            error.log();
             // Everything that needs initialization is refused with the same code from now on.
-            cx.gate().close(word(error).code());
-            Err(word(error))
+            cx.gate().close(word(error.kind).code());
+            Err(word(error.kind))
         }
     }
 }

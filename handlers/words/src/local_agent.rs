@@ -1,17 +1,17 @@
 //! The magi engine's refusals in local-agent's words (spec: local-agent, "Bounds and failure policy").
 //! No word of another dialect.
 
-use agent::{SessionError, StartupError, TurnError};
+use agent::{SessionError, StartupErrorKind, TurnError};
 use local_agent::Word;
 
 #[must_use]
-pub fn startup_word(error: StartupError) -> Word {
+pub fn startup_word(error: StartupErrorKind) -> Word {
     match error {
-        StartupError::ConfigurationInvalid => Word::ConfigurationInvalid,
-        StartupError::ProfileInvalid => Word::ProfileInvalid,
-        StartupError::ProviderUnavailable => Word::ProviderUnavailable,
-        StartupError::Cancelled => Word::StartupCancelled,
-        StartupError::Failed => Word::StartupFailed,
+        StartupErrorKind::ConfigurationInvalid => Word::ConfigurationInvalid,
+        StartupErrorKind::ProfileInvalid => Word::ProfileInvalid,
+        StartupErrorKind::ProviderUnavailable => Word::ProviderUnavailable,
+        StartupErrorKind::Cancelled => Word::StartupCancelled,
+        StartupErrorKind::Failed => Word::StartupFailed,
     }
 }
 

@@ -2,7 +2,7 @@
 //! and for the many sessions of application-service.
 //! Words only: no path, no content, no underlying error.
 
-use crate::startup::StartupError;
+use crate::startup::StartupErrorKind;
 
 /// Refusals of session and history operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum SessionError {
     #[error("not initialized")]
     NotInitialized,
     #[error(transparent)]
-    Startup(#[from] StartupError),
+    Startup(#[from] StartupErrorKind),
     #[error("another operation is active")]
     Busy,
     #[error("another session is attached")]
@@ -81,7 +81,7 @@ pub enum TurnError {
     #[error("not initialized")]
     NotInitialized,
     #[error(transparent)]
-    Startup(#[from] StartupError),
+    Startup(#[from] StartupErrorKind),
     #[error("another operation is active")]
     Busy,
     #[error("no session is attached")]

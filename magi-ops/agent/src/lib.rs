@@ -24,11 +24,16 @@ pub use run::{
     Activity, ActivityState, Category, ContextSource, MAX_PROMPT_BYTES, Persistence, Run,
     RunErrorCode, RunEvent, RunEvents,
 };
-pub use startup::{Environment, InitializeError, StartupError};
+pub use startup::{
+    Environment, Examination, InitializeError, StartupError, StartupErrorKind, Trusted, examine,
+    trust,
+};
 /// How a run ended.
 pub use store::sessions::Outcome;
 /// A session's id, which names no path.
 pub use store::sessions::{InvalidSessionId, SessionId};
+/// What people are told of a configuration.
+pub use store::{Reason, shown_path};
 /// What a main becomes when it was started as the guard of a command.
 pub use tools::guard;
 /// What a call is to those who watch, and the names that are no secret: those of linked tools.

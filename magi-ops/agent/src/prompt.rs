@@ -145,6 +145,8 @@ mod tests {
             tools: None,
             model: None,
             body: body.to_owned(),
+            named: store::Reason::default(),
+            of_stranger: false,
         }
     }
 

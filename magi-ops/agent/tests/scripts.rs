@@ -68,7 +68,14 @@ async fn a_wrong_script_fails_startup_and_no_turn() {
         let refused = agent::Backend::new(place.environment())
             .initialize(support::never())
             .await;
-        let expected = agent::StartupError::ConfigurationInvalid.into();
-        assert_eq!(refused.unwrap_err(), expected, "{steps}");
+        let expected = agent::StartupErrorKind::ConfigurationInvalid;
+        let agent::InitializeError::Startup(error) = refused.unwrap_err() else {
+            panic!("{steps}");
+        };
+        assert_eq!(error.kind, expected, "{steps}");
+        assert_eq!(
+            error.reasons[0].key.as_deref(),
+            Some("providers.fixture.script")
+        );
     }
 }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use agent::{Backend, InitializeError, Notice, Phase, SessionError, StartupError, TurnError};
+use agent::{Backend, InitializeError, Notice, Phase, SessionError, StartupErrorKind, TurnError};
 use serde_json::json;
 use support::*;
 use tokio_util::sync::CancellationToken;
@@ -41,20 +41,20 @@ async fn nothing_happens_before_initialization_and_one_is_admitted() {
 #[tokio::test]
 async fn startup_failures_have_their_words_and_stay() {
     for (settings, error, context) in [
-        ("{", StartupError::ConfigurationInvalid, true),
+        ("{", StartupErrorKind::ConfigurationInvalid, true),
         (
             r#"{"provider":"anthropic","model":"m"}"#,
-            StartupError::ProviderUnavailable,
+            StartupErrorKind::ProviderUnavailable,
             true,
         ),
         (
             r#"{"model":"another"}"#,
-            StartupError::ProviderUnavailable,
+            StartupErrorKind::ProviderUnavailable,
             true,
         ),
         (
             r#"{"providers":{"fixture":{"script":"/does/not/exist"}}}"#,
-            StartupError::ConfigurationInvalid,
+            StartupErrorKind::ConfigurationInvalid,
             true,
         ),
     ] {
@@ -62,7 +62,11 @@ async fn startup_failures_have_their_words_and_stay() {
         place.settings(settings);
         let backend = Backend::new(place.environment());
         let failed = backend.initialize(never()).await;
-        assert_eq!(failed, Err(InitializeError::Startup(error)), "{settings}");
+        let Err(InitializeError::Startup(failed)) = failed else {
+            panic!("{settings}: {failed:?}");
+        };
+        assert_eq!(failed.kind, error, "{settings}");
+        assert_eq!(failed.reasons.len(), 1, "{settings}");
         let status = backend.status();
         assert_eq!(status.phase, Phase::Failed(error));
         assert_eq!(status.context_id.is_some(), context);
@@ -80,10 +84,11 @@ async fn startup_can_be_cancelled() {
     cancel.cancel();
     // Whichever is first wins; a cancelled startup never becomes ready afterwards.
     if let Err(error) = backend.initialize(cancel).await {
-        assert_eq!(error, InitializeError::Startup(StartupError::Cancelled));
+        let kind = StartupErrorKind::Cancelled;
+        assert_eq!(error, InitializeError::Startup(kind.into()));
         assert_eq!(
             backend.status().phase,
-            Phase::Failed(StartupError::Cancelled)
+            Phase::Failed(StartupErrorKind::Cancelled)
         );
     }
 }
@@ -307,8 +312,6 @@ async fn readiness_follows_the_settings_of_the_moment() {
     place.settings(r#"{"provider":"anthropic","model":"m"}"#);
     assert_eq!(backend.provider_ready(), Ok(false));
     place.settings("{");
-    assert_eq!(
-        backend.provider_ready(),
-        Err(StartupError::ConfigurationInvalid)
-    );
+    let error = backend.provider_ready().unwrap_err();
+    assert_eq!(error.kind, StartupErrorKind::ConfigurationInvalid);
 }

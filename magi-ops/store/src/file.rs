@@ -1,12 +1,14 @@
-//! Opening and reading files that others may have put there: bounded, never through a device or a pipe.
-//! No format and no policy.
+//! Opening, reading and replacing files that others may have put there: bounded, never through a device or a pipe.
+//! No format, and no policy but what lies inside a directory.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+
+use crate::reason::Reason;
 
 /// What a bounded read came to.
 pub(crate) enum Bounded {
@@ -77,6 +79,19 @@ pub(crate) fn read_prefix(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    prefix(file, limit).map(Some)
+}
+
+/// The whole of an open file of at most `limit` bytes.
+pub(crate) fn bounded(file: File, limit: u64) -> io::Result<Bounded> {
+    Ok(match prefix(file, limit)? {
+        (_, true) => Bounded::TooLong,
+        (bytes, false) => Bounded::Bytes(bytes),
+    })
+}
+
+/// The first `limit` bytes of an open file and whether there are more.
+pub(crate) fn prefix(file: File, limit: u64) -> io::Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     // One byte more than the bound tells "exactly full" from "more"; the size that `stat`
     // names is no bound, since the file may grow while it is read.
@@ -85,5 +100,82 @@ pub(crate) fn read_prefix(
     if more {
         bytes.pop();
     }
-    Ok(Some((bytes, more)))
+    Ok((bytes, more))
+}
+
+/// What opening a file came to that should lie in a certain directory.
+pub(crate) enum Opened {
+    Missing,
+    /// It is one that does not count, and why, as the beginning of a sentence.
+    Stray(&'static str),
+    File {
+        file: File,
+        /// Where it really is.
+        path: PathBuf,
+    },
+}
+
+/// Opens a regular file that lies in the canonical directory `inside`, links followed, and has one name only:
+/// under a second one it may be anybody's.
+pub(crate) fn open_inside(path: &Path, inside: &Path) -> io::Result<Opened> {
+    let linked = || {
+        let parts = path.ancestors().take_while(|part| *part != inside);
+        parts.into_iter().any(|part| {
+            part.symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_symlink())
+        })
+    };
+    let real = match path.canonicalize() {
+        Ok(real) => real,
+        Err(_) if linked() => return Ok(Opened::Stray("this is a link that cannot be followed")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Missing),
+        Err(error) => return Err(error),
+    };
+    if !real.starts_with(inside) {
+        return Ok(Opened::Stray("this is a link out of the workspace"));
+    }
+    let file = open_regular(&real, Links::Refuse)?;
+    if file.metadata()?.nlink() > 1 {
+        return Ok(Opened::Stray("this file has more than one hard link"));
+    }
+    Ok(Opened::File { file, path: real })
+}
+
+/// Why a file that is there cannot be read.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Reason {
+    match error.kind() {
+        io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
+            Reason::of_file(path, "this is no regular file").help("put a file in its place")
+        }
+        _ => Reason::of_file(path, format!("this cannot be read: {error}")),
+    }
+}
+
+/// Puts a file with that content in the place of `path`: whole, flushed, or not at all.
+pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    // Beside it, so that it can be renamed; the name is the process's own, since several may write at once.
+    let fresh = folder.join(format!(
+        ".{}.{}",
+        name.to_string_lossy(),
+        std::process::id()
+    ));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&fresh)
+        .and_then(|mut file| {
+            file.write_all(content)?;
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&fresh, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&fresh);
+    }
+    // A directory may be writable and not readable; then there is no way to flush it.
+    written.and_then(|()| File::open(folder).map_or(Ok(()), |folder| folder.sync_all()))
 }

@@ -2,11 +2,12 @@
 //! What stands in the files is no matter of this one.
 
 use std::fs::{self, DirBuilder};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::file::{self, Bounded, Links};
+use crate::reason::Reason;
 use crate::settings;
 
 const DEFAULT_NAME: &str = ".magi-code";
@@ -26,6 +27,22 @@ pub enum HomeError {
         #[source]
         source: io::Error,
     },
+}
+
+impl HomeError {
+    /// The same for people.
+    #[must_use]
+    pub fn into_reason(self) -> Reason {
+        match self {
+            Self::Unknown => Reason::of_variable("MC_HOME", self.to_string())
+                .help("set MC_HOME to a directory that can be written"),
+            Self::Io { path, source } => Reason::of_file(
+                &path,
+                format!("this directory cannot be prepared: {source}"),
+            )
+            .help("make it writable, or set MC_HOME to another one"),
+        }
+    }
 }
 
 /// The admitted storage of one process: directories that exist, under their real names.
@@ -103,24 +120,7 @@ impl Home {
         {
             return Ok(());
         }
-        // Written beside and renamed, so that an editor never sees half a schema; the name is
-        // the process's own, since several may start at once.
-        let fresh = self.root.join(format!(
-            ".{}.{}",
-            settings::SCHEMA_FILE_NAME,
-            std::process::id()
-        ));
-        let written = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&fresh)
-            .and_then(|mut file| file.write_all(schema))
-            .and_then(|()| fs::rename(&fresh, &path));
-        if written.is_err() {
-            let _ = fs::remove_file(&fresh);
-        }
-        written
+        file::replace(&path, schema, 0o600)
     }
 }
 

@@ -90,13 +90,18 @@ fn front_matter_seeds_hold() {
 fn settings_file_seeds_hold() {
     let reached = replay("settings_file", |seed| Some(settings_file::check(seed)));
     let expected = [
-        "compaction.threshold",
+        "compaction",
         "hooks",
         "instructions",
         "invalid",
-        "model name",
-        "provider name",
+        "later",
+        "mcp_servers",
+        "model",
+        "provider",
+        "providers",
+        "retention_days",
         "settings",
+        "thinking_level",
         "too long",
     ];
     reaches(&reached, &expected);

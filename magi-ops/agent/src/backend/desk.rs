@@ -48,9 +48,13 @@ impl Backend {
     /// works with, for a dialect whose launch may do so before any request. Settings that cannot be
     /// read are no reason to fail: sessions are listed, opened and replayed without, and a turn tries
     /// again. Blocks.
+    ///
+    /// # Errors
+    /// When there is no home, or none that can be prepared.
     pub fn prepare(&self) -> Result<(), StartupError> {
-        let admitted =
-            startup::admit(&self.environment, &mut Reached::default(), &self.cancel).ok();
+        let admitted = startup::admit(&self.environment, &mut Reached::default(), &self.cancel)
+            .inspect_err(StartupError::log)
+            .ok();
         let storage = match &admitted {
             Some(admitted) => Storage::beside(admitted),
             None => Storage::of(&self.environment)?,
@@ -68,7 +72,10 @@ impl Backend {
         let environment = self.environment.clone();
         let stop = self.cancel.clone();
         let admit = move || startup::admit(&environment, &mut Reached::default(), &stop);
-        let admitted = blocking(admit).await?.map_err(|_| DeskError::Internal)?;
+        let admitted = blocking(admit).await?.map_err(|error| {
+            error.log();
+            DeskError::Internal
+        })?;
         let mut state = self.lock();
         Ok(Arc::clone(state.admitted.get_or_insert(Arc::new(admitted))))
     }

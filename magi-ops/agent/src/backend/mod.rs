@@ -17,7 +17,8 @@ use crate::error::{SessionError, TurnError};
 use crate::heap;
 use crate::run::{Ended, Owner};
 use crate::startup::{
-    self, Admitted, Environment, InitializeError, Reached, Selected, StartupError, Storage,
+    self, Admitted, Environment, InitializeError, Reached, Selected, StartupError,
+    StartupErrorKind, Storage,
 };
 
 pub use desk::Detached;
@@ -29,7 +30,7 @@ pub enum Phase {
     Uninitialized,
     Starting,
     Ready,
-    Failed(StartupError),
+    Failed(StartupErrorKind),
 }
 
 /// What the process says of itself; names are safe to show.
@@ -114,7 +115,7 @@ impl State {
 
 enum NotReady {
     Pending,
-    Failed(StartupError),
+    Failed(StartupErrorKind),
 }
 
 impl From<NotReady> for SessionError {
@@ -176,10 +177,14 @@ impl Backend {
             (admitted, reached)
         });
         let (admitted, reached) = tokio::select! {
-            () = cancel.cancelled() => (Err(StartupError::Cancelled), Reached::default()),
-            () = self.cancel.cancelled() => (Err(StartupError::Cancelled), Reached::default()),
+            () = cancel.cancelled() => (Err(StartupErrorKind::Cancelled.into()), Reached::default()),
+            () = self.cancel.cancelled() => (Err(StartupErrorKind::Cancelled.into()), Reached::default()),
             done = &mut worker => {
-                done.unwrap_or_else(|_| (Err(StartupError::Failed), Reached::default()))
+                done.unwrap_or_else(|error| {
+                    let why = format!("startup broke off: {error}");
+                    let reason = store::Reason::new(why);
+                    (Err(StartupError::failed(reason)), Reached::default())
+                })
             }
         };
         {
@@ -192,7 +197,7 @@ impl Backend {
                     state.phase = Phase::Ready;
                 }
                 Err(error) => {
-                    state.phase = Phase::Failed(error);
+                    state.phase = Phase::Failed(error.kind);
                     return Err(error.into());
                 }
             }

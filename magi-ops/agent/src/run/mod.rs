@@ -10,7 +10,7 @@ use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
 
 use crate::attach::Conversation;
-use crate::startup::{Admitted, Choice, Selected, StartupError};
+use crate::startup::{Admitted, Choice, Selected, StartupErrorKind};
 use crate::writer::SharedWriter;
 
 mod control;
@@ -382,12 +382,18 @@ impl Worker {
             selected = reading => selected,
         };
         let selected = selected
-            .map_err(|_| Stop::execution("the settings cannot be read"))?
-            .map_err(|error| match error {
-                StartupError::ProviderUnavailable => {
-                    Stop::execution("the selected provider is not available")
+            .map_err(|error| {
+                tracing::error!(%error, "reading the settings broke off");
+                Stop::execution("the settings cannot be read")
+            })?
+            .map_err(|error| {
+                error.log();
+                match error.kind {
+                    StartupErrorKind::ProviderUnavailable => {
+                        Stop::execution("the selected provider is not available")
+                    }
+                    _ => Stop::execution("the settings cannot be read"),
                 }
-                _ => Stop::execution("the settings cannot be read"),
             })?;
         self.record(&selected.choice);
         Ok(Arc::new(selected))

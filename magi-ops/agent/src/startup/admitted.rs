@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use store::sessions::{LocalSessions, SessionStore};
 use store::settings::{CommandEnvironment, Permission, Settings};
-use store::{Home, Redactor, context_id};
+use store::{Home, Reason, Redactor, context_id};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
 use tools::policy::{Decision, Policy, Rules};
 use tools::{Access, Context, Skill, ToolSet};
 
+use super::error::redacted;
 use super::guidance::Guidance;
-use super::select::{Choice, Kept, Selected, select, select_choice};
+use super::select::{Choice, ProviderCache, Selected, select, select_choice};
 use super::{Environment, Reached, StartupError};
 
 /// Everything that a process works with, as it was at startup.
@@ -36,14 +37,21 @@ pub(crate) struct Admitted {
     /// As they were at startup.
     settings: Settings,
     pub(crate) environment: Environment,
-    kept: Kept,
+    providers: ProviderCache,
     home: PathBuf,
+    notices: Vec<Reason>,
 }
 
 impl Admitted {
     /// What the settings selected at startup.
     pub(crate) fn select(&self) -> Result<Selected, StartupError> {
-        select(&self.settings, &self.environment, &self.kept)
+        select(&self.settings, &self.environment, &self.providers)
+            .map_err(|error| error.redacted(&self.redactor))
+    }
+
+    /// What of the configuration is ignored or left out; redacted.
+    pub(crate) fn notices(&self) -> &[Reason] {
+        &self.notices
     }
 
     /// A choice that a session was saved with, if the settings of startup still have it.
@@ -51,7 +59,7 @@ impl Admitted {
         select_choice(
             &self.settings,
             &self.environment,
-            &self.kept,
+            &self.providers,
             choice.clone(),
         )
         .ok()
@@ -59,14 +67,16 @@ impl Admitted {
 
     /// What the settings select as they stand now. Blocks on small reads.
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
-        let mut settings = Settings::load(&self.home, &self.cwd, self.environment.overrides())
-            .map_err(|_| StartupError::ConfigurationInvalid)?;
-        // A key that the settings name since startup is not shown either.
-        self.redactor
-            .learn(named_keys(&settings, &self.environment));
-        withhold_keys(&self.guard, &settings);
-        self.guidance.choose_model(&mut settings, &self.environment);
-        select(&settings, &self.environment, &self.kept)
+        let select = || {
+            let mut settings = self.environment.settings(&self.home, &self.cwd)?;
+            // A key that the settings name since startup is not shown either.
+            self.redactor
+                .learn(named_keys(&settings, &self.environment));
+            withhold_keys(&self.guard, &settings);
+            self.guidance.choose_model(&mut settings, &self.environment);
+            select(&settings, &self.environment, &self.providers)
+        };
+        select().map_err(|error: StartupError| error.redacted(&self.redactor))
     }
 
     /// Whether a call may be made.
@@ -93,36 +103,55 @@ impl std::fmt::Debug for Admitted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Admitted")
             .field("cwd", &self.cwd)
-            .field("left_out", &self.guidance.notices)
+            .field("notices", &self.notices)
             .finish_non_exhaustive()
     }
 }
 
-/// Reads everything once. `stop` ends it between two files with [`StartupError::Cancelled`].
+/// Reads everything once. `stop` ends it between two files.
 pub(crate) fn admit(
     environment: &Environment,
     reached: &mut Reached,
     stop: &CancellationToken,
 ) -> Result<Admitted, StartupError> {
-    let cwd = environment
-        .cwd
-        .canonicalize()
-        .map_err(|_| StartupError::Failed)?;
-    let home = Home::prepare(&environment.home()?).map_err(|_| StartupError::Failed)?;
+    let redactor = environment.redactor();
+    let admitted = read(environment, &redactor, reached, stop);
+    reached.notices = redacted(std::mem::take(&mut reached.notices), &redactor);
+    for notice in &reached.notices {
+        tracing::info!(%notice, "a part of the configuration does not count");
+    }
+    match admitted {
+        Ok(admitted) => Ok(Admitted {
+            notices: reached.notices.clone(),
+            ..admitted
+        }),
+        Err(error) => Err(error.redacted(&redactor)),
+    }
+}
+
+fn read(
+    environment: &Environment,
+    redactor: &Redactor,
+    reached: &mut Reached,
+    stop: &CancellationToken,
+) -> Result<Admitted, StartupError> {
+    let cwd = environment.canonical_cwd()?;
+    let home = Home::prepare(&environment.home()?)?;
     // Captured once, after the runtime directories exist.
     reached.context_id = Some(context_id(&cwd, &home.roots()));
-    let mut settings = Settings::load(home.root(), &cwd, environment.overrides())
-        .map_err(|_| StartupError::ConfigurationInvalid)?;
-    let redactor = environment.redactor();
+    let mut settings = environment.settings(home.root(), &cwd)?;
     redactor.learn(named_keys(&settings, environment));
+    reached.notices = std::mem::take(&mut settings.notices);
     let shown = |settings: &Settings| {
         let model = settings.model.as_deref();
-        model.and_then(|model| public_name(&redactor, model))
+        model.and_then(|model| public_name(redactor, model))
     };
-    reached.provider = public_name(&redactor, &settings.provider);
+    reached.provider = public_name(redactor, &settings.provider);
     reached.model = shown(&settings);
-    let guidance = Guidance::load(&home, &cwd, &settings, stop)?;
-    guidance.choose_model(&mut settings, environment);
+    let mut guidance = Guidance::load(&home, &cwd, &settings, stop)?;
+    reached.notices.append(&mut guidance.notices);
+    let ignored = guidance.choose_model(&mut settings, environment);
+    reached.notices.extend(ignored);
     reached.model = shown(&settings);
     let skills = guidance.skills.iter().map(|skill| Skill {
         name: skill.name.clone(),
@@ -145,8 +174,8 @@ pub(crate) fn admit(
         .with_skills(skills.collect())
         .with_protected(vec![home.root().to_owned()]);
     let tools = ToolSet::registered(context).map_err(|error| {
-        tracing::error!(%error, "the tools of this build can't be used");
-        StartupError::Failed
+        let why = format!("the tools of this build cannot be used: {error}");
+        StartupError::failed(Reason::new(why))
     })?;
     let mut permissions = settings.permissions.clone();
     let mut offered = Vec::new();
@@ -173,12 +202,13 @@ pub(crate) fn admit(
         tools,
         guidance,
         cwd,
-        redactor,
+        redactor: redactor.clone(),
         policy: Policy::new(permissions),
         guard,
+        notices: Vec::new(),
         settings,
         environment: environment.clone(),
-        kept: Kept::default(),
+        providers: ProviderCache::default(),
         home: home.root().to_owned(),
     })
 }

@@ -1,10 +1,10 @@
 //! Where a process runs and what its environment says; where the home is, from both.
 //! Captured once by the main; nothing here reads a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use store::settings::Overrides;
-use store::{Home, Redactor};
+use store::settings::{Overrides, Settings};
+use store::{Home, Reason, Redactor};
 
 use super::StartupError;
 
@@ -72,7 +72,21 @@ impl Environment {
             self.user_home.as_deref(),
             &self.cwd,
         )
-        .map_err(|_| StartupError::Failed)
+        .map_err(StartupError::from)
+    }
+
+    /// The working directory under its real name.
+    pub(super) fn canonical_cwd(&self) -> Result<PathBuf, StartupError> {
+        self.cwd.canonicalize().map_err(|error| {
+            let why = format!("this working directory cannot be used: {error}");
+            StartupError::failed(Reason::of_file(&self.cwd, why))
+        })
+    }
+
+    /// The settings of a home and a working directory, as this process sees them.
+    pub(super) fn settings(&self, home: &Path, cwd: &Path) -> Result<Settings, StartupError> {
+        let tools = tools::registered_names();
+        Ok(Settings::load(home, cwd, self.overrides(), &tools)?)
     }
 
     pub(crate) fn redactor(&self) -> Redactor {

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use store::Home;
-use store::resources::{Instruction, Profile, ResourceError, Resources, Skill};
+use store::resources::{Instruction, Profile, Resources, Skill, Wanted};
 use store::settings::Settings;
+use store::{Home, Reason};
 use tokio_util::sync::CancellationToken;
 use tools::ToolSpec;
 
@@ -25,8 +25,8 @@ pub(crate) struct Guidance {
     pub(crate) profiles: Vec<Profile>,
     /// `None` is the built-in one: every tool, the selected model, nothing more to say.
     pub(crate) primary: Option<Profile>,
-    /// What was left out and why, in words that hold no path.
-    pub(crate) notices: Vec<String>,
+    /// What was left out and why.
+    pub(super) notices: Vec<Reason>,
 }
 
 impl Guidance {
@@ -42,22 +42,17 @@ impl Guidance {
         settings: &Settings,
         stop: &CancellationToken,
     ) -> Result<Self, StartupError> {
+        let wanted = Wanted {
+            trusted: settings.trusted,
+            instructions: &settings.instructions,
+            tools: &tools::registered_names(),
+        };
         let Resources {
             instructions,
             skills,
             mut profiles,
             notices,
-        } = Resources::load(home, cwd, &settings.instructions, &|| stop.is_cancelled()).map_err(
-            |error| match error {
-                ResourceError::Cancelled => StartupError::Cancelled,
-                ResourceError::Instructions { .. } => StartupError::ConfigurationInvalid,
-                ResourceError::Profile { .. } => StartupError::ProfileInvalid,
-            },
-        )?;
-        let mut named = profiles.iter().flat_map(|profile| &profile.tools).flatten();
-        if !named.all(|tool| tools::registered(tool).is_some()) {
-            return Err(StartupError::ProfileInvalid);
-        }
+        } = Resources::load(home, cwd, wanted, &|| stop.is_cancelled())?;
         let primary = profiles
             .iter()
             .position(|profile| profile.name == PRIMARY)
@@ -72,17 +67,27 @@ impl Guidance {
     }
 
     /// Lets the primary agent's profile choose the model. It beats the settings files and yields to the
-    /// environment, whose provider may not even have that model.
-    pub(super) fn choose_model(&self, settings: &mut Settings, environment: &Environment) {
-        let model = self
-            .primary
-            .as_ref()
-            .and_then(|primary| primary.model.as_ref());
-        if let Some(model) = model
-            && !environment.selects()
-        {
-            settings.model = Some(model.clone());
+    /// environment, whose provider may not even have that model. Returns why it does not count, if so: the profile of
+    /// an untrusted project chooses among what the settings offer.
+    pub(super) fn choose_model(
+        &self,
+        settings: &mut Settings,
+        environment: &Environment,
+    ) -> Option<Reason> {
+        let primary = self.primary.as_ref()?;
+        let model = primary.model.as_ref()?;
+        if environment.selects() {
+            return None;
         }
+        if primary.of_stranger && !settings.offers(&settings.provider, model) {
+            let why = "a project that is not trusted chooses among the models that the global settings offer";
+            return Some(Reason {
+                reason: why.to_owned(),
+                ..primary.named.clone()
+            });
+        }
+        settings.choose_model(model, &primary.named);
+        None
     }
 
     /// Whether the primary agent may use a tool at all.

@@ -3,33 +3,23 @@
 
 mod admitted;
 mod environment;
+mod error;
+mod examine;
 mod guidance;
 mod select;
 mod storage;
+mod trust;
 
 pub(crate) use admitted::{Admitted, admit};
 pub use environment::Environment;
+pub use error::{StartupError, StartupErrorKind};
+pub use examine::{Examination, examine};
 pub(crate) use select::{Choice, Selected, provider_ready};
 pub(crate) use storage::Storage;
-
-/// Why initialization failed (spec: local-agent, "Startup errors").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StartupError {
-    #[error("the settings are not valid")]
-    ConfigurationInvalid,
-    /// An agent profile that is enabled cannot be used.
-    #[error("an agent profile is not valid")]
-    ProfileInvalid,
-    #[error("the selected provider is not available")]
-    ProviderUnavailable,
-    #[error("startup was cancelled")]
-    Cancelled,
-    #[error("startup failed")]
-    Failed,
-}
+pub use trust::{Trusted, trust};
 
 /// Why a request to initialize gave no readiness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InitializeError {
     #[error("initialization was admitted before")]
     AlreadyInitialized,
@@ -37,12 +27,14 @@ pub enum InitializeError {
     Startup(#[from] StartupError),
 }
 
-/// What startup may tell of itself, as far as it got: selection and context.
+/// What startup may tell of itself, as far as it got: selection, context, and what it ignored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reached {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) context_id: Option<String>,
+    /// Redacted.
+    pub(crate) notices: Vec<store::Reason>,
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use provider::{
     Api, BuildError, FIXTURE_ID, FIXTURE_MODEL, Fixture, Provider, ProviderConfig, Secret,
     ThinkingLevel,
 };
-use store::settings::{ProviderSettings, Settings};
+use store::settings::{BUILT_IN, ProviderSettings, Settings};
+use store::{Reason, near_miss, shown, shown_path};
 
 use super::{Environment, StartupError};
 
@@ -64,35 +65,30 @@ impl std::fmt::Debug for Selected {
 
 /// The built-in provider with a wire of its own.
 const ANTHROPIC_ID: &str = "anthropic";
-const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
+const ANTHROPIC_KEY: &str = store::settings::BUILT_IN_KEYS[0].1;
+/// The built-in provider that a person logs in to.
+const CODEX_ID: &str = "openai-codex";
 /// Most providers that are kept for the next turn.
-const MAX_KEPT: usize = 4;
+const MAX_CACHED: usize = 4;
 
 /// The providers behind a network that were selected last: turns share their connections.
 #[derive(Default)]
-pub(crate) struct Kept(Mutex<Vec<(ProviderConfig, Arc<dyn Provider>)>>);
+pub(crate) struct ProviderCache(Mutex<Vec<(ProviderConfig, Arc<dyn Provider>)>>);
 
-impl Kept {
-    fn build(&self, config: ProviderConfig) -> Result<Arc<dyn Provider>, StartupError> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = kept.iter().position(|(known, _)| *known == config) {
-            let found = kept.remove(at);
+impl ProviderCache {
+    fn build(&self, config: ProviderConfig) -> Result<Arc<dyn Provider>, BuildError> {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = cached.iter().position(|(known, _)| *known == config) {
+            let found = cached.remove(at);
             let provider = Arc::clone(&found.1);
-            kept.push(found);
+            cached.push(found);
             return Ok(provider);
         }
-        let provider = provider::build(&config).map_err(|error| match error {
-            BuildError::BaseUrlMissing | BuildError::BaseUrlInvalid | BuildError::Script(_) => {
-                StartupError::ConfigurationInvalid
-            }
-            BuildError::NotLinked | BuildError::KeyInvalid | BuildError::Client => {
-                StartupError::ProviderUnavailable
-            }
-        })?;
-        if kept.len() == MAX_KEPT {
-            kept.remove(0);
+        let provider = provider::build(&config)?;
+        if cached.len() == MAX_CACHED {
+            cached.remove(0);
         }
-        kept.push((config, Arc::clone(&provider)));
+        cached.push((config, Arc::clone(&provider)));
         Ok(provider)
     }
 }
@@ -101,14 +97,20 @@ impl Kept {
 pub(crate) fn select(
     settings: &Settings,
     environment: &Environment,
-    kept: &Kept,
+    providers: &ProviderCache,
 ) -> Result<Selected, StartupError> {
-    let model = settings
-        .model
-        .as_deref()
-        .ok_or(StartupError::ProviderUnavailable)?;
-    let choice = Choice::of(&settings.provider, model, settings.thinking_level);
-    select_choice(settings, environment, kept, choice)
+    let provider = settings.provider.as_str();
+    // Told before the model: a provider that there is not has none.
+    if let Err(reason) = known(settings, provider) {
+        return Err(StartupError::unavailable(*reason));
+    }
+    let model = settings.model.as_deref().ok_or_else(|| {
+        let why = format!("`{}` is selected without a model", shown(provider));
+        let help = "set `model` in the settings, or MC_MODEL";
+        StartupError::unavailable(settings.reason(&["provider"], why).help(help))
+    })?;
+    let choice = Choice::of(provider, model, settings.thinking_level);
+    select_choice(settings, environment, providers, choice)
 }
 
 /// A choice under these settings, whatever they select themselves. Blocks: a script or the system's
@@ -116,13 +118,16 @@ pub(crate) fn select(
 pub(crate) fn select_choice(
     settings: &Settings,
     environment: &Environment,
-    kept: &Kept,
+    providers: &ProviderCache,
     choice: Choice,
 ) -> Result<Selected, StartupError> {
     let provider = if choice.provider == FIXTURE_ID {
         fixture(settings, &choice.model)?
     } else {
-        kept.build(remote(settings, environment, &choice)?)?
+        let config = remote(settings, environment, &choice)?;
+        providers
+            .build(config)
+            .map_err(|error| unbuilt(settings, &choice.provider, &error))?
     };
     Ok(Selected {
         provider,
@@ -131,17 +136,127 @@ pub(crate) fn select_choice(
     })
 }
 
-fn fixture(settings: &Settings, model: &str) -> Result<Arc<dyn Provider>, StartupError> {
-    let fixture = settings.providers.get(FIXTURE_ID);
-    let configured = fixture.is_some_and(|fixture| fixture.model(model).is_some());
-    if model != FIXTURE_MODEL && !configured {
-        return Err(StartupError::ProviderUnavailable);
+fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
+    let about = |member: &str| settings.reason(&["providers", id, member], error.to_string());
+    match error {
+        BuildError::BaseUrlMissing => {
+            let help = format!("set `providers.{}.base_url`", shown(id));
+            StartupError::invalid(about("base_url").help(help))
+        }
+        BuildError::BaseUrlInvalid => StartupError::invalid(
+            about("base_url").help("write `http` or `https`, a host, and no user name or password"),
+        ),
+        BuildError::Script(_) => StartupError::invalid(about("script")),
+        BuildError::NotLinked => {
+            let help = "select a provider of another `api`, or use a build that has it";
+            StartupError::unavailable(about("api").help(help))
+        }
+        BuildError::KeyInvalid => {
+            let variable = key_variable(settings, id).map(str::to_owned);
+            let help = "set the variable to the key and nothing else";
+            StartupError::unavailable(Reason {
+                variable,
+                ..about("api_key_env").help(help)
+            })
+        }
+        BuildError::Client => StartupError::unavailable(about("base_url")),
     }
-    let script = fixture.and_then(|fixture| fixture.script.as_deref());
+}
+
+fn fixture(settings: &Settings, model: &str) -> Result<Arc<dyn Provider>, StartupError> {
+    let own = settings.providers.get(FIXTURE_ID);
+    if model != FIXTURE_MODEL && own.and_then(|own| own.model(model)).is_none() {
+        return Err(not_offered(settings, FIXTURE_ID, model));
+    }
+    let script = own.and_then(|own| own.script.as_deref());
     Ok(Arc::new(match script {
         None => Fixture::demonstration(),
-        Some(path) => Fixture::from_script(path).map_err(|_| StartupError::ConfigurationInvalid)?,
+        Some(path) => Fixture::from_script(path).map_err(|error| {
+            let key = ["providers", FIXTURE_ID, "script"];
+            let why = match &error {
+                // These name the file.
+                provider::ScriptError::Invalid { .. } => {
+                    format!("{}: {error}", shown_path(path))
+                }
+                _ => error.to_string(),
+            };
+            let help = "docs/configuration.md says what a script holds";
+            StartupError::invalid(settings.reason(&key, why).help(help))
+        })?,
     }))
+}
+
+/// A model that the provider's list doesn't have.
+fn not_offered(settings: &Settings, provider: &str, model: &str) -> StartupError {
+    let own = settings.providers.get(provider);
+    let listed = own.into_iter().flat_map(|own| &own.models);
+    let mut offered: Vec<_> = listed.map(|model| model.id.as_str()).collect();
+    if provider == FIXTURE_ID {
+        offered.insert(0, FIXTURE_MODEL);
+    }
+    let why = format!(
+        "`{}` offers no model `{}`{}",
+        shown(provider),
+        shown(model),
+        meant(model, &offered)
+    );
+    let help = format!("choose one of {}", listing(&offered));
+    StartupError::unavailable(settings.reason(&["model"], why).help(help))
+}
+
+/// The end of a sentence that names a near miss.
+fn meant(word: &str, known: &[&str]) -> String {
+    near_miss(word, known.iter().copied())
+        .map(|meant| format!("; did you mean `{}`?", shown(meant)))
+        .unwrap_or_default()
+}
+
+fn listing(words: &[&str]) -> String {
+    /// More would hide what the sentence is about.
+    const MOST: usize = 8;
+    let mut named: Vec<_> = words
+        .iter()
+        .take(MOST)
+        .map(|word| format!("`{}`", shown(word)))
+        .collect();
+    if words.len() > MOST {
+        named.push("…".to_owned());
+    }
+    named.join(", ")
+}
+
+/// Whether a provider of that id is described at all.
+fn known(settings: &Settings, id: &str) -> Result<(), Box<Reason>> {
+    let own = settings.providers.get(id);
+    if id == FIXTURE_ID || id == ANTHROPIC_ID {
+        return Ok(());
+    }
+    if id == CODEX_ID && own.is_none_or(|own| own.api.is_none()) {
+        let why = format!("`{id}` needs a login, which this build cannot do");
+        let help = "select another provider";
+        return Err(Box::new(settings.reason(&["provider"], why).help(help)));
+    }
+    let Some(own) = own else {
+        let own = settings.providers.keys().map(String::as_str);
+        let all: Vec<_> = BUILT_IN.into_iter().chain(own).collect();
+        let why = format!("no provider is called `{}`{}", shown(id), meant(id, &all));
+        let help = format!(
+            "select one of {}, or describe it under `providers`",
+            listing(&all)
+        );
+        return Err(Box::new(settings.reason(&["provider"], why).help(help)));
+    };
+    let reason = |member: &str, why: &str| {
+        let help = "set it to the wire that the server speaks, such as `openai-chat`";
+        let reason = settings.reason(&["providers", id, member], why);
+        Err(Box::new(reason.help(help)))
+    };
+    match own.api {
+        None => reason("api", "this provider has no `api`"),
+        // The offline provider has one name only.
+        Some(Api::Fixture) => reason("api", "only the provider `fixture` is the offline one"),
+        Some(_) => Ok(()),
+    }
 }
 
 /// The configuration of a provider behind a network.
@@ -150,15 +265,20 @@ fn remote(
     environment: &Environment,
     choice: &Choice,
 ) -> Result<ProviderConfig, StartupError> {
-    let own = settings.providers.get(&choice.provider);
-    let built_in = choice.provider == ANTHROPIC_ID;
+    let id = choice.provider.as_str();
+    known(settings, id).map_err(|reason| StartupError::unavailable(*reason))?;
+    let own = settings.providers.get(id);
+    let built_in = id == ANTHROPIC_ID;
     let api = match own.and_then(|own| own.api) {
         // A built-in provider has its wire.
         Some(api) if built_in && api != Api::Anthropic => {
-            return Err(StartupError::ConfigurationInvalid);
+            let reason = settings.reason(
+                &["providers", id, "api"],
+                "this built-in provider speaks no other wire than `anthropic`",
+            );
+            let help = "give a server of your own another name";
+            return Err(StartupError::invalid(reason.help(help)));
         }
-        // The offline provider has one name only.
-        None | Some(Api::Fixture) if !built_in => return Err(StartupError::ProviderUnavailable),
         Some(api) => api,
         None => Api::Anthropic,
     };
@@ -166,10 +286,10 @@ fn remote(
     let listed =
         |own: &ProviderSettings| own.models.is_empty() || own.model(&choice.model).is_some();
     if !built_in && !own.is_none_or(listed) {
-        return Err(StartupError::ProviderUnavailable);
+        return Err(not_offered(settings, id, &choice.model));
     }
-    let key = credential(settings, environment, &choice.provider)
-        .ok_or(StartupError::ProviderUnavailable)?;
+    let key = credential(settings, environment, id)
+        .map_err(|reason| StartupError::unavailable(*reason))?;
     Ok(ProviderConfig {
         id: choice.provider.clone(),
         api,
@@ -179,39 +299,68 @@ fn remote(
     })
 }
 
-/// What `provider` authenticates with: `Some(None)` if it needs nothing, `None` if that is not there.
+/// The variable that holds the key of a provider, if it has one.
+fn key_variable<'a>(settings: &'a Settings, provider: &str) -> Option<&'a str> {
+    let own = settings.providers.get(provider);
+    let named = own.and_then(|own| own.api_key_env.as_deref());
+    // A custom provider says where its key is, or that it needs none.
+    named.or((provider == ANTHROPIC_ID).then_some(ANTHROPIC_KEY))
+}
+
+/// What `provider` authenticates with, `None` if it needs nothing; or why that is not there.
 fn credential<'a>(
     settings: &Settings,
     environment: &'a Environment,
     provider: &str,
-) -> Option<Option<&'a str>> {
-    if provider == FIXTURE_ID {
-        return Some(None);
-    }
-    let own = settings.providers.get(provider);
-    let named = own.and_then(|own| own.api_key_env.as_deref());
-    let variable = match named {
-        _ if provider != ANTHROPIC_ID && own.is_none_or(|own| own.api.is_none()) => return None,
-        Some(variable) => variable,
-        None if provider == ANTHROPIC_ID => ANTHROPIC_KEY,
-        // A custom provider says where its key is, or that it needs none.
-        None => return Some(None),
+) -> Result<Option<&'a str>, Box<Reason>> {
+    known(settings, provider)?;
+    let Some(variable) = key_variable(settings, provider).filter(|_| provider != FIXTURE_ID) else {
+        return Ok(None);
     };
+    let own = settings.providers.get(provider);
     if own.is_some_and(|own| own.placed_by_project) {
-        return None;
+        let why = format!(
+            "the project says where `{}` is, so it gets no key",
+            shown(provider)
+        );
+        let help = "say it in the global settings";
+        let reason = settings.reason(&["providers", provider], why).help(help);
+        return Err(Box::new(reason));
     }
-    let key = environment.var(variable)?;
-    (!key.trim().is_empty()).then_some(Some(key))
+    let key = environment.var(variable).unwrap_or_default();
+    if !key.trim().is_empty() {
+        return Ok(Some(key));
+    }
+    let variable = shown(variable);
+    let why = format!(
+        "the variable {variable}, which holds the key of `{}`, is not set",
+        shown(provider)
+    );
+    let named = own.is_some_and(|own| own.api_key_env.is_some());
+    let reason = match named {
+        true => settings.reason(&["providers", provider, "api_key_env"], why),
+        false => Reason::new(why),
+    };
+    Err(Box::new(Reason {
+        variable: Some(variable.clone()),
+        ..reason.help(format!("set {variable} before you start"))
+    }))
 }
 
 /// Whether the selection as it is configured now could authenticate. Reads settings and environment
 /// again; refreshes nothing and asks nobody.
+///
+/// # Errors
+/// When settings or credentials can't be read.
 pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupError> {
-    let home = environment.home()?;
-    let settings = Settings::load(&home, &environment.cwd, environment.overrides())
-        .map_err(|_| StartupError::ConfigurationInvalid)?;
-    store::auth::check(&home).map_err(|_| StartupError::Failed)?;
-    Ok(credential(&settings, environment, &settings.provider).is_some())
+    let redactor = environment.redactor();
+    let ready = || {
+        let home = environment.home()?;
+        let settings = environment.settings(&home, &environment.cwd)?;
+        store::auth::check(&home)?;
+        Ok(credential(&settings, environment, &settings.provider).is_ok())
+    };
+    ready().map_err(|error: StartupError| error.redacted(&redactor))
 }
 
 #[cfg(test)]
@@ -220,6 +369,7 @@ mod tests {
 
     use store::settings::Overrides;
 
+    use super::super::StartupErrorKind;
     use super::*;
 
     fn settings(provider: &str, own: Option<ProviderSettings>) -> Settings {
@@ -228,7 +378,7 @@ mod tests {
             provider: Some(provider),
             model: Some("m"),
         };
-        let mut settings = Settings::load(empty.path(), empty.path(), overrides).unwrap();
+        let mut settings = Settings::load(empty.path(), empty.path(), overrides, &[]).unwrap();
         settings
             .providers
             .extend(own.map(|own| (provider.to_owned(), own)));
@@ -290,10 +440,10 @@ mod tests {
         ] {
             let environment = environment(&vars);
             let settings = settings(provider, own);
-            let found = credential(&settings, &environment, provider);
+            let found = credential(&settings, &environment, provider).ok();
             assert_eq!(found, expected, "{provider} {vars:?}");
             // Selecting agrees, as far as the build has the wire.
-            let selected = select(&settings, &environment, &Kept::default());
+            let selected = select(&settings, &environment, &ProviderCache::default());
             if cfg!(feature = "providers") && provider != FIXTURE_ID {
                 assert_eq!(selected.is_ok(), found.is_some(), "{provider} {vars:?}");
             } else {
@@ -313,7 +463,7 @@ mod tests {
             let mut own = own(Some(Api::OpenaiChat), key).unwrap();
             own.placed_by_project = true;
             let settings = settings(provider, Some(own));
-            let found = credential(&settings, &environment, provider);
+            let found = credential(&settings, &environment, provider).ok();
             assert_eq!(found, expected, "{provider}");
         }
     }
@@ -326,13 +476,15 @@ mod tests {
             let settings = settings(provider, Some(own));
             let environment = environment(&[("ANTHROPIC_API_KEY", "k")]);
             let choice = Choice::of(provider, "m", ThinkingLevel::Default);
-            remote(&settings, &environment, &choice).map(|config| config.id)
+            remote(&settings, &environment, &choice)
+                .map(|config| config.id)
+                .map_err(|error| error.kind)
         };
         assert_eq!(models("mine", &[]), Ok("mine".to_owned()));
         assert_eq!(models("mine", &["x", "m"]), Ok("mine".to_owned()));
         assert_eq!(
             models("mine", &["x"]),
-            Err(StartupError::ProviderUnavailable)
+            Err(StartupErrorKind::ProviderUnavailable)
         );
         assert_eq!(models("anthropic", &["x"]), Ok("anthropic".to_owned()));
     }
@@ -340,12 +492,12 @@ mod tests {
     #[cfg(feature = "providers")]
     #[test]
     fn the_same_configuration_is_built_once() {
-        let kept = Kept::default();
+        let cache = ProviderCache::default();
         let build = |model: &str, key: &str| {
             let settings = settings("mine", own(Some(Api::OpenaiChat), Some("MINE")));
             let environment = environment(&[("MINE", key)]);
             let choice = Choice::of("mine", model, ThinkingLevel::Default);
-            select_choice(&settings, &environment, &kept, choice)
+            select_choice(&settings, &environment, &cache, choice)
                 .unwrap()
                 .provider
         };
@@ -356,6 +508,6 @@ mod tests {
         for at in 0..10 {
             build("m", &at.to_string());
         }
-        assert_eq!(kept.0.lock().unwrap().len(), MAX_KEPT);
+        assert_eq!(cache.0.lock().unwrap().len(), MAX_CACHED);
     }
 }

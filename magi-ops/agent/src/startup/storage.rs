@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use store::sessions::{LocalSessions, SessionStore};
-use store::settings::Settings;
 use store::{Home, Redactor};
 
 use super::admitted::{Admitted, named_keys};
@@ -25,13 +24,10 @@ pub(crate) struct Storage {
 impl Storage {
     /// Creates the home's directories; see [`Home::prepare`]. Blocks.
     pub(crate) fn of(environment: &Environment) -> Result<Self, StartupError> {
-        let cwd = environment
-            .cwd
-            .canonicalize()
-            .map_err(|_| StartupError::Failed)?;
-        let home = Home::prepare(&environment.home()?).map_err(|_| StartupError::Failed)?;
+        let cwd = environment.canonical_cwd()?;
+        let home = Home::prepare(&environment.home()?)?;
         let redactor = environment.redactor();
-        if let Ok(settings) = Settings::load(home.root(), &cwd, environment.overrides()) {
+        if let Ok(settings) = environment.settings(home.root(), &cwd) {
             redactor.learn(named_keys(&settings, environment));
         }
         Ok(Self::new(

@@ -43,8 +43,8 @@ impl Place {
         admit(&self.environment, &mut Reached::default(), &stop)
     }
 
-    fn error(&self) -> StartupError {
-        self.admit().unwrap_err()
+    fn error(&self) -> StartupErrorKind {
+        self.admit().unwrap_err().kind
     }
 }
 
@@ -84,12 +84,18 @@ fn the_prompt_holds_what_was_there_at_startup_in_order() {
 #[test]
 fn a_missing_or_hidden_additional_file_is_a_configuration_that_is_not_valid() {
     let place = Place::new().with("home/settings.json", MODELS);
-    assert_eq!(place.error(), StartupError::ConfigurationInvalid);
+    assert_eq!(place.error(), StartupErrorKind::ConfigurationInvalid);
+    let place = Place::new()
+        .with("home/auth.json", "{}")
+        .with("home/settings.json", r#"{"instructions":["auth.json"]}"#);
+    assert_eq!(place.error(), StartupErrorKind::ConfigurationInvalid);
+    // A project's is ignored, and said to be.
     let settings = r#"{"instructions":["../home/auth.json"]}"#;
     let place = Place::new()
         .with("home/auth.json", "{}")
         .with("work/.magi-code/settings.json", settings);
-    assert_eq!(place.error(), StartupError::ConfigurationInvalid);
+    let admitted = place.admit().unwrap();
+    assert_eq!(admitted.notices()[0].key.as_deref(), Some("instructions.0"));
 }
 
 /// What a call comes to that the tool itself allows.
@@ -146,7 +152,19 @@ fn the_primary_profile_chooses_the_model_unless_the_environment_does() {
     assert_eq!(model(&place().with(project, "---\nmodel: m3\n---\n")), "m3");
     let unknown = place().with(project, "---\nmodel: m4\n---\n");
     let selected = unknown.admit().unwrap().select();
-    assert_eq!(selected.unwrap_err(), StartupError::ProviderUnavailable);
+    assert_eq!(
+        selected.unwrap().choice.model,
+        "m1",
+        "a stranger's choice is ignored"
+    );
+    assert_eq!(unknown.admit().unwrap().notices().len(), 1);
+    let unknown = Place::new()
+        .with("home/settings.json", settings)
+        .with("home/agents/primary.md", "---\nmodel: m4\n---\n");
+    let error = unknown.admit().unwrap().select().unwrap_err();
+    assert_eq!(error.kind, StartupErrorKind::ProviderUnavailable);
+    let reason = &error.reasons[0];
+    assert_eq!((reason.line, reason.column), (Some(2), Some(1)));
 }
 
 #[test]
@@ -158,7 +176,7 @@ fn an_enabled_profile_must_be_right_whoever_uses_it() {
         ("helper", "---\nname: [\n---\n"),
     ] {
         let place = Place::new().with(&format!("home/agents/{name}.md"), content);
-        assert_eq!(place.error(), StartupError::ProfileInvalid, "{content}");
+        assert_eq!(place.error(), StartupErrorKind::ProfileInvalid, "{content}");
     }
     let off = "---\ndisabled: true\ntools: [teleport]\n---\n";
     let place = Place::new()
@@ -181,7 +199,7 @@ fn skills_are_admitted_and_malformed_ones_are_noticed() {
     assert_eq!(&*admitted.guidance.skills[0].body, "body");
     assert_eq!(admitted.guidance.skills.len(), 1);
     let notice = "the skill `b` has no front matter between lines of `---`";
-    assert_eq!(admitted.guidance.notices, [notice]);
+    assert_eq!(admitted.notices()[0].reason, notice);
 }
 
 #[test]
@@ -191,6 +209,6 @@ fn a_stopped_admission_reads_no_guidance() {
     let stop = CancellationToken::new();
     stop.cancel();
     let error = admit(&place.environment, &mut Reached::default(), &stop).unwrap_err();
-    assert_eq!(error, StartupError::Cancelled);
-    assert_eq!(place.error(), StartupError::ProfileInvalid);
+    assert_eq!(error.kind, StartupErrorKind::Cancelled);
+    assert_eq!(place.error(), StartupErrorKind::ProfileInvalid);
 }

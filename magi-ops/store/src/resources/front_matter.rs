@@ -3,17 +3,45 @@
 
 use std::collections::BTreeMap;
 
-use saphyr_parser::{Event, Parser, ScalarStyle};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
 /// Longest front matter, in bytes.
 pub(super) const MAX_BYTES: usize = 16 * 1024;
 
-/// What is wrong, as the end of a sentence.
-pub(super) type Reason = &'static str;
+/// What is wrong, as the end of a sentence, and where: line and column from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) reason: String,
+    pub(super) place: Place,
+}
+
+/// A line and a column, in characters, both from 1.
+pub(super) type Place = (usize, usize);
+
+/// The beginning of a file.
+pub(super) const START: Place = (1, 1);
+
+impl Fault {
+    /// About the file as a whole.
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            place: START,
+        }
+    }
+
+    /// About what stands at a place.
+    pub(super) fn at(place: Place, reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            place,
+        }
+    }
+}
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Document<'a> {
-    fields: BTreeMap<String, Field>,
+    fields: BTreeMap<String, (Field, Place)>,
     /// What follows the front matter, without space around it.
     pub(super) body: &'a str,
 }
@@ -29,10 +57,11 @@ enum Field {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Self, Reason> {
-        let (header, body) = split(text).ok_or("has no front matter between lines of `---`")?;
+    pub(super) fn parse(text: &'a str) -> Result<Self, Fault> {
+        let (header, body) =
+            split(text).ok_or_else(|| Fault::new("has no front matter between lines of `---`"))?;
         if header.len() > MAX_BYTES {
-            return Err("has a front matter that is too long");
+            return Err(Fault::new("has a front matter that is too long"));
         }
         Ok(Self {
             fields: fields(header)?,
@@ -41,29 +70,38 @@ impl<'a> Document<'a> {
     }
 
     /// A field of text, without space around it; absent when null or blank.
-    pub(super) fn text(&self, key: &str) -> Result<Option<&str>, Reason> {
+    pub(super) fn text(&self, key: &str) -> Result<Option<&str>, Fault> {
         match self.fields.get(key) {
-            None | Some(Field::Null) => Ok(None),
-            Some(Field::Text(text)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
-            Some(_) => Err("has a field that should be text"),
+            None | Some((Field::Null, _)) => Ok(None),
+            Some((Field::Text(text), _)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
+            Some((_, place)) => Err(fault("has a field that should be text", *place)),
         }
     }
 
-    pub(super) fn flag(&self, key: &str) -> Result<bool, Reason> {
+    pub(super) fn flag(&self, key: &str) -> Result<bool, Fault> {
         match self.fields.get(key) {
-            None | Some(Field::Null) => Ok(false),
-            Some(Field::Flag(flag)) => Ok(*flag),
-            Some(_) => Err("has a field that should be true or false"),
+            None | Some((Field::Null, _)) => Ok(false),
+            Some((Field::Flag(flag), _)) => Ok(*flag),
+            Some((_, place)) => Err(fault("has a field that should be true or false", *place)),
         }
     }
 
-    pub(super) fn list(&self, key: &str) -> Result<Option<&[String]>, Reason> {
+    pub(super) fn list(&self, key: &str) -> Result<Option<&[String]>, Fault> {
         match self.fields.get(key) {
-            None | Some(Field::Null) => Ok(None),
-            Some(Field::List(list)) => Ok(Some(list)),
-            Some(_) => Err("has a field that should be a list of texts"),
+            None | Some((Field::Null, _)) => Ok(None),
+            Some((Field::List(list), _)) => Ok(Some(list)),
+            Some((_, place)) => Err(fault("has a field that should be a list of texts", *place)),
         }
     }
+
+    /// Where a field stands; the beginning where there is none.
+    pub(super) fn place(&self, key: &str) -> Place {
+        self.fields.get(key).map_or(START, |(_, place)| *place)
+    }
+}
+
+fn fault(reason: &'static str, place: Place) -> Fault {
+    Fault::at(place, reason)
 }
 
 /// The YAML between the first line, which is `---`, and the next such line; and the rest.
@@ -85,50 +123,61 @@ fn split(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-const NOT_YAML: Reason = "has a front matter that is not valid YAML";
-const NO_MAPPING: Reason = "has a front matter that is not a mapping";
+const NOT_YAML: &str = "has a front matter that is not valid YAML";
+const NO_MAPPING: &str = "has a front matter that is not a mapping";
+
+/// The place of a marker, which stands in what follows the first line.
+fn place(marker: &Marker) -> Place {
+    (marker.line() + 1, marker.col() + 1)
+}
 
 /// The top level of one YAML document. Events, not a tree: what an alias names is never copied,
 /// so that a small file can't become a large value.
-fn fields(yaml: &str) -> Result<BTreeMap<String, Field>, Reason> {
+fn fields(yaml: &str) -> Result<BTreeMap<String, (Field, Place)>, Fault> {
     let mut events = Parser::new_from_str(yaml);
     let mut next = move || match events.next_event() {
-        Some(Ok((event, _))) => Ok(event),
-        Some(Err(_)) | None => Err(NOT_YAML),
+        Some(Ok((event, span))) => Ok((event, place(&span.start))),
+        Some(Err(error)) => Err(fault(NOT_YAML, place(error.marker()))),
+        None => Err(Fault::new(NOT_YAML)),
     };
     let mut fields = BTreeMap::new();
     loop {
         match next()? {
-            Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => {}
-            Event::MappingStart(..) => break,
-            _ => return Err(NO_MAPPING),
+            (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
+            (Event::MappingStart(..), _) => break,
+            (_, place) => return Err(fault(NO_MAPPING, place)),
         }
     }
     loop {
-        let key = match next()? {
-            Event::MappingEnd => break,
-            Event::Scalar(key, ..) => key.into_owned(),
-            _ => return Err("has a front matter with a key that is not text"),
+        let (key, at) = match next()? {
+            (Event::MappingEnd, _) => break,
+            (Event::Scalar(key, ..), place) => (key.into_owned(), place),
+            (_, place) => {
+                return Err(fault(
+                    "has a front matter with a key that is not text",
+                    place,
+                ));
+            }
         };
-        let first = next()?;
+        let (first, _) = next()?;
         let value = value(first, &mut next)?;
-        if fields.insert(key, value).is_some() {
-            return Err("has a front matter with a field twice");
+        if fields.insert(key, (value, at)).is_some() {
+            return Err(fault("has a front matter with a field twice", at));
         }
     }
     loop {
         match next()? {
-            Event::StreamEnd => return Ok(fields),
-            Event::DocumentEnd | Event::Nothing => {}
-            _ => return Err("has a front matter of several documents"),
+            (Event::StreamEnd, _) => return Ok(fields),
+            (Event::DocumentEnd | Event::Nothing, _) => {}
+            (_, place) => return Err(fault("has a front matter of several documents", place)),
         }
     }
 }
 
 fn value<'a>(
     first: Event<'a>,
-    next: &mut impl FnMut() -> Result<Event<'a>, Reason>,
-) -> Result<Field, Reason> {
+    next: &mut impl FnMut() -> Result<(Event<'a>, Place), Fault>,
+) -> Result<Field, Fault> {
     match first {
         Event::Scalar(text, style, _, tag) => {
             let plain = style == ScalarStyle::Plain && tag.is_none();
@@ -143,7 +192,7 @@ fn value<'a>(
             let mut list = Vec::new();
             let mut flat = true;
             loop {
-                match next()? {
+                match next()?.0 {
                     Event::SequenceEnd => break,
                     Event::Scalar(text, ..) => list.push(text.into_owned()),
                     Event::SequenceStart(..) | Event::MappingStart(..) => {
@@ -161,18 +210,18 @@ fn value<'a>(
         }
         Event::MappingStart(..) => skip(next).map(|()| Field::Other),
         Event::Alias(_) => Ok(Field::Other),
-        _ => Err(NOT_YAML),
+        _ => Err(Fault::new(NOT_YAML)),
     }
 }
 
 /// Reads on behind the end of what was just begun.
-fn skip<'a>(next: &mut impl FnMut() -> Result<Event<'a>, Reason>) -> Result<(), Reason> {
+fn skip<'a>(next: &mut impl FnMut() -> Result<(Event<'a>, Place), Fault>) -> Result<(), Fault> {
     let mut depth = 1_usize;
     while depth > 0 {
         match next()? {
-            Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
-            Event::SequenceEnd | Event::MappingEnd => depth -= 1,
-            Event::StreamEnd => return Err(NOT_YAML),
+            (Event::SequenceStart(..) | Event::MappingStart(..), _) => depth += 1,
+            (Event::SequenceEnd | Event::MappingEnd, _) => depth -= 1,
+            (Event::StreamEnd, place) => return Err(fault(NOT_YAML, place)),
             _ => {}
         }
     }
@@ -211,13 +260,16 @@ mod tests {
 
     #[test]
     fn what_is_no_front_matter() {
-        let reason = |text: &str| Document::parse(text).unwrap_err();
+        let reason = |text: &str| Document::parse(text).unwrap_err().reason;
         for text in ["", "# Title", "---\nname: a\n", " ---\na: b\n---\n"] {
             assert_eq!(reason(text), "has no front matter between lines of `---`");
         }
         let header = |yaml: &str| reason(&format!("---\n{yaml}\n---\n"));
         for yaml in ["- a", "just words", "", "&a *a"] {
-            assert!([NO_MAPPING, NOT_YAML].contains(&header(yaml)), "{yaml}");
+            assert!(
+                [NO_MAPPING, NOT_YAML].contains(&header(yaml).as_str()),
+                "{yaml}"
+            );
         }
         for yaml in ["a: [", "a: 'b", "a: %", "a: b\n c: d: e"] {
             assert_eq!(header(yaml), NOT_YAML, "{yaml}");
@@ -234,6 +286,19 @@ mod tests {
             header(&format!("a: {}", "x".repeat(MAX_BYTES))),
             "has a front matter that is too long"
         );
+    }
+
+    #[test]
+    fn a_fault_stands_where_it_is() {
+        let place = |text: &str| Document::parse(text).unwrap_err().place;
+        assert_eq!(place("words"), (1, 1));
+        assert_eq!(place("---\na: 1\né: 2\na: 3\n---\n"), (4, 1));
+        assert_eq!(place("---\na: 1\n- b\n---\n").0, 3);
+        let text = "---\nname: a\n  \ntools: read\nmodel: [m]\n---\n";
+        let document = Document::parse(text).unwrap();
+        assert_eq!(document.list("tools").unwrap_err().place, (4, 1));
+        assert_eq!(document.text("model").unwrap_err().place, (5, 1));
+        assert_eq!(document.place("name"), (2, 1));
     }
 
     #[test]

@@ -2,11 +2,14 @@
 //! the settings' additional files. Texts and their order only.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::reader::Reader;
-use super::{Notices, ResourceError};
+use super::reader::{Content, Owner, Reader};
+use super::{ResourceError, Wanted, ignored};
 use crate::Home;
+use crate::file;
+use crate::reason::{Reason, Reasons, shown_path};
 
 /// Longest text of one file, in bytes; what is longer is cut at a line.
 pub const MAX_INSTRUCTION_BYTES: usize = 64 * 1024;
@@ -31,8 +34,8 @@ pub(super) fn load(
     reader: &Reader<'_>,
     home: &Home,
     cwd: &Path,
-    extra: &[PathBuf],
-    notices: &mut Notices,
+    wanted: Wanted<'_>,
+    notices: &mut Reasons,
 ) -> Result<Vec<Instruction>, ResourceError> {
     let root = repository(cwd);
     let places = Places {
@@ -45,25 +48,65 @@ pub(super) fn load(
         left: MAX_INSTRUCTIONS_BYTES,
         full: false,
     };
-    all.add(reader, &places, &home.root().join(FILE_NAME))?;
+    let mut problems = Reasons::default();
+    let mut add = |path: &Path, owner, named: Option<&Reason>| {
+        // What is said of a file that somebody asked for by name stands where it was named.
+        let about = |reason: Reason| match named.filter(|named| named.file.is_some()) {
+            Some(named) => Reason {
+                reason: format!(
+                    "the instructions in {}: {}",
+                    shown_path(path),
+                    reason.reason
+                ),
+                help: reason.help,
+                ..named.clone()
+            },
+            None => reason,
+        };
+        match all.add(reader, &places, path, owner)? {
+            Ok(Content::Read(())) => {}
+            Ok(Content::Ignored(why)) => notices.add(about(ignored(path, why))),
+            Ok(Content::Missing) if named.is_none() => {}
+            // Somebody asked for this file by name: to go on without it would be to ignore them.
+            Ok(Content::Missing) => problems.add(about(
+                Reason::of_file(path, "there is no such file")
+                    .help("write it, or take it out of the settings"),
+            )),
+            // An AGENTS.md that is there and can't be read may hold what must not be ignored.
+            Err(error) => problems.add(about(file::unreadable(path, &error))),
+        }
+        Ok(())
+    };
+    add(&home.root().join(FILE_NAME), Owner::Person, None)?;
     let mut directories: Vec<_> = cwd
         .ancestors()
         .take_while(|directory| directory.starts_with(root))
         .collect();
     directories.reverse();
     for directory in directories {
-        all.add(reader, &places, &directory.join(FILE_NAME))?;
+        let owner = match wanted.trusted {
+            true => Owner::Project,
+            // Above the working directory too, no link may lead out of where it stands.
+            false => Owner::Stranger(directory),
+        };
+        add(&directory.join(FILE_NAME), owner, None)?;
     }
-    for path in extra {
-        // Somebody asked for this file by name: to go on without it would be to ignore them.
-        if !all.add(reader, &places, path)? {
-            return Err(ResourceError::Instructions { path: path.clone() });
-        }
+    for file in wanted.instructions {
+        let owner = match (file.of_project, wanted.trusted) {
+            (false, _) => Owner::Person,
+            // Trusted, its instructions may lie anywhere, and are asked for by name as the person's are.
+            (true, true) => Owner::Person,
+            (true, false) => Owner::Stranger(cwd),
+        };
+        add(&file.path, owner, Some(&file.named))?;
+    }
+    if !problems.is_empty() {
+        return Err(ResourceError::Instructions(problems.into_vec()));
     }
     if all.full {
-        notices.add(format!(
+        notices.add(Reason::new(format!(
             "instructions beyond {MAX_INSTRUCTIONS_BYTES} bytes were left out"
-        ));
+        )));
     }
     Ok(all.instructions)
 }
@@ -122,32 +165,30 @@ struct Collected {
 }
 
 impl Collected {
-    /// Adds the file if there is one, once under all its names. Whether there is one.
+    /// Adds the file if there is one, once under all its names. What reading it came to.
     fn add(
         &mut self,
         reader: &Reader<'_>,
         places: &Places<'_>,
         path: &Path,
-    ) -> Result<bool, ResourceError> {
+        owner: Owner<'_>,
+    ) -> Result<io::Result<Content<()>>, ResourceError> {
         reader.go_on()?;
         let source = places.name(path);
         let limit = MAX_INSTRUCTION_BYTES.min(self.left.saturating_sub(source.len()));
-        // An AGENTS.md that is there and can't be read may hold what must not be ignored.
-        let Some(prefix) = reader
-            .prefix(path, limit)
-            .map_err(|_| ResourceError::Instructions {
-                path: path.to_owned(),
-            })?
-        else {
-            return Ok(false);
+        let prefix = match reader.prefix(path, limit, owner) {
+            Ok(Content::Read(prefix)) => prefix,
+            Ok(Content::Missing) => return Ok(Ok(Content::Missing)),
+            Ok(Content::Ignored(why)) => return Ok(Ok(Content::Ignored(why))),
+            Err(error) => return Ok(Err(error)),
         };
         if !self.seen.insert(prefix.path) {
-            return Ok(true);
+            return Ok(Ok(Content::Read(())));
         }
         let (text, cut) = decode(prefix.bytes, prefix.more, limit);
         if text.trim().is_empty() {
             self.full |= cut;
-            return Ok(true);
+            return Ok(Ok(Content::Read(())));
         }
         self.left -= source.len() + text.len();
         let mut instruction = Instruction { source, text };
@@ -163,7 +204,7 @@ impl Collected {
             ));
         }
         self.instructions.push(instruction);
-        Ok(true)
+        Ok(Ok(Content::Read(())))
     }
 }
 

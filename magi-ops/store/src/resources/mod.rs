@@ -1,9 +1,11 @@
 //! What a process works by beside its settings: instructions, skills and profiles, read once and bounded.
 //! Their merged effect only; which tools exist, which model answers and what a prompt looks like is decided above.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::Home;
+use crate::reason::{Reason, Reasons};
+use crate::settings::{Folder, InstructionFile};
 
 mod front_matter;
 mod instructions;
@@ -15,24 +17,38 @@ pub use instructions::{Instruction, MAX_INSTRUCTION_BYTES, MAX_INSTRUCTIONS_BYTE
 pub use profiles::{MAX_PROFILE_BYTES, MAX_PROFILES, Profile};
 pub use skills::{MAX_SKILL_BYTES, MAX_SKILLS, MAX_SKILLS_BYTES, Skill};
 
-use reader::Reader;
+use front_matter::Fault;
+use reader::{Owner, Reader};
 
 /// Longest description of a skill or profile, in bytes.
 pub const MAX_DESCRIPTION_BYTES: usize = 1024;
-/// Most notices about what was left out.
-pub const MAX_NOTICES: usize = 32;
 
 /// Why resources can't be used. Carries paths: never for the wire.
 #[derive(Debug, thiserror::Error)]
 pub enum ResourceError {
     #[error("reading was cancelled")]
     Cancelled,
-    /// `configuration_invalid`.
-    #[error("the instructions in {path} cannot be read")]
-    Instructions { path: PathBuf },
-    /// `profile_invalid`.
-    #[error("the profile in {path} {reason}")]
-    Profile { path: PathBuf, reason: &'static str },
+    /// Instructions: `configuration_invalid`. At least one reason.
+    #[error("{}", first(.0))]
+    Instructions(Vec<Reason>),
+    /// Profiles: `profile_invalid`. At least one reason.
+    #[error("{}", first(.0))]
+    Profiles(Vec<Reason>),
+}
+
+fn first(reasons: &[Reason]) -> String {
+    reasons.first().map(Reason::to_string).unwrap_or_default()
+}
+
+/// What the settings say about resources.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// Whether the project's files may be what the person's own may be.
+    pub trusted: bool,
+    /// Additional files.
+    pub instructions: &'a [InstructionFile],
+    /// The names of tools that profiles may hold; without any, all do.
+    pub tools: &'a [&'a str],
 }
 
 /// All resources at one moment.
@@ -44,31 +60,43 @@ pub struct Resources {
     pub skills: Vec<Skill>,
     /// Enabled ones, sorted by name.
     pub profiles: Vec<Profile>,
-    /// What was left out and why, in words without paths; at most [`MAX_NOTICES`].
-    pub notices: Vec<String>,
+    /// What was left out and why; at most [`crate::MAX_REASONS`].
+    pub notices: Vec<Reason>,
 }
 
 impl Resources {
-    /// Reads everything once. `cwd` is canonical; `instructions` are the settings' additional
-    /// files, absolute. `cancelled` is asked before each file and directory entry. Blocks on
-    /// files, but never on a pipe or a device.
+    /// Reads everything once. `cwd` is canonical. `cancelled` is asked before each file and directory entry.
+    /// Blocks on files, but never on a pipe or a device.
+    ///
+    /// # Errors
+    /// When an instruction file that is wanted or there can't be read, when an enabled profile is not right, or
+    /// when it is cancelled.
     pub fn load(
         home: &Home,
         cwd: &Path,
-        instructions: &[PathBuf],
+        wanted: Wanted<'_>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, ResourceError> {
         let reader = Reader::new(home, cancelled);
+        let project = match Folder::of(home.root(), cwd, wanted.trusted) {
+            Folder::At(folder) => Some(folder),
+            // Whoever reads the settings says so.
+            Folder::Own | Folder::Linked(_) => None,
+        };
         let scopes = Scopes {
             global: home.root(),
-            project: &cwd.join(".magi-code"),
+            project: project.as_deref(),
+            owner: match wanted.trusted {
+                true => Owner::Project,
+                false => Owner::Stranger(cwd),
+            },
         };
-        let mut notices = Notices::default();
+        let mut notices = Reasons::default();
         Ok(Self {
-            instructions: instructions::load(&reader, home, cwd, instructions, &mut notices)?,
+            instructions: instructions::load(&reader, home, cwd, wanted, &mut notices)?,
             skills: skills::load(&reader, &scopes, &mut notices)?,
-            profiles: profiles::load(&reader, &scopes)?,
-            notices: notices.0,
+            profiles: profiles::load(&reader, &scopes, wanted.tools, &mut notices)?,
+            notices: notices.into_vec(),
         })
     }
 }
@@ -76,20 +104,45 @@ impl Resources {
 /// Where skills and profiles lie; the project's beat the global ones.
 struct Scopes<'a> {
     global: &'a Path,
-    project: &'a Path,
+    /// None where there is no project, or nothing of it counts.
+    project: Option<&'a Path>,
+    /// Of the project's.
+    owner: Owner<'a>,
 }
 
-#[derive(Default)]
-struct Notices(Vec<String>);
-
-impl Notices {
-    fn add(&mut self, notice: String) {
-        if self.0.len() + 1 < MAX_NOTICES {
-            self.0.push(notice);
-        } else if self.0.len() < MAX_NOTICES {
-            self.0.push("more was left out".to_owned());
+impl<'a> Scopes<'a> {
+    /// The project's directory of that name, unless nothing of it counts.
+    fn of_project(&self, name: &str, notices: &mut Reasons) -> Option<std::path::PathBuf> {
+        let directory = self.project?.join(name);
+        let is_linked = || {
+            directory
+                .symlink_metadata()
+                .is_ok_and(|directory| directory.is_symlink())
+        };
+        if matches!(self.owner, Owner::Stranger(_)) && is_linked() {
+            let why = "this is a link, so nothing below it counts";
+            notices.add(Reason::of_file(&directory, why).help(TRUST));
+            return None;
         }
+        Some(directory)
     }
+}
+
+/// What to do about what does not count of an untrusted project.
+const TRUST: &str = "put a file of its own in its place, or run `magi-code trust` in the project";
+
+/// What is wrong with a file, for people.
+fn faulty(path: &Path, subject: &str, fault: Fault) -> Reason {
+    Reason {
+        line: Some(fault.place.0),
+        column: Some(fault.place.1),
+        ..Reason::of_file(path, format!("{subject} {}", fault.reason))
+    }
+}
+
+/// What says that a project's file doesn't count.
+fn ignored(path: &Path, why: &str) -> Reason {
+    Reason::of_file(path, format!("{why}, so it is left out")).help(TRUST)
 }
 
 /// Whether a skill or profile may be called that: 1 to 64 of `[a-z0-9-]`.

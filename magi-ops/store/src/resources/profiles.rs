@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::front_matter::{Document, Reason};
-use super::reader::Reader;
-use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, is_name};
+use super::front_matter::{Document, Fault};
+use super::reader::{Content, Owner, Reader};
+use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name};
+use crate::reason::{Reason, Reasons, near_miss, shown};
 use crate::settings::MAX_NAME_BYTES;
 
 /// Longest profile, in bytes.
@@ -29,6 +30,10 @@ pub struct Profile {
     pub model: Option<String>,
     /// What it is told.
     pub body: String,
+    /// Where its model is named, or the profile itself, for what is said of it.
+    pub named: Reason,
+    /// Whether it is a project's that is not trusted: its model is one of what the settings offer.
+    pub of_stranger: bool,
 }
 
 /// By name; `None` is one that is disabled.
@@ -37,22 +42,68 @@ type Found = BTreeMap<String, Option<Profile>>;
 pub(super) fn load(
     reader: &Reader<'_>,
     scopes: &Scopes<'_>,
+    tools: &[&str],
+    notices: &mut Reasons,
 ) -> Result<Vec<Profile>, ResourceError> {
-    let mut all = scope(reader, &scopes.global.join("agents"))?;
-    // A project's profile that is disabled hides the global one.
-    all.extend(scope(reader, &scopes.project.join("agents"))?);
+    let mut problems = Reasons::default();
+    let mut read = |directory: &Path, owner, notices: &mut Reasons| {
+        directory_of(reader, directory, owner, tools, notices, &mut problems)
+    };
+    let mut all = read(&scopes.global.join("agents"), Owner::Person, notices)?;
+    if let Some(directory) = scopes.of_project("agents", notices) {
+        let own = read(&directory, scopes.owner, notices)?;
+        let is_trusted = !matches!(scopes.owner, Owner::Stranger(_));
+        for (name, profile) in own {
+            let global = all.get(&name).and_then(Option::as_ref);
+            let restricted = global.and_then(|global| global.tools.clone());
+            let profile = match (restricted, profile) {
+                // The person's own profile keeps such an agent from tools: a stranger's must not give them back.
+                (Some(_), None) if !is_trusted => {
+                    let path = directory.join(format!("{name}.md"));
+                    let why = "a project that is not trusted cannot disable a profile that restricts tools";
+                    notices.add(ignored(&path, why));
+                    continue;
+                }
+                (Some(restricted), Some(profile)) if !is_trusted => Some(Profile {
+                    tools: Some(match profile.tools {
+                        None => restricted,
+                        Some(tools) => tools
+                            .into_iter()
+                            .filter(|tool| restricted.contains(tool))
+                            .collect(),
+                    }),
+                    ..profile
+                }),
+                // A project's profile that is disabled hides the global one.
+                (_, profile) => profile,
+            };
+            all.insert(name, profile);
+        }
+    }
+    if !problems.is_empty() {
+        return Err(ResourceError::Profiles(problems.into_vec()));
+    }
     Ok(all.into_values().flatten().collect())
 }
 
-fn scope(reader: &Reader<'_>, directory: &Path) -> Result<Found, ResourceError> {
-    let invalid = |path: &Path, reason| ResourceError::Profile {
-        path: path.to_owned(),
-        reason,
-    };
-    let listing = reader
-        .names(directory)?
-        .ok_or_else(|| invalid(directory, "cannot be read"))?;
+fn directory_of(
+    reader: &Reader<'_>,
+    directory: &Path,
+    owner: Owner<'_>,
+    tools: &[&str],
+    notices: &mut Reasons,
+    problems: &mut Reasons,
+) -> Result<Found, ResourceError> {
     let mut found = Found::new();
+    let mut invalid = |path: &Path, fault: Fault| problems.add(faulty(path, "the profile", fault));
+    let listing = match reader.names(directory)? {
+        Ok(listing) => listing,
+        Err(error) => {
+            let why = format!("this directory of profiles cannot be read: {error}");
+            problems.add(Reason::of_file(directory, why));
+            return Ok(found);
+        }
+    };
     let mut count = 0;
     for name in &listing.names {
         let path = directory.join(name);
@@ -62,15 +113,32 @@ fn scope(reader: &Reader<'_>, directory: &Path) -> Result<Found, ResourceError> 
         }
         count += 1;
         if count > MAX_PROFILES {
-            return Err(invalid(&path, "is one too many"));
+            invalid(&path, Fault::new("is one too many"));
+            break;
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let (name, profile) = reader
-            .text(&path, MAX_PROFILE_BYTES)?
-            .and_then(|text| parse(&text, &stem))
-            .map_err(|reason| invalid(&path, reason))?;
+        let parsed = match reader.text(&path, MAX_PROFILE_BYTES, owner)? {
+            Ok(Content::Read(text)) => parse(&text, &stem, tools, &path),
+            // It was there a moment ago.
+            Ok(Content::Missing) => Err(Fault::new("is missing")),
+            Ok(Content::Ignored(why)) => {
+                notices.add(ignored(&path, why));
+                continue;
+            }
+            Err(fault) => Err(fault),
+        };
+        let (name, mut profile) = match parsed {
+            Ok(parsed) => parsed,
+            Err(fault) => {
+                invalid(&path, fault);
+                continue;
+            }
+        };
+        if let Some(profile) = &mut profile {
+            profile.of_stranger = matches!(owner, Owner::Stranger(_));
+        }
         match (found.get_mut(&name), profile) {
-            (Some(Some(_)), Some(_)) => return Err(invalid(&path, "has the name of another")),
+            (Some(Some(_)), Some(_)) => invalid(&path, Fault::new("has the name of another")),
             // A disabled one beside it is no collision.
             (Some(_), None) => {}
             (Some(slot), profile) => *slot = profile,
@@ -80,38 +148,71 @@ fn scope(reader: &Reader<'_>, directory: &Path) -> Result<Found, ResourceError> 
         }
     }
     if listing.more {
-        return Err(invalid(directory, "has too many entries beside it"));
+        let why = "this directory of profiles has too many entries";
+        problems.add(Reason::of_file(directory, why));
     }
     Ok(found)
 }
 
-fn parse(text: &str, stem: &str) -> Result<(String, Option<Profile>), Reason> {
+fn parse(
+    text: &str,
+    stem: &str,
+    known: &[&str],
+    path: &Path,
+) -> Result<(String, Option<Profile>), Fault> {
     let document = Document::parse(text)?;
+    let at = |key: &str, reason: String| Fault::at(document.place(key), reason);
     let name = document.text("name")?.unwrap_or(stem);
     if !is_name(name) {
-        return Err("has a name beyond `[a-z0-9-]{1,64}`");
+        return Err(at("name", "has a name beyond `[a-z0-9-]{1,64}`".to_owned()));
     }
     if document.flag("disabled")? {
         return Ok((name.to_owned(), None));
     }
     let description = document.text("description")?.unwrap_or_default();
     if description.len() > MAX_DESCRIPTION_BYTES {
-        return Err("has a description that is too long");
+        return Err(at(
+            "description",
+            "has a description that is too long".to_owned(),
+        ));
     }
     let model = document.text("model")?;
     if model.is_some_and(|model| model.len() > MAX_NAME_BYTES) {
-        return Err("names a model that is too long");
+        return Err(at("model", "names a model that is too long".to_owned()));
     }
     let tools = document.list("tools")?;
     if tools.is_some_and(|tools| tools.len() > MAX_TOOLS) {
-        return Err("names too many tools");
+        return Err(at("tools", "names too many tools".to_owned()));
     }
+    let is_known = |tool: &String| known.is_empty() || known.contains(&tool.as_str());
+    if let Some(tool) = tools
+        .unwrap_or_default()
+        .iter()
+        .find(|tool| !is_known(tool))
+    {
+        let meant = near_miss(tool, known.iter().copied());
+        let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
+        let reason = format!(
+            "names a tool `{}` that there is not{}",
+            shown(tool),
+            meant.unwrap_or_default()
+        );
+        return Err(at("tools", reason));
+    }
+    let (line, column) = document.place("model");
     let profile = Profile {
         name: name.to_owned(),
         description: description.to_owned(),
         tools: tools.map(<[String]>::to_vec),
         model: model.map(str::to_owned),
         body: document.body.to_owned(),
+        named: Reason {
+            line: Some(line),
+            column: Some(column),
+            key: model.map(|_| "model".to_owned()),
+            ..Reason::of_file(path, String::new())
+        },
+        of_stranger: false,
     };
     Ok((name.to_owned(), Some(profile)))
 }

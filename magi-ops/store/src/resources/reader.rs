@@ -1,20 +1,46 @@
-//! Reading resource files: bounded, cancellable, and never what is closed to models.
-//! Knows no format and no place.
+//! Reading resource files: bounded, cancellable, never what is closed to models, and of a project that is not
+//! trusted only what lies in it. Knows no format and no place.
 
 use std::ffi::OsString;
+use std::fs::{File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::ResourceError;
-use crate::file::{self, Links};
+use super::front_matter::Fault;
+use crate::file::{self, Links, Opened};
 use crate::{Home, KERNEL_TREES};
 
 /// Most entries of one directory that are looked at.
 const MAX_ENTRIES: usize = 4096;
 
+/// Why a file is left out that leads to what is closed to models.
+const CLOSED: &str = "this leads to credentials, stored sessions or a tree of the kernel";
+
+/// Whose a file is, which says what may stand in its place.
+#[derive(Clone, Copy)]
+pub(super) enum Owner<'a> {
+    /// The person's own: links are followed, since people keep these files elsewhere and link them in.
+    Person,
+    /// A trusted project's: likewise.
+    Project,
+    /// A project's that is not trusted: it lies in that canonical directory, links followed, under one name.
+    Stranger(&'a Path),
+}
+
 pub(super) struct Reader<'a> {
     hidden: Vec<PathBuf>,
+    sessions: PathBuf,
     cancelled: &'a dyn Fn() -> bool,
+}
+
+/// What reading a file came to.
+pub(super) enum Content<T> {
+    Missing,
+    /// A project's that doesn't count, and why.
+    Ignored(&'static str),
+    Read(T),
 }
 
 /// The beginning of a file.
@@ -41,7 +67,11 @@ impl<'a> Reader<'a> {
         let real: Vec<_> = hidden.iter().flat_map(|path| path.canonicalize()).collect();
         hidden.extend(real);
         hidden.extend(KERNEL_TREES.map(PathBuf::from));
-        Self { hidden, cancelled }
+        Self {
+            hidden,
+            sessions: home.sessions().to_owned(),
+            cancelled,
+        }
     }
 
     pub(super) fn go_on(&self) -> Result<(), ResourceError> {
@@ -51,20 +81,64 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The first `limit` bytes of a regular file, `None` when there is none. Links are followed,
-    /// since people keep these files elsewhere and link them in; but a repository's link must
-    /// not put credentials into a prompt.
-    pub(super) fn prefix(&self, path: &Path, limit: usize) -> io::Result<Option<Prefix>> {
-        let path = match path.canonicalize() {
-            Ok(path) => path,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+    /// The first `limit` bytes of a regular file. Nobody's may put credentials into a prompt.
+    pub(super) fn prefix(
+        &self,
+        path: &Path,
+        limit: usize,
+        owner: Owner<'_>,
+    ) -> io::Result<Content<Prefix>> {
+        let (file, path) = match owner {
+            Owner::Stranger(inside) => match file::open_inside(path, inside)? {
+                Opened::Missing => return Ok(Content::Missing),
+                Opened::Stray(why) => return Ok(Content::Ignored(why)),
+                Opened::File { file, path } => (file, path),
+            },
+            Owner::Person | Owner::Project => {
+                let path = match path.canonicalize() {
+                    Ok(path) => path,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        return Ok(Content::Missing);
+                    }
+                    Err(error) => return Err(error),
+                };
+                // Asked before it is opened, and again of what was opened.
+                if self.is_hidden(&path) {
+                    return Self::closed(owner);
+                }
+                (file::open_regular(&path, Links::Refuse)?, path)
+            }
         };
-        if self.hidden.iter().any(|hidden| path.starts_with(hidden)) {
-            return Err(io::ErrorKind::PermissionDenied.into());
+        if self.is_hidden(&path) || self.is_hidden_by_another_name(&file)? {
+            return Self::closed(owner);
         }
-        let read = file::read_prefix(&path, limit as u64, Links::Refuse)?;
-        Ok(read.map(|(bytes, more)| Prefix { bytes, more, path }))
+        let (bytes, more) = file::prefix(file, limit as u64)?;
+        Ok(Content::Read(Prefix { bytes, more, path }))
+    }
+
+    fn closed(owner: Owner<'_>) -> io::Result<Content<Prefix>> {
+        match owner {
+            Owner::Person => Err(io::Error::new(io::ErrorKind::PermissionDenied, CLOSED)),
+            Owner::Project | Owner::Stranger(_) => Ok(Content::Ignored(CLOSED)),
+        }
+    }
+
+    fn is_hidden(&self, path: &Path) -> bool {
+        self.hidden.iter().any(|hidden| path.starts_with(hidden))
+    }
+
+    /// Whether a file with several names has one among the credentials or stored sessions.
+    fn is_hidden_by_another_name(&self, file: &File) -> io::Result<bool> {
+        let metadata = file.metadata()?;
+        if metadata.nlink() < 2 {
+            return Ok(false);
+        }
+        let is_same = |other: io::Result<Metadata>| {
+            other.is_ok_and(|other| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino()))
+        };
+        let named = self.hidden.iter().any(|path| is_same(path.metadata()));
+        let mut sessions = std::fs::read_dir(&self.sessions)?.flatten();
+        Ok(named || sessions.any(|entry| is_same(entry.metadata())))
     }
 
     /// A whole file of at most `limit` bytes as text without a byte order mark; otherwise what
@@ -73,35 +147,39 @@ impl<'a> Reader<'a> {
         &self,
         path: &Path,
         limit: usize,
-    ) -> Result<Result<String, &'static str>, ResourceError> {
+        owner: Owner<'_>,
+    ) -> Result<Result<Content<String>, Fault>, ResourceError> {
         self.go_on()?;
-        Ok(match self.prefix(path, limit) {
-            Err(_) => Err("cannot be read"),
-            Ok(None) => Err("is missing"),
-            Ok(Some(prefix)) if prefix.more => Err("is too long"),
-            Ok(Some(prefix)) => String::from_utf8(prefix.bytes)
-                .map(|text| match text.strip_prefix('\u{feff}') {
+        Ok(match self.prefix(path, limit, owner) {
+            Err(error) => Err(Fault::new(format!("cannot be read: {error}"))),
+            Ok(Content::Missing) => Ok(Content::Missing),
+            Ok(Content::Ignored(why)) => Ok(Content::Ignored(why)),
+            Ok(Content::Read(prefix)) if prefix.more => Err(Fault::new("is too long")),
+            Ok(Content::Read(prefix)) => match String::from_utf8(prefix.bytes) {
+                Ok(text) => Ok(Content::Read(match text.strip_prefix('\u{feff}') {
                     Some(rest) => rest.to_owned(),
                     None => text,
-                })
-                .map_err(|_| "is not UTF-8"),
+                })),
+                Err(_) => Err(Fault::new("is not UTF-8")),
+            },
         })
     }
 
-    /// The names in a directory, none when it is missing. `Ok(None)` when it cannot be read.
-    pub(super) fn names(&self, directory: &Path) -> Result<Option<Listing>, ResourceError> {
+    /// The names in a directory, none when it is missing.
+    pub(super) fn names(&self, directory: &Path) -> Result<io::Result<Listing>, ResourceError> {
         self.go_on()?;
+        let mut listing = Listing::default();
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Some(Listing::default()));
-            }
-            Err(_) => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Ok(listing)),
+            Err(error) => return Ok(Err(error)),
         };
-        let mut listing = Listing::default();
         for entry in entries {
             self.go_on()?;
-            let Ok(entry) = entry else { return Ok(None) };
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => return Ok(Err(error)),
+            };
             if listing.names.len() == MAX_ENTRIES {
                 listing.more = true;
                 break;
@@ -109,6 +187,6 @@ impl<'a> Reader<'a> {
             listing.names.push(entry.file_name());
         }
         listing.names.sort();
-        Ok(Some(listing))
+        Ok(Ok(listing))
     }
 }

@@ -6,9 +6,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::front_matter::{Document, Reason};
-use super::reader::Reader;
-use super::{MAX_DESCRIPTION_BYTES, Notices, ResourceError, Scopes, is_name};
+use super::front_matter::{Document, Fault};
+use super::reader::{Content, Owner, Reader};
+use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name};
+use crate::reason::{Reason, Reasons};
 
 /// Longest `SKILL.md`, in bytes.
 pub const MAX_SKILL_BYTES: usize = 256 * 1024;
@@ -35,26 +36,37 @@ pub struct Skill {
 pub(super) fn load(
     reader: &Reader<'_>,
     scopes: &Scopes<'_>,
-    notices: &mut Notices,
+    notices: &mut Reasons,
 ) -> Result<Vec<Skill>, ResourceError> {
     // `None` is a skill that is disabled: such a project's skill also hides the global one.
     let mut found: BTreeMap<String, Option<Skill>> = BTreeMap::new();
     let mut bytes = 0;
-    for scope in [scopes.project, scopes.global] {
-        let directory = scope.join("skills");
-        let Some(listing) = reader.names(&directory)? else {
-            notices.add("a directory of skills cannot be read".to_owned());
-            continue;
+    let project = scopes.of_project("skills", notices);
+    let global = scopes.global.join("skills");
+    let directories = project.map(|directory| (directory, scopes.owner));
+    for (directory, owner) in directories.into_iter().chain([(global, Owner::Person)]) {
+        let listing = match reader.names(&directory)? {
+            Ok(listing) => listing,
+            Err(error) => {
+                let why = format!("this directory of skills cannot be read: {error}");
+                notices.add(Reason::of_file(&directory, why));
+                continue;
+            }
         };
         if listing.more {
-            notices.add("a directory of skills has too many entries".to_owned());
+            let why = "this directory of skills has too many entries";
+            notices.add(Reason::of_file(&directory, why));
         }
         for name in &listing.names {
-            let Some(candidate) = candidate(reader, &directory, name)? else {
+            let path = directory.join(name).join(FILE_NAME);
+            let Some(candidate) = candidate(reader, &directory, name, owner)? else {
                 continue;
             };
             match candidate {
-                Err(reason) => notices.add(format!("{} {reason}", shown(name))),
+                Err(Left::Faulty(fault)) => {
+                    notices.add(faulty(&path, &shown(name), fault).help(MEND));
+                }
+                Err(Left::Ignored(why)) => notices.add(ignored(&path, why)),
                 Ok((name, _)) if found.contains_key(&name) => {}
                 Ok((name, None)) => {
                     found.insert(name, None);
@@ -62,7 +74,8 @@ pub(super) fn load(
                 Ok((name, Some(skill))) => {
                     let admitted = found.values().flatten().count();
                     if admitted == MAX_SKILLS || bytes + skill.body.len() > MAX_SKILLS_BYTES {
-                        notices.add(format!("the skill `{name}` is one too many"));
+                        let why = format!("the skill `{name}` is one too many");
+                        notices.add(Reason::of_file(&path, why));
                     } else {
                         bytes += skill.body.len();
                         found.insert(name, Some(skill));
@@ -74,39 +87,65 @@ pub(super) fn load(
     Ok(found.into_values().flatten().collect())
 }
 
-type Candidate = Result<(String, Option<Skill>), Reason>;
+/// What to do about a skill that is left out.
+const MEND: &str = "it is left out until that is mended";
+
+/// Why a skill is left out.
+enum Left {
+    Faulty(Fault),
+    Ignored(&'static str),
+}
+
+impl From<Fault> for Left {
+    fn from(fault: Fault) -> Self {
+        Self::Faulty(fault)
+    }
+}
+
+type Candidate = Result<(String, Option<Skill>), Left>;
 
 /// What stands under one name; `None` when it is no skill's directory.
 fn candidate(
     reader: &Reader<'_>,
     directory: &Path,
     name: &OsStr,
+    owner: Owner<'_>,
 ) -> Result<Option<Candidate>, ResourceError> {
     let directory = directory.join(name);
     if name.as_encoded_bytes().starts_with(b".") || !directory.is_dir() {
         return Ok(None);
     }
     let Some(name) = name.to_str().filter(|name| is_name(name)) else {
-        return Ok(Some(Err("is no name of a skill")));
+        return Ok(Some(Err(Fault::new("is no name of a skill").into())));
     };
-    let text = reader.text(&directory.join(FILE_NAME), MAX_SKILL_BYTES)?;
-    Ok(Some(text.and_then(|text| {
-        let skill = parse(&text, name, directory)?;
-        Ok((name.to_owned(), skill))
-    })))
+    let text = match reader.text(&directory.join(FILE_NAME), MAX_SKILL_BYTES, owner)? {
+        Ok(Content::Read(text)) => text,
+        Ok(Content::Missing) => return Ok(Some(Err(Fault::new("is missing").into()))),
+        Ok(Content::Ignored(why)) => return Ok(Some(Err(Left::Ignored(why)))),
+        Err(fault) => return Ok(Some(Err(fault.into()))),
+    };
+    let skill = parse(&text, name, directory);
+    Ok(Some(
+        skill
+            .map(|skill| (name.to_owned(), skill))
+            .map_err(Left::from),
+    ))
 }
 
-fn parse(text: &str, name: &str, directory: PathBuf) -> Result<Option<Skill>, Reason> {
+fn parse(text: &str, name: &str, directory: PathBuf) -> Result<Option<Skill>, Fault> {
     let document = Document::parse(text)?;
     if document.text("name")? != Some(name) {
-        return Err("has a name that is not its directory's");
+        let why = "has a name that is not its directory's";
+        return Err(Fault::at(document.place("name"), why));
     }
     if document.flag("disabled")? {
         return Ok(None);
     }
-    let description = document.text("description")?.ok_or("has no description")?;
+    let description = document.text("description")?;
+    let description = description.ok_or_else(|| Fault::new("has no description"))?;
     if description.len() > MAX_DESCRIPTION_BYTES {
-        return Err("has a description that is too long");
+        let why = "has a description that is too long";
+        return Err(Fault::at(document.place("description"), why));
     }
     Ok(Some(Skill {
         name: name.to_owned(),

@@ -5,8 +5,10 @@
 use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 use super::*;
+use crate::MAX_REASONS;
 
 struct Place {
     dir: tempfile::TempDir,
@@ -43,17 +45,60 @@ impl Place {
     }
 
     fn load_with(&self, extra: &[&str]) -> Result<Resources, ResourceError> {
-        let extra: Vec<_> = extra.iter().map(|path| self.path(path)).collect();
-        Resources::load(&self.home, &self.path("repo/in/cwd"), &extra, &|| false)
+        let extra: Vec<_> = extra.iter().map(|path| self.named(path, false)).collect();
+        self.load_as(false, &extra)
+    }
+
+    fn named(&self, path: &str, of_project: bool) -> InstructionFile {
+        InstructionFile {
+            path: self.path(path),
+            of_project,
+            named: Reason::of_file(Path::new("/settings.json"), ""),
+        }
+    }
+
+    fn load_as(
+        &self,
+        trusted: bool,
+        instructions: &[InstructionFile],
+    ) -> Result<Resources, ResourceError> {
+        let wanted = Wanted {
+            trusted,
+            instructions,
+            tools: &[],
+        };
+        Resources::load(&self.home, &self.path("repo/in/cwd"), wanted, &|| false)
+    }
+
+    /// A symbolic link.
+    fn link(self, path: &str, target: &str) -> Self {
+        let at = self.path(path);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        symlink(self.path(target), at).unwrap();
+        self
+    }
+
+    /// A second name of a file.
+    fn hard_link(self, path: &str, target: &str) -> Self {
+        let at = self.path(path);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::hard_link(self.path(target), at).unwrap();
+        self
     }
 
     fn load(&self) -> Resources {
         self.load_with(&[]).unwrap()
     }
 
-    fn profile_error(&self) -> &'static str {
+    fn profile_error(&self) -> String {
         match self.load_with(&[]) {
-            Err(ResourceError::Profile { reason, .. }) => reason,
+            Err(ResourceError::Profiles(reasons)) => {
+                let reason = &reasons[0].reason;
+                reason
+                    .strip_prefix("the profile ")
+                    .unwrap_or(reason)
+                    .to_owned()
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -64,6 +109,11 @@ fn texts(resources: &Resources) -> Vec<(&str, &str)> {
         (i.source.clone().leak(), i.text.clone().leak())
     };
     resources.instructions.iter().map(text).collect()
+}
+
+fn notices(resources: &Resources) -> Vec<&str> {
+    let text = |reason: &'_ Reason| -> &'static str { reason.reason.clone().leak() };
+    resources.notices.iter().map(text).collect()
 }
 
 fn is_refused(loaded: Result<Resources, ResourceError>) -> bool {
@@ -162,7 +212,7 @@ fn all_instructions_together_are_bounded() {
     assert_eq!(loaded.instructions.len(), 5);
     assert!(loaded.instructions[4].text.ends_with("bytes are shown]\n"));
     assert_eq!(
-        loaded.notices,
+        notices(&loaded),
         ["instructions beyond 262144 bytes were left out"]
     );
     // A file that is asked for must be there even where it no longer fits.
@@ -177,23 +227,30 @@ fn an_additional_file_must_be_there_and_no_pipe_holds_anything_up() {
     let pipe = Place::new().fifo("repo/in/AGENTS.md");
     assert!(is_refused(pipe.load_with(&[])));
     let pipe = Place::new().fifo("home/skills/a/SKILL.md");
-    assert_eq!(pipe.load().notices, ["the skill `a` cannot be read"]);
+    assert_eq!(
+        notices(&pipe.load()),
+        ["the skill `a` cannot be read: not a regular file"]
+    );
     let pipe = Place::new().fifo("home/agents/a.md");
-    assert_eq!(pipe.profile_error(), "cannot be read");
+    assert_eq!(pipe.profile_error(), "cannot be read: not a regular file");
 }
 
 #[test]
-fn links_are_followed_but_never_to_what_models_must_not_see() {
-    let place = Place::new().with("elsewhere/rules.md", "linked");
-    let agents = place.path("repo/AGENTS.md");
-    symlink(place.path("elsewhere/rules.md"), &agents).unwrap();
-    assert_eq!(texts(&place.load()), [("AGENTS.md", "linked")]);
+fn a_persons_links_are_followed_but_never_to_what_models_must_not_see() {
+    let place = Place::new()
+        .with("elsewhere/rules.md", "linked")
+        .link("home/AGENTS.md", "elsewhere/rules.md");
+    let agents = place.path("home/AGENTS.md");
+    assert_eq!(texts(&place.load()), [("global AGENTS.md", "linked")]);
     let place = place
         .with("home/auth.json", "{}")
         .with("home/sessions/s.jsonl", "{}");
     for closed in ["home/auth.json", "home/sessions/s.jsonl"] {
         fs::remove_file(&agents).unwrap();
         symlink(place.path(closed), &agents).unwrap();
+        assert!(is_refused(place.load_with(&[])), "{closed}");
+        fs::remove_file(&agents).unwrap();
+        fs::hard_link(place.path(closed), &agents).unwrap();
         assert!(is_refused(place.load_with(&[])), "{closed}");
         fs::remove_file(&agents).unwrap();
         fs::write(&agents, "").unwrap();
@@ -204,6 +261,213 @@ fn links_are_followed_but_never_to_what_models_must_not_see() {
     // Where there is no such tree the link leads nowhere.
     let exists = agents.exists();
     assert_eq!(is_refused(place.load_with(&[])), exists);
+}
+
+const PROJECT: &str = "repo/in/cwd/.magi-code";
+
+/// A place with one secret outside of everything, and one each that is closed to models.
+fn with_secrets() -> Place {
+    Place::new()
+        .with("outside/secret.md", skill("a", "canary", ""))
+        .with("home/auth.json", skill("a", "canary", ""))
+        .with("home/sessions/s.jsonl", skill("a", "canary", ""))
+}
+
+fn said(loaded: &Resources) -> String {
+    let mut loaded = loaded.clone();
+    loaded.notices.clear();
+    format!("{loaded:?}")
+}
+
+#[test]
+fn nothing_of_an_untrusted_project_leads_out_of_it() {
+    let secrets = [
+        "outside/secret.md",
+        "home/auth.json",
+        "home/sessions/s.jsonl",
+    ];
+    let skill_file = format!("{PROJECT}/skills/a/SKILL.md");
+    let profile = format!("{PROJECT}/agents/a.md");
+    for file in [
+        "repo/in/cwd/AGENTS.md",
+        "repo/in/AGENTS.md",
+        "repo/AGENTS.md",
+        &skill_file,
+        &profile,
+    ] {
+        for secret in secrets {
+            for place in [
+                with_secrets().link(file, secret),
+                with_secrets().hard_link(file, secret),
+            ] {
+                let loaded = place.load();
+                assert!(!said(&loaded).contains("canary"), "{file} {secret}");
+                let notice = &loaded.notices[0];
+                assert_eq!(loaded.notices.len(), 1, "{file} {secret}");
+                assert_eq!(notice.file.as_deref(), Some(place.path(file).as_path()));
+                // Trusted, it may lie elsewhere, but never among what is closed to models.
+                let trusted = place.load_as(true, &[]).unwrap();
+                let is_open = secret == secrets[0];
+                assert_eq!(
+                    said(&trusted).contains("canary"),
+                    is_open,
+                    "{file} {secret}"
+                );
+                assert_eq!(trusted.notices.is_empty(), is_open, "{file} {secret}");
+            }
+        }
+    }
+    let folders = ["skills", "agents"].map(|folder| format!("{PROJECT}/{folder}"));
+    let files = ["outside/skills/a/SKILL.md", "outside/agents/a.md"];
+    for (folder, file) in folders.iter().zip(files) {
+        let target = Path::new(file).components().take(2).collect::<PathBuf>();
+        let place = with_secrets()
+            .with(file, skill("a", "canary", ""))
+            .link(folder, target.to_str().unwrap());
+        let loaded = place.load();
+        assert!(!said(&loaded).contains("canary"), "{folder}");
+        assert_eq!(
+            notices(&loaded),
+            ["this is a link, so nothing below it counts"]
+        );
+        assert!(said(&place.load_as(true, &[]).unwrap()).contains("canary"));
+    }
+    // A skill's own folder may be the link.
+    let place = with_secrets()
+        .with("outside/a/SKILL.md", skill("a", "canary", ""))
+        .link(&format!("{PROJECT}/skills/a"), "outside/a");
+    assert!(place.load().skills.is_empty());
+    // What stays inside is fine, but a folder of it.
+    let place = with_secrets()
+        .with("repo/in/cwd/docs/own.md", "own words")
+        .link("repo/in/cwd/AGENTS.md", "repo/in/cwd/docs/own.md");
+    assert_eq!(texts(&place.load()), [("in/cwd/AGENTS.md", "own words")]);
+    // The person's own skills and profiles hold all the same.
+    let place = with_secrets()
+        .with("home/skills/b/SKILL.md", skill("b", "global", ""))
+        .link(&skill_file, "outside/secret.md");
+    assert_eq!(place.load().skills.len(), 1);
+    // A link that leads nowhere stops nothing.
+    let place = with_secrets().link("repo/in/cwd/AGENTS.md", "outside/none");
+    assert_eq!(place.load().notices.len(), 1);
+    let place = with_secrets().link("repo/in/cwd/AGENTS.md", "repo/in/cwd/AGENTS.md");
+    assert_eq!(place.load().notices.len(), 1);
+}
+
+#[test]
+fn instructions_that_an_untrusted_project_names_lie_in_it() {
+    let place = with_secrets()
+        .with("repo/in/cwd/docs/own.md", "own words")
+        .with("repo/in/above.md", "canary")
+        .link("repo/in/cwd/linked.md", "outside/secret.md")
+        .hard_link("repo/in/cwd/named.md", "outside/secret.md");
+    let named = |path: &str| place.named(path, true);
+    let stray = [
+        "outside/secret.md",
+        "repo/in/cwd/../above.md",
+        "repo/in/cwd/linked.md",
+        "repo/in/cwd/named.md",
+        "home/auth.json",
+    ];
+    let mut files: Vec<_> = stray.map(named).into();
+    files.push(named("repo/in/cwd/docs/own.md"));
+    let loaded = place.load_as(false, &files).unwrap();
+    assert_eq!(texts(&loaded), [("in/cwd/docs/own.md", "own words")]);
+    assert_eq!(loaded.notices.len(), stray.len());
+    assert!(
+        loaded
+            .notices
+            .iter()
+            .all(|notice| notice.file.as_deref() == Some(Path::new("/settings.json")))
+    );
+    let trusted = place.load_as(true, &files[..3]).unwrap();
+    assert_eq!(
+        trusted.instructions.len(),
+        2,
+        "one file, named twice, and one"
+    );
+    assert!(
+        is_refused(place.load_as(true, &files)),
+        "credentials stay closed"
+    );
+    // What is missing was asked for by name.
+    assert!(is_refused(
+        place.load_as(false, &[named("repo/in/cwd/none.md")])
+    ));
+    // The person's own may lie anywhere.
+    assert_eq!(
+        place
+            .load_with(&["outside/secret.md"])
+            .unwrap()
+            .instructions
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn an_untrusted_projects_profile_gives_no_tool_back() {
+    let global = "---\ntools: [read, grep]\n---\n";
+    let tools = |project: &str, trusted: bool| {
+        let place = Place::new()
+            .with("home/agents/primary.md", global)
+            .with(&format!("{PROJECT}/agents/primary.md"), project);
+        let loaded = place.load_as(trusted, &[]).unwrap();
+        let tools = loaded.profiles.first().map(|profile| profile.tools.clone());
+        (
+            tools.map(|tools| tools.map(|tools| tools.join(" "))),
+            loaded.notices.len(),
+        )
+    };
+    let some = |tools: &str| Some(Some(tools.to_owned()));
+    assert_eq!(tools("---\na:\n---\n", false), (some("read grep"), 0));
+    assert_eq!(
+        tools("---\ntools: [bash, grep]\n---\n", false),
+        (some("grep"), 0)
+    );
+    assert_eq!(
+        tools("---\ndisabled: true\n---\n", false),
+        (some("read grep"), 1)
+    );
+    assert_eq!(tools("---\na:\n---\n", true), (Some(None), 0));
+    assert_eq!(
+        tools("---\ntools: [bash, grep]\n---\n", true),
+        (some("bash grep"), 0)
+    );
+    assert_eq!(tools("---\ndisabled: true\n---\n", true), (None, 0));
+}
+
+#[test]
+fn a_tool_that_there_is_not_is_named_where_it_stands() {
+    let place = Place::new()
+        .with(
+            "home/agents/a.md",
+            "---\nname: a\ntools: [read, grpe]\n---\n",
+        )
+        .with("home/agents/b.md", "words");
+    let wanted = Wanted {
+        tools: &["read", "grep"],
+        ..Wanted::default()
+    };
+    let loaded = Resources::load(&place.home, &place.path("repo/in/cwd"), wanted, &|| false);
+    let Err(ResourceError::Profiles(reasons)) = loaded else {
+        panic!("{loaded:?}")
+    };
+    let texts: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+    let at = |file: &str| place.path(file).display().to_string();
+    assert_eq!(
+        texts,
+        [
+            format!(
+                "{}:3:1: the profile names a tool `grpe` that there is not; did you mean `grep`?",
+                at("home/agents/a.md")
+            ),
+            format!(
+                "{}:1:1: the profile has no front matter between lines of `---`",
+                at("home/agents/b.md")
+            ),
+        ]
+    );
 }
 
 fn skill(name: &str, description: &str, more: &str) -> String {
@@ -277,7 +541,7 @@ fn a_malformed_skill_is_left_out_with_a_notice() {
             .with("repo/in/cwd/.magi-code/skills/a/SKILL.md", content)
             .with("home/skills/a/SKILL.md", skill("a", "global", ""));
         let loaded = place.load();
-        assert_eq!(loaded.notices, [format!("the skill `a` {reason}")]);
+        assert_eq!(notices(&loaded), [format!("the skill `a` {reason}")]);
         // What can't be read hides nothing.
         assert_eq!(loaded.skills[0].description, "global");
     }
@@ -287,7 +551,7 @@ fn a_malformed_skill_is_left_out_with_a_notice() {
         .with("home/skills/bytes/SKILL.md", b"---\nname: bytes\n---\n\xff");
     let loaded = place.load();
     assert_eq!(
-        loaded.notices,
+        notices(&loaded),
         [
             "a directory of skills holds one that is no name of a skill",
             "the skill `bytes` is not UTF-8",
@@ -302,7 +566,7 @@ fn a_malformed_skill_is_left_out_with_a_notice() {
 
 #[test]
 fn skills_and_notices_are_bounded() {
-    let place = (0..MAX_SKILLS + MAX_NOTICES + 2).fold(Place::new(), |place, i| {
+    let place = (0..MAX_SKILLS + MAX_REASONS + 2).fold(Place::new(), |place, i| {
         let name = format!("s{i:03}");
         place.with(
             &format!("home/skills/{name}/SKILL.md"),
@@ -316,9 +580,10 @@ fn skills_and_notices_are_bounded() {
     let loaded = place.load();
     assert_eq!(loaded.skills.len(), MAX_SKILLS);
     assert_eq!(loaded.skills[MAX_SKILLS - 1].name, "z");
-    assert_eq!(loaded.notices.len(), MAX_NOTICES);
-    assert_eq!(loaded.notices[0], "the skill `s127` is one too many");
-    assert_eq!(loaded.notices[MAX_NOTICES - 1], "more was left out");
+    let notices = notices(&loaded);
+    assert_eq!(notices.len(), MAX_REASONS);
+    assert_eq!(notices[0], "the skill `s127` is one too many");
+    assert_eq!(notices[MAX_REASONS - 1], "there is more of this kind");
 }
 
 #[test]
@@ -345,6 +610,12 @@ fn profiles_take_their_fields_and_a_projects_beat_the_global_ones() {
         tools: None,
         model: None,
         body: "project".to_owned(),
+        named: Reason {
+            line: Some(1),
+            column: Some(1),
+            ..Reason::of_file(&place.path(&format!("{project}/plain.md")), "")
+        },
+        of_stranger: true,
     };
     let review = Profile {
         name: "review".to_owned(),
@@ -352,6 +623,13 @@ fn profiles_take_their_fields_and_a_projects_beat_the_global_ones() {
         tools: Some(vec!["read".to_owned(), "grep".to_owned()]),
         model: Some("small".to_owned()),
         body: "Look closely.".to_owned(),
+        named: Reason {
+            line: Some(5),
+            column: Some(1),
+            key: Some("model".to_owned()),
+            ..Reason::of_file(&place.path("home/agents/reviewer.md"), "")
+        },
+        of_stranger: false,
     };
     assert_eq!(place.load().profiles, [plain, review]);
 }
@@ -385,7 +663,11 @@ fn a_profile_that_is_not_right_is_refused() {
     let place = Place::new().with("home/agents/Loud.md", "---\na:\n---\n");
     assert_eq!(place.profile_error(), "has a name beyond `[a-z0-9-]{1,64}`");
     let place = Place::new().with("home/agents", "a file in the way");
-    assert_eq!(place.profile_error(), "cannot be read");
+    let error = place.profile_error();
+    assert!(
+        error.starts_with("this directory of profiles cannot be read"),
+        "{error}"
+    );
     let place = (0..=MAX_PROFILES).fold(Place::new(), |place, i| {
         place.with(&format!("home/agents/p{i}.md"), "---\na:\n---\n")
     });
@@ -403,10 +685,15 @@ fn a_cancelled_reading_stops_before_the_next_file() {
     let asked = Cell::new(0);
     let load = |limit: usize| {
         asked.set(0);
-        Resources::load(&place.home, &place.path("repo/in/cwd"), &[], &|| {
-            asked.set(asked.get() + 1);
-            asked.get() > limit
-        })
+        Resources::load(
+            &place.home,
+            &place.path("repo/in/cwd"),
+            Wanted::default(),
+            &|| {
+                asked.set(asked.get() + 1);
+                asked.get() > limit
+            },
+        )
     };
     assert!(load(usize::MAX).is_ok());
     let all = asked.get();

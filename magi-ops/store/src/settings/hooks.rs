@@ -26,14 +26,18 @@ pub enum HookEvent {
     TurnEnd,
 }
 
-/// Whether every command is one that can run, within the bounds.
-pub(super) fn are_valid(hooks: &Hooks) -> bool {
-    let runs = |command: &String| {
-        command.len() <= MAX_HOOK_BYTES && !command.trim().is_empty() && !command.contains('\0')
-    };
-    hooks
-        .values()
-        .all(|commands| commands.len() <= MAX_HOOKS && commands.iter().all(runs))
+impl HookEvent {
+    /// The event's name in settings.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session_start",
+            Self::TurnStart => "turn_start",
+            Self::PreTool => "pre_tool",
+            Self::PostTool => "post_tool",
+            Self::TurnEnd => "turn_end",
+        }
+    }
 }
 
 /// Tells the schema of a map by event which keys there are: the derived one leaves that out.

@@ -1,16 +1,17 @@
-//! One settings file as Rust types: the keys that are understood, each optional. Unknown keys are tolerated.
+//! One settings file as Rust types: the members that are understood, each optional. A new one is a field here.
 //! Merging and defaults stand beside it; the schema file must match these types.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-use serde::de::{Deserializer, IgnoredAny};
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::hooks::Hooks;
 use super::model::{ModelSettings, Reasoning};
-use crate::Object;
+use super::permissions::{COMMANDS, SNIPPETS};
 
 /// What `settings.json` may hold.
 #[derive(Debug, Default, Deserialize)]
@@ -27,41 +28,29 @@ pub(super) struct Layer {
     /// Fast mode. Global settings only.
     pub(super) fast: Option<bool>,
     /// Providers by id.
-    #[serde(deserialize_with = "objects")]
     pub(super) providers: BTreeMap<String, ProviderLayer>,
     /// What each tool may do, by the tool's name.
     pub(super) permissions: Permissions,
     /// What holds for a directory and all below it, by its canonical path. Global settings only.
-    #[serde(deserialize_with = "objects")]
     pub(super) projects: BTreeMap<String, ProjectLayer>,
     /// How tools run. Global settings only.
-    #[serde(deserialize_with = "object")]
     pub(super) tools: ToolsLayer,
     /// MCP servers by name.
     #[cfg_attr(
         test,
         schemars(with = "BTreeMap<String, serde_json::Map<String, serde_json::Value>>")
     )]
-    #[serde(rename = "mcp_servers")]
-    _mcp_servers: BTreeMap<String, Others>,
+    pub(super) mcp_servers: BTreeMap<String, BTreeMap<String, IgnoredAny>>,
     /// Commands to run at certain moments, by event. Global settings only.
     #[cfg_attr(test, schemars(transform = super::hooks::name_the_events))]
     pub(super) hooks: Hooks,
     /// Summarizing of long sessions.
-    #[serde(deserialize_with = "object")]
     pub(super) compaction: CompactionLayer,
     /// Additional Markdown files with instructions, beside every `AGENTS.md`.
     pub(super) instructions: Vec<PathBuf>,
     /// Days that sessions are kept; 0 keeps them for good. Default 30.
     pub(super) retention_days: Option<u32>,
-    #[cfg_attr(test, schemars(skip))]
-    #[serde(flatten)]
-    _others: Others,
 }
-
-/// Keys of other parts. To name them also refuses an array where an object belongs: a plain
-/// struct would take one by position.
-type Others = BTreeMap<String, IgnoredAny>;
 
 /// One provider.
 #[derive(Debug, Default, Deserialize)]
@@ -72,6 +61,8 @@ pub(super) struct ProviderLayer {
     pub(super) api: Option<Api>,
     /// The endpoint.
     pub(super) base_url: Option<String>,
+    /// The OAuth issuer of `openai-codex`. Global settings only.
+    pub(super) issuer_url: Option<String>,
     /// The environment variable that holds the key; null means no authentication.
     pub(super) api_key_env: Option<String>,
     /// Models to offer without discovery.
@@ -84,23 +75,103 @@ pub(super) struct ProviderLayer {
     pub(super) reasoning: Option<Reasoning>,
     /// Script of the offline provider `fixture`.
     pub(super) script: Option<PathBuf>,
-    #[cfg_attr(test, schemars(skip))]
-    #[serde(flatten)]
-    _others: Others,
 }
 
 /// `permissions`, of a file or of one of its `projects`.
-pub(super) type Permissions = BTreeMap<String, PermissionLayer>;
+#[derive(Debug, Default)]
+pub(super) struct Permissions(pub(super) BTreeMap<String, PermissionLayer>);
 
 /// One of `permissions`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[cfg_attr(test, schemars(untagged))]
 pub(super) enum PermissionLayer {
     Word(Permission),
+    /// `permissions.bash`.
     Rules(RulesLayer),
     /// `permissions.code`: words for the tools that a snippet calls.
     Tools(BTreeMap<String, Permission>),
+}
+
+// By hand, because an untagged enum forgets where in the file it went wrong.
+impl<'de> Deserialize<'de> for Permissions {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct ByTool;
+        impl<'de> Visitor<'de> for ByTool {
+            type Value = Permissions;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Permissions, A::Error> {
+                let mut all = BTreeMap::new();
+                while let Some(tool) = members.next_key::<String>()? {
+                    let permission = match tool.as_str() {
+                        COMMANDS => members
+                            .next_value::<WordOr<RulesLayer>>()?
+                            .either(PermissionLayer::Rules),
+                        SNIPPETS => members
+                            .next_value::<WordOr<BTreeMap<String, Permission>>>()?
+                            .either(PermissionLayer::Tools),
+                        _ => PermissionLayer::Word(members.next_value()?),
+                    };
+                    all.insert(tool, permission);
+                }
+                Ok(Permissions(all))
+            }
+        }
+        source.deserialize_map(ByTool)
+    }
+}
+
+/// A word, or an object that says more.
+enum WordOr<T> {
+    Word(Permission),
+    More(T),
+}
+
+impl<T> WordOr<T> {
+    fn either(self, more: impl FnOnce(T) -> PermissionLayer) -> PermissionLayer {
+        match self {
+            Self::Word(word) => PermissionLayer::Word(word),
+            Self::More(value) => more(value),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for WordOr<T> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        struct Either<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = WordOr<T>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a word or an object")
+            }
+
+            fn visit_str<E: Error>(self, word: &str) -> Result<WordOr<T>, E> {
+                let word: StrDeserializer<'_, E> = word.into_deserializer();
+                Permission::deserialize(word).map(WordOr::Word)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<WordOr<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members)).map(WordOr::More)
+            }
+        }
+        source.deserialize_any(Either(std::marker::PhantomData))
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for Permissions {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Permissions".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        BTreeMap::<String, PermissionLayer>::json_schema(generator)
+    }
 }
 
 /// Rules for command lines: each is the leading words of a simple command.
@@ -125,9 +196,6 @@ pub(super) struct ProjectLayer {
     pub(super) trusted: Option<bool>,
     /// As above, for this project.
     pub(super) permissions: Permissions,
-    #[cfg_attr(test, schemars(skip))]
-    #[serde(flatten)]
-    _others: Others,
 }
 
 /// `tools`.
@@ -137,9 +205,6 @@ pub(super) struct ProjectLayer {
 pub(super) struct ToolsLayer {
     /// The environment of commands: without the keys of models, or all of it.
     pub(super) environment: Option<CommandEnvironment>,
-    #[cfg_attr(test, schemars(skip))]
-    #[serde(flatten)]
-    _others: Others,
 }
 
 /// What commands of tools and hooks find in their environment.
@@ -163,9 +228,6 @@ pub(super) struct CompactionLayer {
     /// summarized by itself. Default 0.8.
     #[cfg_attr(test, schemars(extend("exclusiveMinimum" = 0, "maximum" = 1)))]
     pub(super) threshold: Option<f64>,
-    #[cfg_attr(test, schemars(skip))]
-    #[serde(flatten)]
-    _others: Others,
 }
 
 /// The wire that a custom provider speaks.
@@ -206,23 +268,4 @@ pub enum Permission {
     Ask,
     /// Runs without a question.
     Allow,
-}
-
-/// A whole settings file.
-pub(super) fn whole<'de, D: Deserializer<'de>>(source: D) -> Result<Layer, D::Error> {
-    Object::deserialize(source).map(|object| object.0)
-}
-
-fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(source: D) -> Result<T, D::Error> {
-    Object::deserialize(source).map(|object| object.0)
-}
-
-fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    source: D,
-) -> Result<BTreeMap<String, T>, D::Error> {
-    let entries = BTreeMap::<String, Object<T>>::deserialize(source)?;
-    Ok(entries
-        .into_iter()
-        .map(|(id, entry)| (id, entry.0))
-        .collect())
 }

@@ -1,25 +1,35 @@
 //! The settings layers, read only: global file, project file, environment; and their merged effect.
-//! Writing settings and acting on them happen elsewhere.
+//! Acting on them happens elsewhere; writing stands in `edit`.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::file::{self, Bounded, Links};
+use crate::reason::{Reason, Reasons, SourceText};
 
+mod edit;
 mod hooks;
 mod layer;
 mod model;
 mod permissions;
+mod project;
+mod read;
+mod source;
+mod tree;
 
+pub use edit::{EditError, set_trusted};
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
 pub use layer::{Api, CommandEnvironment, Permission, ThinkingLevel};
 use layer::{Layer, ProjectLayer, ProviderLayer};
 pub use model::{ModelSettings, Reasoning};
-pub use permissions::CommandRules;
+pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
+use source::{File, Source};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
 pub const FILE_NAME: &str = "settings.json";
+/// The folder of a project's settings, skills and profiles.
+pub const PROJECT_FOLDER: &str = ".magi-code";
 /// The generated schema's name beside the global settings.
 pub const SCHEMA_FILE_NAME: &str = "settings.schema.json";
 /// JSON Schema of `settings.json`. A test holds it against the Rust types.
@@ -36,33 +46,33 @@ pub const MAX_INSTRUCTIONS: usize = 32;
 pub const DEFAULT_PROVIDER: &str = "fixture";
 /// See [`DEFAULT_PROVIDER`].
 pub const DEFAULT_MODEL: &str = "fixture-model";
+/// Providers that need no entry of `providers`.
+pub const BUILT_IN: [&str; 3] = ["fixture", "anthropic", "openai-codex"];
 /// The built-in providers that authenticate with a key, and the variables that hold them.
 pub const BUILT_IN_KEYS: [(&str, &str); 1] = [("anthropic", "ANTHROPIC_API_KEY")];
 const DEFAULT_RETENTION_DAYS: u32 = 30;
 const DEFAULT_COMPACTION_THRESHOLD: f64 = 0.8;
 
-/// Why settings can't be used: `configuration_invalid`. Carries paths and keys, but no values:
-/// never for the wire.
+/// Why settings can't be used: `configuration_invalid`. Carries paths and words of the files: never for the wire.
 #[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    #[error("cannot read {path}: {source}")]
-    Io {
-        path: PathBuf,
-        #[source]
-        source: std::io::Error,
-    },
-    #[error("{path} is longer than {MAX_BYTES} bytes")]
-    TooLong { path: PathBuf },
-    #[error("{path}, line {line}, column {column}: not valid settings")]
-    Invalid {
-        path: PathBuf,
-        line: usize,
-        column: usize,
-    },
-    #[error("the {0} name is empty or longer than {MAX_NAME_BYTES} bytes")]
-    Name(&'static str),
-    #[error("{path}: the value of {key} is out of its bounds")]
-    Value { path: PathBuf, key: &'static str },
+#[error("{}", self.first())]
+pub struct SettingsError {
+    reasons: Vec<Reason>,
+}
+
+impl SettingsError {
+    /// Every problem that was found, in the order of the files; at least one.
+    #[must_use]
+    pub fn into_reasons(self) -> Vec<Reason> {
+        self.reasons
+    }
+
+    fn first(&self) -> String {
+        self.reasons
+            .first()
+            .map(Reason::to_string)
+            .unwrap_or_default()
+    }
 }
 
 /// The effect of all layers at one moment.
@@ -93,10 +103,33 @@ pub struct Settings {
     pub hooks: Hooks,
     /// Share of the context window that triggers automatic compaction, above 0 and at most 1.
     pub compaction_threshold: f64,
-    /// Additional instruction files, absolute: the global file's, then the project's.
-    pub instructions: Vec<PathBuf>,
+    /// Additional instruction files: the global file's, then the project's.
+    pub instructions: Vec<InstructionFile>,
     /// Days that sessions are kept; 0 keeps them for good.
     pub retention_days: u32,
+    /// What of the files is ignored, and why.
+    pub notices: Vec<Reason>,
+    origins: BTreeMap<Vec<String>, Origin>,
+}
+
+/// One of `instructions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstructionFile {
+    /// Absolute.
+    pub path: PathBuf,
+    /// Whether the project's settings name it, and not the person's.
+    pub of_project: bool,
+    /// Where it is named, for what is said of it.
+    pub named: Reason,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Origin {
+    File(Arc<SourceText>, usize),
+    Variable(&'static str),
+    /// Another file, where the reason says.
+    Elsewhere(Reason),
 }
 
 /// `providers.<id>`.
@@ -132,8 +165,22 @@ pub struct Overrides<'a> {
 impl Settings {
     /// Reads the layers: `<home>/settings.json`, `<cwd>/.magi-code/settings.json`, environment.
     /// A missing file is an empty layer. Relative paths in the global file start at `home`, in
-    /// the project's file at `cwd`.
-    pub fn load(home: &Path, cwd: &Path, env: Overrides<'_>) -> Result<Self, SettingsError> {
+    /// the project's file at `cwd`. `tools` are the names that `permissions` may hold; without any, all do.
+    ///
+    /// What does not count of the project's file is no error but one of [`Self::notices`].
+    ///
+    /// # Errors
+    /// When a file can't be read, is longer than [`MAX_BYTES`], is no JSON object, or holds what has
+    /// another type or is out of its bounds; then everything that is wrong is told at once.
+    pub fn load(
+        home: &Path,
+        cwd: &Path,
+        env: Overrides<'_>,
+        tools: &[&str],
+    ) -> Result<Self, SettingsError> {
+        let cwd = &cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        let mut problems = Reasons::default();
+        let mut notices = Reasons::default();
         let mut settings = Self {
             provider: String::new(),
             model: None,
@@ -149,29 +196,66 @@ impl Settings {
             compaction_threshold: DEFAULT_COMPACTION_THRESHOLD,
             instructions: Vec::new(),
             retention_days: DEFAULT_RETENTION_DAYS,
+            notices: Vec::new(),
+            origins: BTreeMap::new(),
         };
-        let mut global = read(&home.join(FILE_NAME))?;
-        settings.fast = global.fast.unwrap_or_default();
-        settings.hooks = std::mem::take(&mut global.hooks);
-        settings.command_environment = global.tools.environment.unwrap_or_default();
         let mut permissions = permissions::Merged::default();
-        permissions.person(std::mem::take(&mut global.permissions));
-        if let Some(own) = nearest(std::mem::take(&mut global.projects), cwd) {
+
+        let global = File::read(&home.join(FILE_NAME), None, tools);
+        problems.extend(global.problems.into_vec());
+        notices.extend(global.notices.into_vec());
+        let mut layer = global.layer;
+        settings.fast = layer.fast.unwrap_or_default();
+        settings.hooks = std::mem::take(&mut layer.hooks);
+        settings.command_environment = layer.tools.environment.unwrap_or_default();
+        permissions.person(std::mem::take(&mut layer.permissions));
+        if let Some(own) = nearest(std::mem::take(&mut layer.projects), cwd) {
             settings.trusted = own.trusted.unwrap_or_default();
             permissions.person(own.permissions);
         }
-        settings.apply(global, home);
-        let mut project = read(&cwd.join(".magi-code").join(FILE_NAME))?;
-        permissions.project(std::mem::take(&mut project.permissions), settings.trusted);
+        settings.apply(layer, home, global.source.as_ref(), false);
+        settings.remember(global.source.as_ref(), &[]);
+
+        match Folder::of(home, cwd, settings.trusted) {
+            Folder::Own => {}
+            Folder::Linked(folder) => notices.add(
+                Reason::of_file(&folder, "this is a link, so nothing below it counts")
+                    .help(project::TRUST),
+            ),
+            Folder::At(folder) => {
+                let inside = (!settings.trusted).then_some(cwd.as_path());
+                let file = File::read(&folder.join(FILE_NAME), inside, tools);
+                problems.extend(file.problems.into_vec());
+                notices.extend(file.notices.into_vec());
+                let mut layer = file.layer;
+                let mut ignored = project::admit(&mut layer, &settings);
+                let own = std::mem::take(&mut layer.permissions);
+                ignored.extend(permissions.project(own, settings.trusted));
+                let moved: Vec<_> = layer
+                    .providers
+                    .iter()
+                    .filter(|(_, own)| own.api.is_some() || own.base_url.is_some())
+                    .map(|(id, _)| id.clone())
+                    .collect();
+                settings.apply(layer, cwd, file.source.as_ref(), true);
+                for id in moved {
+                    settings.providers.entry(id).or_default().placed_by_project = true;
+                }
+                settings.remember(file.source.as_ref(), &ignored);
+                if let Some(source) = &file.source {
+                    notices.extend(ignored.into_iter().map(|ignored| {
+                        let reason = source.reason(&ignored.path, ignored.why);
+                        Reason {
+                            help: ignored.help.map(str::to_owned),
+                            ..reason
+                        }
+                    }));
+                }
+            }
+        }
         (settings.bash, settings.permissions) = permissions.rules_and_words();
         settings.code = permissions.code;
-        let moved = keep_keys_at_home(&mut project);
-        settings.apply(project, cwd);
-        for id in moved {
-            settings.providers.entry(id).or_default().placed_by_project = true;
-        }
-        let given = |value: Option<&str>| value.filter(|v| !v.is_empty()).map(str::to_owned);
-        settings.select(given(env.provider), given(env.model));
+        settings.environment(env, &mut problems);
 
         if settings.provider.is_empty() {
             DEFAULT_PROVIDER.clone_into(&mut settings.provider);
@@ -179,15 +263,92 @@ impl Settings {
         if settings.model.is_none() && settings.provider == DEFAULT_PROVIDER {
             settings.model = Some(DEFAULT_MODEL.to_owned());
         }
-        if settings.provider.len() > MAX_NAME_BYTES {
-            return Err(SettingsError::Name("provider"));
+        if !problems.is_empty() {
+            return Err(SettingsError {
+                reasons: problems.into_vec(),
+            });
         }
-        if let Some(model) = &settings.model
-            && (model.is_empty() || model.len() > MAX_NAME_BYTES)
-        {
-            return Err(SettingsError::Name("model"));
-        }
+        settings.notices = notices.into_vec();
         Ok(settings)
+    }
+
+    fn environment(&mut self, env: Overrides<'_>, problems: &mut Reasons) {
+        let mut given = |variable: &'static str, key: &str, value: Option<&str>| {
+            let value = value.filter(|value| !value.is_empty())?;
+            if value.len() > MAX_NAME_BYTES {
+                let reason = format!("this name is longer than {MAX_NAME_BYTES} bytes");
+                problems.add(Reason::of_variable(variable, reason));
+            }
+            self.origins
+                .insert(vec![key.to_owned()], Origin::Variable(variable));
+            Some(value.to_owned())
+        };
+        let provider = given("MC_PROVIDER", "provider", env.provider);
+        let model = given("MC_MODEL", "model", env.model);
+        self.select(provider, model);
+    }
+
+    /// Keeps where the members of a file stand, but those that don't count.
+    fn remember(&mut self, source: Option<&Source>, ignored: &[project::Ignored]) {
+        let Some(source) = source else { return };
+        source.walk(&mut |path, at| {
+            let told = matches!(
+                path[0].as_str(),
+                "provider" | "model" | "thinking_level" | "providers"
+            );
+            if told
+                && path.len() <= 3
+                && !ignored
+                    .iter()
+                    .any(|ignored| path.starts_with(&ignored.path))
+            {
+                let origin = Origin::File(Arc::clone(&source.text), at);
+                self.origins.insert(path.to_vec(), origin);
+            }
+        });
+    }
+
+    /// A reason about the member under `path`: it stands where that member, or the nearest one above it, was
+    /// said last.
+    #[must_use]
+    pub fn reason(&self, path: &[&str], reason: impl Into<String>) -> Reason {
+        let names: Vec<_> = path.iter().map(|&name| name.to_owned()).collect();
+        let mut said = (1..=names.len())
+            .rev()
+            .filter_map(|end| self.origins.get(&names[..end]));
+        let reason = match said.next() {
+            Some(Origin::File(text, at)) => text.reason(*at, reason),
+            Some(Origin::Variable(variable)) => Reason::of_variable(variable, reason),
+            Some(Origin::Elsewhere(named)) => Reason {
+                reason: reason.into(),
+                ..named.clone()
+            },
+            None => Reason::new(reason),
+        };
+        Reason {
+            key: Some(path.join(".")),
+            ..reason
+        }
+    }
+
+    /// Takes another model than the files select; `named` is where it stands.
+    pub fn choose_model(&mut self, model: &str, named: &Reason) {
+        self.model = Some(model.to_owned());
+        self.origins
+            .insert(vec!["model".to_owned()], Origin::Elsewhere(named.clone()));
+    }
+
+    /// Whether `provider` has that model, as far as these settings know: a list of models is the whole of a
+    /// provider of one's own.
+    #[must_use]
+    pub fn offers(&self, provider: &str, model: &str) -> bool {
+        let known = self.providers.get(provider);
+        let listed = known.is_some_and(|known| known.model(model).is_some());
+        match provider {
+            DEFAULT_PROVIDER => listed || model == DEFAULT_MODEL,
+            _ if BUILT_IN.contains(&provider) => true,
+            _ => listed || known.is_none_or(|known| known.models.is_empty()),
+        }
     }
 
     /// Every environment variable that holds a key of a model: those of the built-in providers and each
@@ -224,7 +385,7 @@ impl Settings {
         }
     }
 
-    fn apply(&mut self, layer: Layer, base: &Path) {
+    fn apply(&mut self, layer: Layer, base: &Path, source: Option<&Source>, of_project: bool) {
         self.select(layer.provider, layer.model);
         if let Some(level) = layer.thinking_level {
             self.thinking_level = level;
@@ -236,9 +397,15 @@ impl Settings {
             self.compaction_threshold = threshold;
         }
         // A person's own instructions hold in every project, as their AGENTS.md does.
-        let absolute = |path| base.join(path);
+        let files = layer.instructions.into_iter().enumerate();
         self.instructions
-            .extend(layer.instructions.into_iter().map(absolute));
+            .extend(files.map(|(index, path)| InstructionFile {
+                path: base.join(path),
+                of_project,
+                named: source.map_or_else(Reason::default, |source| {
+                    source.reason(&["instructions".to_owned(), index.to_string()], "")
+                }),
+            }));
         for (id, over) in layer.providers {
             self.providers.entry(id).or_default().apply(over, base);
         }
@@ -272,76 +439,41 @@ impl ProviderSettings {
 }
 
 /// The entry for `cwd` or the nearest directory above it.
-fn nearest(projects: BTreeMap<String, ProjectLayer>, cwd: &Path) -> Option<ProjectLayer> {
-    projects
-        .into_iter()
-        .filter(|(path, _)| Path::new(path).is_absolute() && cwd.starts_with(path))
-        .max_by_key(|(path, _)| Path::new(path).components().count())
-        .map(|(_, project)| project)
+fn nearest(mut projects: BTreeMap<String, ProjectLayer>, cwd: &Path) -> Option<ProjectLayer> {
+    let name = nearest_name(projects.keys(), cwd)?.clone();
+    projects.remove(&name)
 }
 
-/// A checked-out repository must not send a person's key anywhere: the names of keys count in the global
-/// file only. Returns the providers whose wire or endpoint the project decides; they get no key.
-fn keep_keys_at_home(project: &mut Layer) -> Vec<String> {
-    let mut moved = Vec::new();
-    for (id, provider) in &mut project.providers {
-        provider.api_key_env = None;
-        if provider.api.is_some() || provider.base_url.is_some() {
-            moved.push(id.clone());
-        }
-    }
-    moved
+fn nearest_name<'a>(names: impl Iterator<Item = &'a String>, cwd: &Path) -> Option<&'a String> {
+    names
+        .filter(|path| Path::new(path).is_absolute() && cwd.starts_with(path))
+        .max_by_key(|path| Path::new(path).components().count())
 }
 
-fn read(path: &Path) -> Result<Layer, SettingsError> {
-    let bytes = match file::read_bounded(path, MAX_BYTES, Links::Follow) {
-        Ok(Bounded::Missing) => return Ok(Layer::default()),
-        Ok(Bounded::TooLong) => {
-            return Err(SettingsError::TooLong {
-                path: path.to_owned(),
-            });
-        }
-        Ok(Bounded::Bytes(bytes)) => bytes,
-        Err(source) => {
-            return Err(SettingsError::Io {
-                path: path.to_owned(),
-                source,
-            });
-        }
-    };
-    // A byte order mark is what some editors put before every file.
-    let json = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let mut source = serde_json::Deserializer::from_slice(json);
-    layer::whole(&mut source)
-        .and_then(|layer| source.end().map(|()| layer))
-        .map_err(|error| SettingsError::Invalid {
-            path: path.to_owned(),
-            line: error.line(),
-            column: error.column(),
-        })
-        .and_then(|layer| match out_of_bounds(&layer) {
-            None => Ok(layer),
-            Some(key) => Err(SettingsError::Value {
-                path: path.to_owned(),
-                key,
-            }),
-        })
+/// Where a project's own settings, skills and profiles lie.
+pub(crate) enum Folder {
+    /// In the person's own home: nothing there is a project's.
+    Own,
+    /// Behind a link, in a project that is not trusted.
+    Linked(PathBuf),
+    At(PathBuf),
 }
 
-/// A key whose value has the right type and can't be used.
-fn out_of_bounds(layer: &Layer) -> Option<&'static str> {
-    let threshold = layer.compaction.threshold.unwrap_or(1.0);
-    let instructions = &layer.instructions;
-    if !hooks::are_valid(&layer.hooks) {
-        Some("hooks")
-    } else if threshold <= 0.0 || threshold > 1.0 {
-        Some("compaction.threshold")
-    } else if instructions.len() > MAX_INSTRUCTIONS
-        || instructions.iter().any(|path| path.as_os_str().is_empty())
-    {
-        Some("instructions")
-    } else {
-        None
+impl Folder {
+    /// Of the working directory `cwd`, which is canonical.
+    pub(crate) fn of(home: &Path, cwd: &Path, trusted: bool) -> Self {
+        let folder = cwd.join(PROJECT_FOLDER);
+        let real = folder.canonicalize();
+        if real.is_ok() && real.ok() == home.canonicalize().ok() {
+            return Self::Own;
+        }
+        let linked = folder
+            .symlink_metadata()
+            .is_ok_and(|folder| folder.is_symlink());
+        if linked && !trusted {
+            return Self::Linked(folder);
+        }
+        Self::At(folder)
     }
 }
 

@@ -49,6 +49,7 @@ impl From<&str> for ModelSettings {
 /// A model with more than its id.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 struct ModelObject {
     /// As the server names it.
     id: String,

@@ -4,9 +4,16 @@
 use std::collections::BTreeMap;
 
 use super::layer::{Permission, PermissionLayer, Permissions, RulesLayer};
+use super::project::{Ignored, TRUST};
 
 /// The tool whose calls are command lines: its permission may be a set of rules.
 pub(super) const COMMANDS: &str = "bash";
+/// The tool whose snippets call other tools: its permission may be words for those.
+pub(super) const SNIPPETS: &str = "code";
+/// Most rules of one list.
+pub const MAX_RULES: usize = 256;
+/// Longest rule, in bytes.
+pub const MAX_RULE_BYTES: usize = 1024;
 
 /// What command lines may run (decisions: "Rules for commands").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,16 +59,13 @@ pub(super) struct Merged {
     deny: Vec<String>,
 }
 
-/// A member of a project's `permissions` that does not count, as the names that lead to it, and why.
-pub(super) type Ignored = (Vec<String>, &'static str);
-
 const LAXER: &str = "a project that is not trusted can only make permissions stricter";
 const DENIED: &str = "a project cannot loosen what the global settings deny";
 
 impl Merged {
     /// The words of the person, of whom the later ones count.
     pub(super) fn person(&mut self, layer: Permissions) {
-        for (tool, permission) in layer {
+        for (tool, permission) in layer.0 {
             match permission {
                 PermissionLayer::Word(word) if tool == COMMANDS => {
                     self.rules(RulesLayer {
@@ -87,9 +91,9 @@ impl Merged {
 
     /// The words of the project's file.
     pub(super) fn project(&mut self, layer: Permissions, trusted: bool) -> Vec<Ignored> {
-        let mut ignored = Vec::new();
+        let mut ignored: Vec<(Vec<String>, &str)> = Vec::new();
         let mut snippets = None;
-        for (tool, permission) in layer {
+        for (tool, permission) in layer.0 {
             let key = vec![tool.clone()];
             match permission {
                 PermissionLayer::Word(word) if tool == COMMANDS => {
@@ -128,7 +132,12 @@ impl Merged {
                 Err(why) => ignored.push((vec![key, tool], why)),
             }
         }
-        ignored
+        let ignored = ignored.into_iter().map(|(key, why)| Ignored {
+            path: [vec!["permissions".to_owned()], key].concat(),
+            why: why.to_owned(),
+            help: (why == LAXER).then_some(TRUST),
+        });
+        ignored.collect()
     }
 
     fn project_default(
@@ -136,7 +145,7 @@ impl Merged {
         word: Permission,
         trusted: bool,
         key: Vec<String>,
-        ignored: &mut Vec<Ignored>,
+        ignored: &mut Vec<(Vec<String>, &'static str)>,
     ) {
         match counts(self.default, word, trusted) {
             Ok(()) => self.default = Some(word),
@@ -149,7 +158,7 @@ impl Merged {
         rules: RulesLayer,
         trusted: bool,
         key: &[String],
-        ignored: &mut Vec<Ignored>,
+        ignored: &mut Vec<(Vec<String>, &'static str)>,
     ) {
         let below = |member: &str| [key, &[member.to_owned()]].concat();
         // Asked before the project's own default is taken: that one denies only what its rules leave.
@@ -212,7 +221,10 @@ mod tests {
     use super::*;
 
     fn layer(json: &str) -> Permissions {
-        serde_json::from_str(json).unwrap()
+        let mut tree = crate::settings::tree::parse(json).unwrap();
+        let (read, findings) = crate::settings::read::read(&mut tree);
+        assert_eq!(findings, []);
+        read.unwrap()
     }
 
     type Effect = (CommandRules, Vec<(String, Permission)>, Vec<String>);
@@ -228,7 +240,10 @@ mod tests {
         words.remove(COMMANDS);
         let code = merged.code.into_iter();
         let code = code.map(|(tool, word)| (format!("code.{tool}"), word));
-        let keys = ignored.iter().map(|(key, _)| key.join(".")).collect();
+        let keys = ignored
+            .iter()
+            .map(|ignored| ignored.path[1..].join("."))
+            .collect();
         (rules, words.into_iter().chain(code).collect(), keys)
     }
 

@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use super::*;
+
+const TOOLS: [&str; 6] = ["read", "write", "edit", "grep", "bash", "code"];
 
 struct Place {
     dir: tempfile::TempDir,
@@ -35,8 +38,36 @@ impl Place {
 
     fn load_with(&self, env: Overrides<'_>) -> Result<Settings, SettingsError> {
         let at = |name| self.dir.path().join(name);
-        Settings::load(&at("home"), &at("cwd"), env)
+        Settings::load(&at("home"), &at("cwd"), env, &TOOLS)
     }
+
+    fn cwd(&self) -> PathBuf {
+        self.dir.path().join("cwd").canonicalize().unwrap()
+    }
+
+    /// Global settings that trust the working directory, with more members.
+    fn trusted(self, more: &str) -> Self {
+        let cwd = self.cwd().display().to_string();
+        self.global(format!(
+            r#"{{"projects":{{"{cwd}":{{"trusted":true}}}}{more}}}"#
+        ))
+    }
+}
+
+/// The keys, lines and columns of what is wrong.
+fn problems(place: &Place) -> Vec<(String, usize, usize)> {
+    let reasons = place.load().unwrap_err().into_reasons();
+    let place = |reason: Reason| {
+        let key = reason.key.unwrap_or_default();
+        (key, reason.line.unwrap_or(0), reason.column.unwrap_or(0))
+    };
+    reasons.into_iter().map(place).collect()
+}
+
+fn keys(reasons: &[Reason]) -> Vec<&str> {
+    let key =
+        |reason: &'_ Reason| -> &'static str { reason.key.clone().unwrap_or_default().leak() };
+    reasons.iter().map(key).collect()
 }
 
 fn selection(settings: &Settings) -> (&str, Option<&str>) {
@@ -74,10 +105,10 @@ fn project_beats_global_and_the_environment_beats_both() {
 #[test]
 fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
     let place = Place::new()
-        .global(
-            r#"{"permissions":{"read":"deny","grep":"ask"},
+        .trusted(
+            r#","permissions":{"read":"deny","grep":"ask"},
                 "providers":{"fixture":{"script":"a.json","models":["m"]},
-                             "x":{"api":"openai-chat","base_url":"http://127.0.0.1:1"}}}"#,
+                             "x":{"api":"openai-chat","base_url":"http://127.0.0.1:1"}}"#,
         )
         .project(
             r#"{"permissions":{"read":"ask","grep":"deny"},
@@ -89,7 +120,7 @@ fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
     let fixture = &settings.providers["fixture"];
     assert_eq!(
         fixture.script.as_deref(),
-        Some(place.dir.path().join("cwd/b.json").as_path())
+        Some(place.cwd().join("b.json").as_path())
     );
     assert_eq!(fixture.models, ["m".into()]);
     let x = &settings.providers["x"];
@@ -97,13 +128,14 @@ fn maps_merge_by_field_and_scripts_start_at_their_own_layer() {
     assert_eq!(x.base_url.as_deref(), Some("http://127.0.0.1:1"));
     assert_eq!(x.models, ["y".into()]);
     assert!(!x.placed_by_project);
+    assert_eq!(keys(&settings.notices), ["permissions.read"]);
 }
 
 #[test]
 fn a_project_neither_names_keys_nor_gets_any() {
     let place = Place::new()
-        .global(
-            r#"{"providers":{"x":{"api":"openai-chat","base_url":"http://127.0.0.1:1","api_key_env":"X_KEY"}}}"#,
+        .trusted(
+            r#","providers":{"x":{"api":"openai-chat","base_url":"http://127.0.0.1:1","api_key_env":"X_KEY"}}"#,
         )
         .project(
             r#"{"providers":{"x":{"api_key_env":"OTHER"},"anthropic":{"base_url":"http://127.0.0.1:2"},
@@ -117,6 +149,186 @@ fn a_project_neither_names_keys_nor_gets_any() {
     let y = &settings.providers["y"];
     assert_eq!(y.api_key_env, None);
     assert!(y.placed_by_project);
+    assert_eq!(
+        keys(&settings.notices),
+        [
+            "providers.anthropic",
+            "providers.x.api_key_env",
+            "providers.y.api_key_env"
+        ]
+    );
+}
+
+#[test]
+fn an_untrusted_project_configures_no_providers_and_chooses_among_the_persons() {
+    let global = r#"{"provider":"x","model":"m1","providers":
+        {"x":{"api":"openai-chat","models":["m1","m2"]},"z":{"api":"ollama"}}}"#;
+    let chosen = |project: &str| {
+        let settings = Place::new().global(global).project(project).load().unwrap();
+        assert_eq!(settings.providers.len(), 2);
+        let notices = keys(&settings.notices).join(" ");
+        (
+            settings.provider,
+            settings.model.unwrap_or_default(),
+            notices,
+        )
+    };
+    let is = |provider: &str, model: &str, notices: &str| {
+        (provider.to_owned(), model.to_owned(), notices.to_owned())
+    };
+    assert_eq!(chosen(r#"{"model":"m2"}"#), is("x", "m2", ""));
+    assert_eq!(chosen(r#"{"model":"m3"}"#), is("x", "m1", "model"));
+    assert_eq!(
+        chosen(r#"{"provider":"z","model":"any"}"#),
+        is("z", "any", "")
+    );
+    assert_eq!(
+        chosen(r#"{"provider":"fixture","model":"fixture-model"}"#),
+        is("fixture", "fixture-model", "")
+    );
+    assert_eq!(
+        chosen(
+            r#"{"provider":"y","model":"m","providers":{"y":{"api":"ollama"},"x":{"base_url":"http://h"},"fixture":{"script":"s"}}}"#
+        ),
+        is(
+            "x",
+            "m1",
+            "providers.fixture providers.x providers.y provider model"
+        )
+    );
+}
+
+#[test]
+fn what_a_project_never_says_is_ignored_and_told_trusted_or_not() {
+    let json = r#"{
+  "fast": true,
+  "hooks": {"pre_tool": ["x"]},
+  "projects": {"/": {"trusted": true}},
+  "tools": {"environment": "all"},
+  "mcp_servers": {"s": {"command": "x"}},
+  "retention_days": 3,
+  "later": {}
+}"#;
+    for trusted in [false, true] {
+        let place = Place::new().project(json);
+        let place = if trusted { place.trusted("") } else { place };
+        let settings = place.load().unwrap();
+        assert_eq!(settings.retention_days, 3);
+        assert!(!settings.fast && settings.hooks.is_empty());
+        assert_eq!(
+            settings.command_environment,
+            CommandEnvironment::WithoutKeys
+        );
+        assert_eq!(settings.trusted, trusted);
+        let told: Vec<_> = settings
+            .notices
+            .iter()
+            .map(|n| (n.key.as_deref(), n.line, n.column))
+            .collect();
+        let at = |key, line| (Some(key), Some(line), Some(3));
+        assert_eq!(
+            told,
+            [
+                at("later", 8),
+                at("fast", 2),
+                at("hooks", 3),
+                at("projects", 4),
+                at("tools", 5),
+                (Some("mcp_servers.s"), Some(6), Some(19)),
+            ]
+        );
+    }
+}
+
+#[test]
+fn an_untrusted_projects_file_lies_in_the_project() {
+    let outside = |trusted: bool| {
+        let place = Place::new();
+        let place = if trusted { place.trusted("") } else { place };
+        fs::write(
+            place.dir.path().join("other.json"),
+            r#"{"thinking_level":"low"}"#,
+        )
+        .unwrap();
+        place
+    };
+    let level = |place: &Place| {
+        let settings = place.load().unwrap();
+        (
+            settings.thinking_level == ThinkingLevel::Low,
+            settings.notices.len(),
+        )
+    };
+    type Arrange = fn(&Path);
+    let ways: [Arrange; 4] = [
+        |root| {
+            symlink(
+                root.join("other.json"),
+                root.join("cwd/.magi-code/settings.json"),
+            )
+            .unwrap()
+        },
+        |root| {
+            fs::hard_link(
+                root.join("other.json"),
+                root.join("cwd/.magi-code/settings.json"),
+            )
+            .unwrap()
+        },
+        |root| {
+            fs::remove_dir(root.join("cwd/.magi-code")).unwrap();
+            fs::create_dir(root.join("elsewhere")).unwrap();
+            fs::rename(
+                root.join("other.json"),
+                root.join("elsewhere/settings.json"),
+            )
+            .unwrap();
+            symlink(root.join("elsewhere"), root.join("cwd/.magi-code")).unwrap();
+        },
+        |root| {
+            symlink(
+                root.join("nowhere"),
+                root.join("cwd/.magi-code/settings.json"),
+            )
+            .unwrap()
+        },
+    ];
+    for (index, way) in ways.into_iter().enumerate() {
+        let stranger = outside(false);
+        way(stranger.dir.path());
+        assert_eq!(level(&stranger), (false, 1), "{index}");
+        let trusted = outside(true);
+        way(trusted.dir.path());
+        assert_eq!(level(&trusted), (index < 3, 0), "{index}");
+    }
+    // A link inside the project is its own.
+    let place = Place::new();
+    fs::write(
+        place.dir.path().join("cwd/own.json"),
+        r#"{"thinking_level":"low"}"#,
+    )
+    .unwrap();
+    symlink(
+        "../own.json",
+        place.dir.path().join("cwd/.magi-code/settings.json"),
+    )
+    .unwrap();
+    assert_eq!(level(&place), (true, 0));
+}
+
+#[test]
+fn the_home_is_no_project_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join(".magi-code");
+    fs::create_dir(&home).unwrap();
+    fs::write(
+        home.join(FILE_NAME),
+        r#"{"fast":true,"instructions":["a.md"]}"#,
+    )
+    .unwrap();
+    let settings = Settings::load(&home, dir.path(), Overrides::default(), &TOOLS).unwrap();
+    assert!(settings.fast && settings.notices.is_empty());
+    assert_eq!(settings.instructions.len(), 1);
 }
 
 #[test]
@@ -190,6 +402,7 @@ fn fast_and_hooks_are_the_global_files_alone() {
     let project = Place::new().project(json).load().unwrap();
     assert!(!project.fast);
     assert_eq!(project.hooks, Hooks::new());
+    assert_eq!(keys(&project.notices), ["fast", "hooks"]);
 }
 
 #[test]
@@ -198,10 +411,19 @@ fn instructions_of_both_files_hold_and_start_at_their_own_base() {
         .global(r#"{"instructions":["a.md","/etc/b.md"]}"#)
         .project(r#"{"instructions":["../c.md"],"compaction":{"threshold":0.5,"later":[]}}"#);
     let settings = place.load().unwrap();
-    let at = |name: &str| place.dir.path().join(name);
+    let at = |name: &str| (place.dir.path().join(name), false);
+    let found: Vec<_> = settings
+        .instructions
+        .iter()
+        .map(|file| (file.path.clone(), file.of_project))
+        .collect();
     assert_eq!(
-        settings.instructions,
-        [at("home/a.md"), "/etc/b.md".into(), at("cwd/../c.md")]
+        found,
+        [
+            at("home/a.md"),
+            ("/etc/b.md".into(), false),
+            (place.cwd().join("../c.md"), true)
+        ]
     );
     assert_eq!(settings.compaction_threshold, 0.5);
     assert_eq!(Place::new().load().unwrap().compaction_threshold, 0.8);
@@ -209,14 +431,20 @@ fn instructions_of_both_files_hold_and_start_at_their_own_base() {
 
 #[test]
 fn values_out_of_their_bounds_are_refused() {
-    let refused = |json: String| match Place::new().project(json).load() {
-        Ok(_) => None,
-        Err(SettingsError::Value { key, .. }) => Some(key),
-        Err(other) => panic!("{other}"),
+    let refused = |json: String| {
+        let place = Place::new().project(json);
+        match place.load() {
+            Ok(_) => None,
+            Err(_) => Some(problems(&place).remove(0).0),
+        }
     };
     let threshold = |value: &str| refused(format!(r#"{{"compaction":{{"threshold":{value}}}}}"#));
     for value in ["0", "-0.5", "1.0001", "5"] {
-        assert_eq!(threshold(value), Some("compaction.threshold"), "{value}");
+        assert_eq!(
+            threshold(value).as_deref(),
+            Some("compaction.threshold"),
+            "{value}"
+        );
     }
     for value in ["0.0001", "0.8", "1", "1.0"] {
         assert_eq!(threshold(value), None, "{value}");
@@ -226,25 +454,107 @@ fn values_out_of_their_bounds_are_refused() {
         refused(format!(r#"{{"hooks":{{"turn_start":{commands}}}}}"#))
     };
     let long = |bytes| vec!["x".repeat(bytes)];
+    let first = Some("hooks.turn_start.0".to_owned());
     assert_eq!(hooks(long(MAX_HOOK_BYTES)), None);
-    assert_eq!(hooks(long(MAX_HOOK_BYTES + 1)), Some("hooks"));
-    assert_eq!(hooks(vec![" \n".to_owned()]), Some("hooks"));
-    assert_eq!(hooks(vec!["a\0b".to_owned()]), Some("hooks"));
+    assert_eq!(hooks(long(MAX_HOOK_BYTES + 1)), first);
+    assert_eq!(hooks(vec![" \n".to_owned()]), first);
+    assert_eq!(hooks(vec!["a\0b".to_owned()]), first);
     assert_eq!(hooks(vec!["true".to_owned(); MAX_HOOKS]), None);
-    assert_eq!(hooks(vec!["true".to_owned(); MAX_HOOKS + 1]), Some("hooks"));
+    let all = Some("hooks.turn_start".to_owned());
+    assert_eq!(hooks(vec!["true".to_owned(); MAX_HOOKS + 1]), all);
     let paths = |count| refused(format!(r#"{{"instructions":{:?}}}"#, vec!["a.md"; count]));
     assert_eq!(paths(MAX_INSTRUCTIONS), None);
-    assert_eq!(paths(MAX_INSTRUCTIONS + 1), Some("instructions"));
+    assert_eq!(paths(MAX_INSTRUCTIONS + 1).as_deref(), Some("instructions"));
+    let empty = refused(r#"{"instructions":["a",""]}"#.to_owned());
+    assert_eq!(empty.as_deref(), Some("instructions.1"));
+    for (rules, key) in [
+        (
+            r#"{"allow":["ls"," "]}"#.to_owned(),
+            "permissions.bash.allow.1",
+        ),
+        (
+            format!(r#"{{"deny":["{}"]}}"#, "x".repeat(MAX_RULE_BYTES + 1)),
+            "permissions.bash.deny.0",
+        ),
+        (
+            format!(r#"{{"deny":{:?}}}"#, vec!["x"; MAX_RULES + 1]),
+            "permissions.bash.deny",
+        ),
+    ] {
+        let json = format!(r#"{{"permissions":{{"bash":{rules}}}}}"#);
+        assert_eq!(refused(json).as_deref(), Some(key));
+    }
+}
+
+#[test]
+fn every_problem_is_told_at_once_at_its_place() {
+    let global = r#"{
+  "permisions": {},
+  "thinking_level": "hgih",
+  "retention_days": "7",
+  "permissions": {"Bash": "allow", "write": "alow", "bash": {"defualt": "deny", "odd": 1}},
+  "hooks": {"pre_tol": []},
+  "providers": {"x": {"api": "openai", "models": [{"id": "a"}, {"name": "b"}, 7]}},
+  "model": 1, "model": "m",
+  "theme": "dark"
+}"#;
+    let place = Place::new().global(global).project("{\n \"fast\": 1\n}");
+    let at = |key: &str, line, column| (key.to_owned(), line, column);
     assert_eq!(
-        refused(r#"{"instructions":[""]}"#.to_owned()),
-        Some("instructions")
+        problems(&place),
+        [
+            at("permisions", 2, 3),
+            at("thinking_level", 3, 21),
+            at("retention_days", 4, 21),
+            at("permissions.write", 5, 45),
+            at("permissions.bash.defualt", 5, 62),
+            at("hooks.pre_tol", 6, 13),
+            at("providers.x.api", 7, 30),
+            at("providers.x.models.1", 7, 64),
+            at("providers.x.models.2", 7, 79),
+            at("model", 8, 12),
+            at("model", 8, 15),
+            at("permissions.Bash", 5, 19),
+            at("fast", 2, 10),
+        ]
+    );
+    let texts = place.load().unwrap_err().into_reasons();
+    let texts: Vec<_> = texts.iter().map(ToString::to_string).collect();
+    let file = place
+        .dir
+        .path()
+        .join("home/settings.json")
+        .display()
+        .to_string();
+    assert_eq!(
+        texts[0],
+        format!(
+            "{file}:2:3: unknown member `permisions`; did you mean `permissions`?; rename it to `permissions`"
+        )
+    );
+    assert!(
+        texts[1].contains("`hgih`") && texts[1].contains("`high`"),
+        "{}",
+        texts[1]
+    );
+    assert!(
+        texts[11].contains("`Bash`") && texts[11].contains("`bash`"),
+        "{}",
+        texts[11]
+    );
+    assert!(
+        texts[4].contains("`defualt`") && texts[4].contains("`default`"),
+        "{}",
+        texts[4]
     );
 }
 
 #[test]
 fn unknown_keys_and_a_byte_order_mark_are_tolerated() {
-    let place = Place::new().global("\u{feff}{\"theme\":[1,{\"a\":null}],\"model\":null}");
-    assert!(place.load().is_ok());
+    let json = "\u{feff}{\"theme\":[1,{\"a\":null}],\"model\":null,\"$schema\":\"x\",\"permissions\":{\"mcp__a__b\":\"deny\"}}";
+    let settings = Place::new().global(json).load().unwrap();
+    assert_eq!(keys(&settings.notices), ["theme"]);
+    assert_eq!(settings.permissions["mcp__a__b"], Permission::Deny);
 }
 
 #[test]
@@ -275,17 +585,13 @@ fn malformed_files_and_wrong_types_are_refused_without_their_content() {
         r#"{"provider":"canary-value" "#,
     ] {
         let error = Place::new().project(json).load().unwrap_err();
-        assert!(matches!(error, SettingsError::Invalid { .. }), "{json}");
-        let shown = format!("{error}");
+        let shown = format!("{:?}", error.into_reasons());
         for leaked in ["canary", "enormous", "maybe"] {
             assert!(!shown.contains(leaked), "{shown}");
         }
     }
-    let invalid_utf8 = Place::new().global(b"{\"provider\":\"\xff\"}");
-    assert!(matches!(
-        invalid_utf8.load(),
-        Err(SettingsError::Invalid { .. })
-    ));
+    let invalid_utf8 = Place::new().global(b"{\n\"provider\":\"\xff\"}");
+    assert_eq!(problems(&invalid_utf8), [(String::new(), 2, 13)]);
 }
 
 #[test]
@@ -293,10 +599,12 @@ fn reads_are_bounded_and_never_wait_for_a_pipe() {
     let fits = format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_BYTES as usize - 8));
     assert_eq!(fits.len() as u64, MAX_BYTES);
     assert!(Place::new().global(&fits).load().is_ok());
-    assert!(matches!(
-        Place::new().global(format!("{fits} ")).load(),
-        Err(SettingsError::TooLong { .. })
-    ));
+    let error = Place::new().global(format!("{fits} ")).load().unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("this is longer than 1048576 bytes")
+    );
     let place = Place::new();
     let pipe = place.dir.path().join("home/settings.json");
     rustix::fs::mknodat(
@@ -307,7 +615,8 @@ fn reads_are_bounded_and_never_wait_for_a_pipe() {
         0,
     )
     .unwrap();
-    assert!(matches!(place.load(), Err(SettingsError::Io { .. })));
+    let error = place.load().unwrap_err().to_string();
+    assert!(error.contains("this is no regular file"), "{error}");
 }
 
 #[test]
@@ -333,7 +642,7 @@ fn a_model_is_an_id_or_an_object_with_more() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE_NAME), settings).unwrap();
         let empty = tempfile::tempdir().unwrap();
-        Settings::load(dir.path(), empty.path(), Overrides::default())
+        Settings::load(dir.path(), empty.path(), Overrides::default(), &TOOLS)
             .map(|settings| settings.providers["p"].clone())
     };
     let own_of = |inner: &str| own(&format!("{{\"providers\":{{\"p\":{{{inner}}}}}}}"));
@@ -367,10 +676,7 @@ fn a_model_is_an_id_or_an_object_with_more() {
         r#""models":[["a"]]"#,
         r#""models":[7]"#,
     ] {
-        assert!(
-            matches!(own_of(wrong), Err(SettingsError::Invalid { .. })),
-            "{wrong}"
-        );
+        assert!(own_of(wrong).is_err(), "{wrong}");
     }
 }
 

@@ -1,0 +1,59 @@
+//! `magi-code doctor`: what is wrong with the configuration and what is ignored of it, without starting anything.
+//! Finds nothing itself; it asks and shows.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use handlers::configuration::{Reason, examine, lines};
+use serde_json::json;
+
+/// What the command line says.
+#[derive(clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Where a start would work; the current directory by default
+    #[arg(long)]
+    cwd: Option<PathBuf>,
+    /// One JSON object with `problems` and `notices`
+    #[arg(long)]
+    json: bool,
+}
+
+/// The exit status, 1 if a start would fail, and what to print.
+pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
+    let found = examine(args.cwd.as_deref())?;
+    let status = i32::from(!found.problems.is_empty());
+    if args.json {
+        let all = |reasons: &[Reason]| reasons.iter().map(object).collect::<Vec<_>>();
+        let object = json!({"problems": all(&found.problems), "notices": all(&found.notices)});
+        return Ok((status, format!("{object}\n")));
+    }
+    let mut text = String::new();
+    for (title, reasons) in [("Problems", &found.problems), ("Notices", &found.notices)] {
+        if !reasons.is_empty() {
+            writeln!(text, "{title}:")?;
+        }
+        for reason in reasons {
+            writeln!(text, "{}", lines(reason))?;
+        }
+    }
+    let (problems, notices) = (found.problems.len(), found.notices.len());
+    let verdict = if problems == 0 {
+        "A start would succeed"
+    } else {
+        "A start would fail"
+    };
+    writeln!(text, "{verdict}: problems {problems}, notices {notices}.")?;
+    Ok((status, text))
+}
+
+fn object(reason: &Reason) -> serde_json::Value {
+    json!({
+        "file": reason.file.as_ref().map(|file| file.to_string_lossy()),
+        "line": reason.line,
+        "column": reason.column,
+        "key": reason.key,
+        "variable": reason.variable,
+        "reason": reason.reason,
+        "help": reason.help,
+    })
+}

@@ -1,0 +1,131 @@
+//! Why startup fails: the one word that a dialect may tell of it, and every reason behind it for the person and the log.
+//! Which reason is which word is decided where it is found.
+
+use redact::Redactor;
+use store::auth::AuthError;
+use store::resources::ResourceError;
+use store::settings::SettingsError;
+use store::{HomeError, Reason};
+
+/// What kind of failure it is (spec: local-agent, "Startup errors").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartupErrorKind {
+    #[error("the settings are not valid")]
+    ConfigurationInvalid,
+    /// An agent profile that is enabled cannot be used.
+    #[error("an agent profile is not valid")]
+    ProfileInvalid,
+    #[error("the selected provider is not available")]
+    ProviderUnavailable,
+    #[error("startup was cancelled")]
+    Cancelled,
+    #[error("startup failed")]
+    Failed,
+}
+
+/// Why startup failed. The reasons are for the person's eyes and the log, never for the wire.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}")]
+pub struct StartupError {
+    pub kind: StartupErrorKind,
+    /// Everything that is known to be wrong; redacted. Empty only for [`StartupErrorKind::Cancelled`] and for a
+    /// worker that broke off.
+    pub reasons: Vec<Reason>,
+}
+
+impl StartupError {
+    pub(crate) fn new(kind: StartupErrorKind, reason: Reason) -> Self {
+        Self {
+            kind,
+            reasons: vec![reason],
+        }
+    }
+
+    /// The selection can't be served.
+    pub(crate) fn unavailable(reason: Reason) -> Self {
+        Self::new(StartupErrorKind::ProviderUnavailable, reason)
+    }
+
+    /// What is configured can't be used.
+    pub(crate) fn invalid(reason: Reason) -> Self {
+        Self::new(StartupErrorKind::ConfigurationInvalid, reason)
+    }
+
+    /// Nothing is wrong with what is configured.
+    pub(crate) fn failed(reason: Reason) -> Self {
+        Self::new(StartupErrorKind::Failed, reason)
+    }
+
+    /// The same with secrets hidden: words of files may be any.
+    #[must_use]
+    pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {
+        self.reasons = redacted(self.reasons, redactor);
+        self
+    }
+
+    /// Tells the log, where the error becomes a word.
+    pub fn log(&self) {
+        let kind = tracing::field::display(self.kind);
+        if self.reasons.is_empty() {
+            tracing::info!(kind, "startup is refused");
+        }
+        for reason in &self.reasons {
+            tracing::info!(kind, %reason, "startup is refused");
+        }
+    }
+}
+
+/// Reasons with secrets hidden. Paths stay: without them nobody finds what to mend.
+pub(crate) fn redacted(reasons: Vec<Reason>, redactor: &Redactor) -> Vec<Reason> {
+    let hide = |text: String| redactor.redact(&text).into_string();
+    let reasons = reasons.into_iter().map(|reason| Reason {
+        key: reason.key.map(hide),
+        reason: hide(reason.reason),
+        help: reason.help.map(hide),
+        ..reason
+    });
+    reasons.collect()
+}
+
+impl From<StartupErrorKind> for StartupError {
+    fn from(kind: StartupErrorKind) -> Self {
+        Self {
+            kind,
+            reasons: Vec::new(),
+        }
+    }
+}
+
+impl From<SettingsError> for StartupError {
+    fn from(error: SettingsError) -> Self {
+        Self {
+            kind: StartupErrorKind::ConfigurationInvalid,
+            reasons: error.into_reasons(),
+        }
+    }
+}
+
+impl From<ResourceError> for StartupError {
+    fn from(error: ResourceError) -> Self {
+        let (kind, reasons) = match error {
+            ResourceError::Cancelled => (StartupErrorKind::Cancelled, Vec::new()),
+            ResourceError::Instructions(reasons) => {
+                (StartupErrorKind::ConfigurationInvalid, reasons)
+            }
+            ResourceError::Profiles(reasons) => (StartupErrorKind::ProfileInvalid, reasons),
+        };
+        Self { kind, reasons }
+    }
+}
+
+impl From<HomeError> for StartupError {
+    fn from(error: HomeError) -> Self {
+        Self::failed(error.into_reason())
+    }
+}
+
+impl From<AuthError> for StartupError {
+    fn from(error: AuthError) -> Self {
+        Self::failed(error.into_reason())
+    }
+}

@@ -1,0 +1,45 @@
+//! Trusting a project: what the person says once, so that its own files count (decisions: "Trust").
+//! Where that is kept is the store's part.
+
+use std::path::{Path, PathBuf};
+
+use store::settings::{EditError, set_trusted};
+use store::{Home, Reason};
+
+use super::Environment;
+
+/// What became of a wish to trust a project, or not to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trusted {
+    /// The project, under its real name.
+    pub project: PathBuf,
+    /// Whether something else held for it before.
+    pub changed: bool,
+}
+
+/// Says in the person's settings whether the files of the project in `directory` are trusted. Blocks.
+///
+/// # Errors
+/// When there is no such directory, or the settings can't be used or written, with everything that is wrong;
+/// then nothing is changed.
+pub fn trust(
+    environment: &Environment,
+    directory: &Path,
+    trusted: bool,
+) -> Result<Trusted, Vec<Reason>> {
+    let directory = environment.cwd.join(directory);
+    let unusable = |why: String| vec![Reason::of_file(&directory, why)];
+    let project = directory
+        .canonicalize()
+        .map_err(|error| unusable(format!("this directory cannot be used: {error}")))?;
+    if !project.is_dir() {
+        return Err(unusable("this is no directory".to_owned()));
+    }
+    let home = environment.home().map_err(|error| error.reasons)?;
+    let home = Home::prepare(&home).map_err(|error| vec![error.into_reason()])?;
+    let changed = set_trusted(&home, &project, trusted).map_err(|error| match error {
+        EditError::Unusable(reasons) => reasons,
+        other => vec![Reason::new(other.to_string())],
+    })?;
+    Ok(Trusted { project, changed })
+}

@@ -1,0 +1,303 @@
+//! Changes in the global settings file: a changed value changes its own bytes only, an inserted member is written as
+//! its siblings are. One change at a time, under a lock, and the file is replaced whole or not at all.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::MAX_BYTES;
+use super::source::File;
+use super::tree::{self, Node, Value};
+use crate::file::{self, Bounded, Links};
+use crate::{Home, Reason};
+
+/// The lock's name beside the settings.
+const LOCK_NAME: &str = "settings.lock";
+/// What a level is indented by in a file that does not show it.
+const INDENT: &str = "  ";
+
+/// Why settings were not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// The file as it is can't be used, so it is left alone; at least one reason.
+    #[error("{}", .0.first().map(Reason::to_string).unwrap_or_default())]
+    Unusable(Vec<Reason>),
+    /// Something else than an object stands where a member was to be put.
+    #[error("{}: `{key}` is no object", path.display())]
+    NoObject { path: PathBuf, key: String },
+    /// JSON has no way to write it.
+    #[error("{} is no UTF-8", .0.display())]
+    NoText(PathBuf),
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Says in the global settings whether the files of a project in `directory`, which is canonical, are trusted.
+/// Returns whether that was not what held there before. Blocks.
+///
+/// # Errors
+/// When the settings as they are can't be used, or can't be written; then nothing is changed.
+pub fn set_trusted(home: &Home, directory: &Path, trusted: bool) -> Result<bool, EditError> {
+    let name = directory
+        .to_str()
+        .ok_or_else(|| EditError::NoText(directory.to_owned()))?;
+    change(home, |file| {
+        let projects = &file.layer.projects;
+        let own = projects.get(name).and_then(|own| own.trusted);
+        let held = super::nearest_name(projects.keys(), directory)
+            .and_then(|nearest| projects.get(nearest)?.trusted)
+            .unwrap_or_default();
+        // What is not trusted by any entry needs none that says so.
+        let is_said = own == Some(trusted) || (!trusted && !held);
+        let path = match own.is_some() || projects.contains_key(name) {
+            true => vec!["projects", name, "trusted"],
+            false => vec!["projects", name],
+        };
+        let value = match path.len() {
+            3 => trusted.to_string(),
+            _ => format!("{{\"trusted\": {trusted}}}"),
+        };
+        (held != trusted, (!is_said).then_some((path, value)))
+    })
+}
+
+/// Changes the global settings by at most one member, which `decide` names with its value as JSON.
+fn change<'a, T>(
+    home: &Home,
+    decide: impl FnOnce(&File) -> (T, Option<(Vec<&'a str>, String)>),
+) -> Result<T, EditError> {
+    let path = home.settings();
+    // A linked file is replaced where it really is, so that the link stays one.
+    let path = path.canonicalize().unwrap_or(path);
+    let failed = |source| EditError::Io {
+        path: path.clone(),
+        source,
+    };
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(file::flags(Links::Refuse))
+        .open(home.root().join(LOCK_NAME))
+        .map_err(failed)?;
+    // Given back with the descriptor.
+    flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+    let (text, is_new) = match file::read_bounded(&path, MAX_BYTES, Links::Follow) {
+        Ok(Bounded::Bytes(bytes)) => (bytes, false),
+        Ok(Bounded::Missing) => (b"{}\n".to_vec(), true),
+        Ok(Bounded::TooLong) => {
+            let reason = Reason::of_file(&path, format!("this is longer than {MAX_BYTES} bytes"));
+            return Err(EditError::Unusable(vec![reason]));
+        }
+        Err(error) => return Err(EditError::Unusable(vec![file::unreadable(&path, &error)])),
+    };
+    let file = File::of_bytes(&path, text.clone());
+    if !file.problems.is_empty() {
+        return Err(EditError::Unusable(file.problems.into_vec()));
+    }
+    let (answer, member) = decide(&file);
+    let Some((member, value)) = member else {
+        return Ok(answer);
+    };
+    let text = String::from_utf8(text)
+        .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+    let changed = set(&text, &member, &value).map_err(|key| EditError::NoObject {
+        path: path.clone(),
+        key,
+    })?;
+    let mode = match is_new {
+        true => 0o600,
+        false => fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o7777,
+    };
+    file::replace(&path, changed.as_bytes(), mode).map_err(failed)?;
+    Ok(answer)
+}
+
+/// The text with the member under `path` set to `value`; objects that are missing on the way are made. Errs with
+/// the name of a member on the way that is no object. `text` is JSON, perhaps behind a byte order mark.
+fn set(text: &str, path: &[&str], value: &str) -> Result<String, String> {
+    let start = text.len() - text.trim_start_matches('\u{feff}').len();
+    let json = &text[start..];
+    let root = tree::parse(json).map_err(|error| error.reason)?;
+    let mut node = &root;
+    for (depth, name) in path.iter().enumerate() {
+        let Value::Object(members) = &node.value else {
+            return Err(path[..depth].join("."));
+        };
+        match members.iter().find(|member| member.name == *name) {
+            Some(member) => node = &member.value,
+            None => {
+                // What is missing below is written in one line.
+                let value = path[depth + 1..]
+                    .iter()
+                    .rev()
+                    .fold(value.to_owned(), |value, name| {
+                        format!("{{{}: {value}}}", quoted(name))
+                    });
+                let (at, inserted) = insertion(json, node, &quoted(name), &value);
+                return Ok([
+                    &text[..start],
+                    &json[..at.start],
+                    &inserted,
+                    &json[at.end..],
+                ]
+                .concat());
+            }
+        }
+    }
+    let span = node.span.clone();
+    Ok([
+        &text[..start],
+        &json[..span.start],
+        value,
+        &json[span.end..],
+    ]
+    .concat())
+}
+
+fn quoted(name: &str) -> String {
+    serde_json::Value::from(name).to_string()
+}
+
+/// Which bytes of `json` to put a member of `object` in place of, and with what.
+fn insertion(
+    json: &str,
+    object: &Node,
+    name: &str,
+    value: &str,
+) -> (std::ops::Range<usize>, String) {
+    if let Some(last) = object.members().last() {
+        let end = last.value.span.end;
+        // What stands between a sibling and what is before it: a line end with an indentation, or a blank.
+        let blanks = [' ', '\t', '\r', '\n'];
+        let before = json[..last.name_span.start].trim_end_matches(blanks).len();
+        let lead = &json[before..last.name_span.start];
+        let colon = &json[last.name_span.end..last.value.span.start];
+        // An only sibling stands close to its brace also where others would stand apart.
+        let lead = match lead {
+            "" if object.members().len() == 1 && colon.ends_with(' ') => " ",
+            lead => lead,
+        };
+        return (end..end, format!(",{lead}{name}{colon}{value}"));
+    }
+    let member = format!("{name}: {value}");
+    let inner = object.span.start + 1..object.span.end - 1;
+    let line_end = if json.contains("\r\n") { "\r\n" } else { "\n" };
+    let line = json[..object.span.start]
+        .rfind('\n')
+        .map_or(0, |end| end + 1);
+    let indent = &json[line..];
+    let indent = &indent[..indent.len() - indent.trim_start_matches([' ', '\t']).len()];
+    let unit = unit(json);
+    let inside = format!("{line_end}{indent}{unit}{member}{line_end}{indent}");
+    (inner, inside)
+}
+
+/// What the file indents its first level by.
+fn unit(json: &str) -> &str {
+    let first = json.lines().skip(1).find_map(|line| {
+        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+        (blank > 0 && blank < line.len()).then(|| &line[..blank])
+    });
+    first.unwrap_or(INDENT)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_changed_value_changes_its_own_bytes_and_an_inserted_one_is_like_its_siblings() {
+        let path = ["projects", "/w", "trusted"];
+        for (text, expected) in [
+            (
+                "{}\n",
+                "{\n  \"projects\": {\"/w\": {\"trusted\": true}}\n}\n",
+            ),
+            (
+                "{\"a\":1}",
+                "{\"a\":1,\"projects\":{\"/w\": {\"trusted\": true}}}",
+            ),
+            (
+                "{\r\n\t\"a\" : 1,\r\n\t\"b\":[]\r\n}\r\n",
+                "{\r\n\t\"a\" : 1,\r\n\t\"b\":[],\r\n\t\"projects\":{\"/w\": {\"trusted\": true}}\r\n}\r\n",
+            ),
+            (
+                "{\n    \"projects\": {},\n    \"z\": 1e2\n}",
+                "{\n    \"projects\": {\n        \"/w\": {\"trusted\": true}\n    },\n    \"z\": 1e2\n}",
+            ),
+            (
+                "\u{feff}{ \"projects\": { \"/w\": { \"trusted\" :  false , \"x\": 1 } } }",
+                "\u{feff}{ \"projects\": { \"/w\": { \"trusted\" :  true , \"x\": 1 } } }",
+            ),
+            (
+                "{\n  \"projects\": {\n    \"/v\": {}\n  }\n}\n",
+                "{\n  \"projects\": {\n    \"/v\": {},\n    \"/w\": {\"trusted\": true}\n  }\n}\n",
+            ),
+            (
+                "{\n  \"projects\": {\n    \"/w\": {\"permissions\": {}}\n  }\n}\n",
+                "{\n  \"projects\": {\n    \"/w\": {\"permissions\": {}, \"trusted\": true}\n  }\n}\n",
+            ),
+        ] {
+            assert_eq!(set(text, &path, "true").unwrap(), expected);
+        }
+        assert_eq!(
+            set("{\"projects\": 1}", &path, "true"),
+            Err("projects".to_owned())
+        );
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Into::into),
+            "[a-z\"\\\\é]{0,4}".prop_map(serde_json::Value::from)
+        ];
+        leaf.prop_recursive(3, 20, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Into::into),
+                prop::collection::btree_map("[a-d]", inner, 0..4)
+                    .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_else_changes(value in json(), path in prop::collection::vec("[a-d]", 1..4), pretty in any::<bool>()) {
+            prop_assume!(value.is_object());
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            let names: Vec<_> = path.iter().map(String::as_str).collect();
+            let mut expected = value.clone();
+            let mut slot = Some(&mut expected);
+            for name in &names {
+                slot = slot.filter(|at| at.is_object()).map(|at| {
+                    if at.get(name).is_none() {
+                        at[*name] = serde_json::json!({});
+                    }
+                    &mut at[*name]
+                });
+            }
+            match (set(&text.unwrap(), &names, "7"), slot) {
+                (Ok(changed), Some(slot)) => {
+                    *slot = 7.into();
+                    let changed: serde_json::Value = serde_json::from_str(&changed).unwrap();
+                    prop_assert_eq!(changed, expected);
+                }
+                (Err(_), None) => {}
+                (changed, _) => prop_assert!(false, "{:?}", changed),
+            }
+        }
+    }
+}

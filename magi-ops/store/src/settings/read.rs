@@ -1,0 +1,396 @@
+//! From a settings file's tree to a type, with every problem at once: what is wrong is told, left out, and the rest
+//! is read again. The types are serde's; what their members mean is not known here.
+
+use std::cell::RefCell;
+use std::fmt::{self, Display};
+
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use super::tree::{Member, Node, Value};
+use crate::reason::{MAX_REASONS, near_miss, shown};
+
+/// Something that is not right at a byte of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) offset: usize,
+    pub(super) reason: String,
+    pub(super) help: Option<String>,
+    /// Whether it is ignored only: nothing fails for it.
+    pub(super) ignored: bool,
+}
+
+/// Reads a `T` from what is right in `root`, and tells what is not. `None` when nothing can be read at all.
+pub(super) fn read<T: for<'a> Deserialize<'a>>(root: &mut Node) -> (Option<T>, Vec<Finding>) {
+    let mut findings = Vec::new();
+    let mut repeated = Vec::new();
+    root.leave_out_repeated(&mut repeated);
+    findings.extend(repeated.into_iter().map(|(name, offset)| Finding {
+        offset,
+        reason: format!("`{}` stands here a second time", shown(&name)),
+        help: Some("keep one of the two".to_owned()),
+        ignored: false,
+    }));
+    loop {
+        let unknown = RefCell::default();
+        let result = T::deserialize(At {
+            node: root,
+            unknown: &unknown,
+        });
+        let error = match result {
+            Ok(read) => {
+                findings.extend(unknown.into_inner());
+                return (Some(read), findings);
+            }
+            Err(error) => error,
+        };
+        let place = error.place.unwrap_or(Place {
+            offset: root.span.start,
+            value: root.span.start,
+        });
+        let offset = place.offset;
+        findings.push(Finding {
+            offset,
+            reason: error.reason,
+            help: error.help,
+            ignored: error.ignored,
+        });
+        // Each round leaves something out; a file at its bound could still keep one busy for long.
+        if findings.len() > MAX_REASONS || !root.leave_out(place.value) {
+            return (None, findings);
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// What is pointed at.
+    offset: usize,
+    /// Where the value begins that has to be left out.
+    value: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Error {
+    place: Option<Place>,
+    reason: String,
+    help: Option<String>,
+    ignored: bool,
+}
+
+impl Error {
+    fn new(reason: String) -> Self {
+        Self {
+            place: None,
+            reason,
+            help: None,
+            ignored: false,
+        }
+    }
+
+    fn at(mut self, offset: usize, value: usize) -> Self {
+        self.place.get_or_insert(Place { offset, value });
+        self
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl de::Error for Error {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::new(message.to_string())
+    }
+
+    // None of these repeats a value: a secret may stand in the place of another word.
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(format!(
+            "{} stands where {} belongs",
+            kind(found),
+            wanted(expected)
+        ))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(format!(
+            "this {} is not {}",
+            kind(found).trim_start_matches("a "),
+            wanted(expected)
+        ))
+    }
+
+    fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
+        let mut error = match near_miss(word, known.iter().copied()) {
+            Some(meant) => Self::new(format!(
+                "`{}` is no known word here; did you mean `{meant}`?",
+                shown(word)
+            )),
+            None => Self::new("this is no known word here".to_owned()),
+        };
+        error.help = Some(format!("use one of {}", list(known)));
+        error
+    }
+
+    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
+        unknown_member(name, known)
+    }
+
+    fn missing_field(name: &'static str) -> Self {
+        Self::new(format!("the member `{name}` is missing here"))
+    }
+}
+
+fn unknown_member(name: &str, known: &'static [&'static str]) -> Error {
+    let near = near_miss(name, known.iter().copied());
+    let mut error = Error::new(match near {
+        Some(meant) => format!("unknown member `{}`; did you mean `{meant}`?", shown(name)),
+        None => format!("unknown member `{}`", shown(name)),
+    });
+    error.ignored = near.is_none();
+    error.help = Some(match near {
+        Some(meant) => format!("rename it to `{meant}`"),
+        None => "nothing reads it; remove it if nobody else does".to_owned(),
+    });
+    error
+}
+
+fn list(words: &[&str]) -> String {
+    let words: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+    words.join(", ")
+}
+
+fn kind(found: Unexpected<'_>) -> &'static str {
+    match found {
+        Unexpected::Bool(_) => "true or false",
+        Unexpected::Unsigned(_) | Unexpected::Signed(_) | Unexpected::Float(_) => "a number",
+        Unexpected::Char(_) | Unexpected::Str(_) => "a text",
+        Unexpected::Seq => "a list",
+        Unexpected::Map => "an object",
+        Unexpected::Unit | Unexpected::Option => "null",
+        _ => "something else",
+    }
+}
+
+/// What serde expects, in the words of JSON.
+fn wanted(expected: &dyn Expected) -> String {
+    let said = expected.to_string();
+    match said.as_str() {
+        "a string" | "path string" => "a text".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a map" => "an object".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "u32" | "u64" => "a whole number, not below 0".to_owned(),
+        "a nonzero u64" => "a whole number above 0".to_owned(),
+        "f64" => "a number".to_owned(),
+        said if said.starts_with("struct ") => "an object".to_owned(),
+        said if said.starts_with("enum ") => "a word".to_owned(),
+        said => said.to_owned(),
+    }
+}
+
+/// A node as serde's source.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    node: &'a Node,
+    /// Members that no type knows; they don't keep the rest from being read.
+    unknown: &'a RefCell<Vec<Finding>>,
+}
+
+impl<'a> At<'a> {
+    fn here(self, error: Error) -> Error {
+        error.at(self.node.span.start, self.node.span.start)
+    }
+
+    fn members<'de, V: Visitor<'de>>(
+        self,
+        known: Option<&'static [&'static str]>,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        let Value::Object(members) = &self.node.value else {
+            return self.deserialize_any(visitor);
+        };
+        visitor
+            .visit_map(Members {
+                rest: members.iter(),
+                value: None,
+                known,
+                unknown: self.unknown,
+            })
+            .map_err(|error| self.here(error))
+    }
+}
+
+impl<'de> Deserializer<'de> for At<'_> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match &self.node.value {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), ..) => visitor.visit_u64(number),
+                (_, Some(number), _) => visitor.visit_i64(number),
+                (.., Some(number)) => visitor.visit_f64(number),
+                (None, None, None) => Err(Error::new("this number is too large".to_owned())),
+            },
+            Value::Text(text) => visitor.visit_str(text),
+            Value::List(list) => visitor.visit_seq(Elements {
+                rest: list.iter(),
+                unknown: self.unknown,
+            }),
+            Value::Object(_) => return self.members(None, visitor),
+        }
+        .map_err(|error| self.here(error))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match &self.node.value {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    /// Only an object: serde would take a list too, by position.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        known: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match &self.node.value {
+            Value::List(_) => {
+                Err(self.here(de::Error::invalid_type(Unexpected::Seq, &"an object")))
+            }
+            _ => self.members(Some(known), visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match &self.node.value {
+            Value::Text(word) => {
+                visitor.visit_enum(IntoDeserializer::<Error>::into_deserializer(word.as_str()))
+            }
+            other => {
+                let found = match other {
+                    Value::Null => Unexpected::Unit,
+                    Value::Bool(value) => Unexpected::Bool(*value),
+                    Value::Number(_) => Unexpected::Unsigned(0),
+                    Value::List(_) => Unexpected::Seq,
+                    Value::Text(_) | Value::Object(_) => Unexpected::Map,
+                };
+                Err(de::Error::invalid_type(found, &"a word"))
+            }
+        }
+        .map_err(|error| self.here(error))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map identifier
+    }
+}
+
+struct Members<'a> {
+    rest: std::slice::Iter<'a, Member>,
+    value: Option<&'a Member>,
+    known: Option<&'static [&'static str]>,
+    unknown: &'a RefCell<Vec<Finding>>,
+}
+
+impl<'de> MapAccess<'de> for Members<'_> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        for member in self.rest.by_ref() {
+            // What editors read to find the schema.
+            let is_schema = member.name == "$schema";
+            if let Some(known) = self.known
+                && !known.contains(&member.name.as_str())
+            {
+                let mut unknown = self.unknown.borrow_mut();
+                // The bound is for the reader; one more tells that there are more.
+                let error = unknown_member(&member.name, known);
+                if !is_schema && (!error.ignored || unknown.len() <= MAX_REASONS) {
+                    unknown.push(Finding {
+                        offset: member.name_span.start,
+                        reason: error.reason,
+                        help: error.help,
+                        ignored: error.ignored,
+                    });
+                }
+                continue;
+            }
+            self.value = Some(member);
+            let name: StrDeserializer<'_, Error> = member.name.as_str().into_deserializer();
+            return seed
+                .deserialize(name)
+                .map(Some)
+                .map_err(|error| error.at(member.name_span.start, member.value.span.start));
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let Some(member) = self.value.take() else {
+            return Err(Error::new("a member has no value".to_owned()));
+        };
+        seed.deserialize(At {
+            node: &member.value,
+            unknown: self.unknown,
+        })
+        .map_err(|error| error.at(member.value.span.start, member.value.span.start))
+    }
+}
+
+struct Elements<'a> {
+    rest: std::slice::Iter<'a, Node>,
+    unknown: &'a RefCell<Vec<Finding>>,
+}
+
+impl<'de> SeqAccess<'de> for Elements<'_> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Error> {
+        let Some(node) = self.rest.next() else {
+            return Ok(None);
+        };
+        seed.deserialize(At {
+            node,
+            unknown: self.unknown,
+        })
+        .map(Some)
+        .map_err(|error| error.at(node.span.start, node.span.start))
+    }
+}

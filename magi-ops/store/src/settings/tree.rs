@@ -1,0 +1,363 @@
+//! A JSON text as a tree that knows where everything stands. The grammar is `serde_json`'s to check; this file
+//! only walks what it has accepted. Knows no key.
+
+use std::ops::Range;
+
+/// Deepest nesting.
+const MAX_DEPTH: usize = 64;
+
+/// A value and the bytes that it stands in.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Node {
+    pub(super) span: Range<usize>,
+    pub(super) value: Value,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Null,
+    Bool(bool),
+    /// As it is written.
+    Number(serde_json::Number),
+    Text(String),
+    List(Vec<Node>),
+    Object(Vec<Member>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Member {
+    pub(super) name: String,
+    /// With its quotes.
+    pub(super) name_span: Range<usize>,
+    pub(super) value: Node,
+}
+
+/// Where a text is no JSON, and why.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SyntaxError {
+    pub(super) offset: usize,
+    pub(super) reason: String,
+    pub(super) help: Option<&'static str>,
+}
+
+/// The tree of one JSON text.
+pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+    if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
+        return Err(syntax(text, &error));
+    }
+    let mut walk = Walk { text, at: 0 };
+    walk.node(0)
+}
+
+impl Node {
+    pub(super) fn members(&self) -> &[Member] {
+        match &self.value {
+            Value::Object(members) => members,
+            _ => &[],
+        }
+    }
+
+    /// The member or element of that name: where it begins (a member at its name), and its value.
+    pub(super) fn child(&self, name: &str) -> Option<(usize, &Self)> {
+        match &self.value {
+            Value::Object(members) => members
+                .iter()
+                .find(|member| member.name == name)
+                .map(|member| (member.name_span.start, &member.value)),
+            Value::List(list) => {
+                let node = list.get(name.parse::<usize>().ok()?)?;
+                Some((node.span.start, node))
+            }
+            _ => None,
+        }
+    }
+
+    /// Every member and element below, with the names that lead to it and where it begins: a member at its name.
+    pub(super) fn walk(&self, each: &mut impl FnMut(&[String], usize)) {
+        fn go(node: &Node, path: &mut Vec<String>, each: &mut impl FnMut(&[String], usize)) {
+            match &node.value {
+                Value::Object(members) => {
+                    for member in members {
+                        path.push(member.name.clone());
+                        each(path, member.name_span.start);
+                        go(&member.value, path, each);
+                        path.pop();
+                    }
+                }
+                Value::List(list) => {
+                    for (at, node) in list.iter().enumerate() {
+                        path.push(at.to_string());
+                        each(path, node.span.start);
+                        go(node, path, each);
+                        path.pop();
+                    }
+                }
+                _ => {}
+            }
+        }
+        go(self, &mut Vec::new(), each);
+    }
+
+    /// Leaves out the member or element whose value begins at `offset`. Whether there was one.
+    pub(super) fn leave_out(&mut self, offset: usize) -> bool {
+        match &mut self.value {
+            Value::Object(members) => {
+                let before = members.len();
+                members.retain(|member| member.value.span.start != offset);
+                members.len() < before
+                    || members
+                        .iter_mut()
+                        .any(|member| member.value.leave_out(offset))
+            }
+            Value::List(list) => {
+                let before = list.len();
+                list.retain(|node| node.span.start != offset);
+                list.len() < before || list.iter_mut().any(|node| node.leave_out(offset))
+            }
+            _ => false,
+        }
+    }
+
+    /// Leaves out every member whose name stood before it in the same object, and tells where it stands.
+    pub(super) fn leave_out_repeated(&mut self, found: &mut Vec<(String, usize)>) {
+        match &mut self.value {
+            Value::Object(members) => {
+                let mut seen = std::collections::HashSet::new();
+                members.retain(|member| {
+                    let first = seen.insert(member.name.clone());
+                    if !first {
+                        found.push((member.name.clone(), member.name_span.start));
+                    }
+                    first
+                });
+                for member in members {
+                    member.value.leave_out_repeated(found);
+                }
+            }
+            Value::List(list) => list
+                .iter_mut()
+                .for_each(|node| node.leave_out_repeated(found)),
+            _ => {}
+        }
+    }
+}
+
+fn syntax(text: &str, error: &serde_json::Error) -> SyntaxError {
+    let lines =
+        std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1));
+    let line = error.line().saturating_sub(1);
+    let start = lines.into_iter().nth(line).unwrap_or(text.len());
+    let offset = (start + error.column().saturating_sub(1)).min(text.len());
+    // `serde_json` names the place itself; here it stands in front, as an editor counts.
+    let mut reason = error.to_string();
+    if let Some(end) = reason.rfind(" at line ") {
+        reason.truncate(end);
+    }
+    let help = match reason.as_str() {
+        "trailing comma" => Some("remove the comma behind the last member"),
+        _ if text.trim().is_empty() => Some("write {} where there is nothing to say"),
+        _ if error.is_eof() => Some("close what was opened"),
+        _ if text[offset..].starts_with('/') => Some("JSON has no comments"),
+        "key must be a string" => Some("put the name in double quotes"),
+        _ => None,
+    };
+    SyntaxError {
+        offset,
+        reason: format!("this is no JSON: {reason}"),
+        help,
+    }
+}
+
+/// Over a text that is JSON: where something else is expected, there is nothing else.
+struct Walk<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Walk<'_> {
+    fn peek(&mut self) -> u8 {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied().unwrap_or_default()
+    }
+
+    fn error(&self, offset: usize, reason: &str) -> SyntaxError {
+        SyntaxError {
+            offset,
+            reason: reason.to_owned(),
+            help: None,
+        }
+    }
+
+    fn node(&mut self, depth: usize) -> Result<Node, SyntaxError> {
+        let first = self.peek();
+        let start = self.at;
+        if depth > MAX_DEPTH {
+            return Err(self.error(start, "this is nested too deeply"));
+        }
+        let value = match first {
+            b'{' => Value::Object(self.all(b'}', |walk| {
+                walk.peek();
+                let start = walk.at;
+                let name = walk.string()?;
+                let name_span = start..walk.at;
+                walk.peek();
+                walk.at += 1;
+                let value = walk.node(depth + 1)?;
+                Ok(Member {
+                    name,
+                    name_span,
+                    value,
+                })
+            })?),
+            b'[' => Value::List(self.all(b']', |walk| walk.node(depth + 1))?),
+            b'"' => Value::Text(self.string()?),
+            _ => self.word()?,
+        };
+        Ok(Node {
+            span: start..self.at,
+            value,
+        })
+    }
+
+    fn all<T>(
+        &mut self,
+        close: u8,
+        mut one: impl FnMut(&mut Self) -> Result<T, SyntaxError>,
+    ) -> Result<Vec<T>, SyntaxError> {
+        self.at += 1;
+        let mut all = Vec::new();
+        while self.peek() != close {
+            all.push(one(self)?);
+            if self.peek() == b',' {
+                self.at += 1;
+            }
+        }
+        self.at += 1;
+        Ok(all)
+    }
+
+    fn string(&mut self) -> Result<String, SyntaxError> {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        self.at += 1;
+        while let Some(byte) = bytes.get(self.at) {
+            match byte {
+                b'"' => break,
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        let written = self.text.get(start..self.at).unwrap_or_default();
+        serde_json::from_str(written)
+            .map_err(|error| self.error(start, &format!("this text cannot be read: {error}")))
+    }
+
+    fn word(&mut self) -> Result<Value, SyntaxError> {
+        let start = self.at;
+        let is_end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+        let rest = &self.text.as_bytes()[start..];
+        self.at += rest.iter().position(is_end).unwrap_or(rest.len());
+        Ok(match &self.text[start..self.at] {
+            "null" => Value::Null,
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            number => Value::Number(serde_json::from_str(number).map_err(|error| {
+                self.error(start, &format!("this number cannot be read: {error}"))
+            })?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn plain(node: &Node) -> serde_json::Value {
+        match &node.value {
+            Value::Null => serde_json::Value::Null,
+            Value::Bool(value) => (*value).into(),
+            Value::Number(number) => number.clone().into(),
+            Value::Text(text) => text.clone().into(),
+            Value::List(list) => list.iter().map(plain).collect(),
+            Value::Object(members) => members
+                .iter()
+                .map(|member| (member.name.clone(), plain(&member.value)))
+                .collect(),
+        }
+    }
+
+    fn spans_hold(text: &str, node: &Node) {
+        let again = parse(&text[node.span.clone()]).unwrap();
+        assert_eq!(plain(&again), plain(node));
+        for member in node.members() {
+            let name: String = serde_json::from_str(&text[member.name_span.clone()]).unwrap();
+            assert_eq!(name, member.name);
+            spans_hold(text, &member.value);
+        }
+    }
+
+    #[test]
+    fn it_knows_where_everything_stands() {
+        let text = " {\"a\" : [1, {\"b\\n\":-2.5e1}],\r\n\"é\":null , \"t\":true}\n";
+        let node = parse(text).unwrap();
+        spans_hold(text, &node);
+        let mut seen = Vec::new();
+        node.walk(&mut |path, at| {
+            let begins: String = text[at..].chars().take(2).collect();
+            seen.push(format!("{} {begins}", path.join("/")));
+        });
+        assert_eq!(
+            seen,
+            [
+                "a \"a",
+                "a/0 1,",
+                "a/1 {\"",
+                "a/1/b\n \"b",
+                "é \"é",
+                "t \"t"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_is_named_at_its_place() {
+        for (text, offset, reason) in [
+            ("", 0, "EOF while parsing a value"),
+            ("{\"a\":1,}", 7, "trailing comma"),
+            ("{\n  \"a\": 1\n  \"b\": 2\n}", 13, "expected `,` or `}`"),
+            ("{\"a\":tru}", 8, "expected ident"),
+            ("{} {}", 3, "trailing characters"),
+            ("{a:1}", 1, "key must be a string"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.offset, offset, "{text}: {error:?}");
+            assert_eq!(error.reason, format!("this is no JSON: {reason}"), "{text}");
+        }
+        let deep = format!("{}{}", "[".repeat(70), "]".repeat(70));
+        assert_eq!(
+            parse(&deep).unwrap_err().reason,
+            "this is nested too deeply"
+        );
+        assert!(parse(r#"["\ud800"]"#).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_read_as_serde_json_reads_it(text in r#"[\[\]{}:, \n"\\a0-9.eE+tru-]{0,40}"#) {
+            let found = parse(&text);
+            let value = serde_json::from_str::<serde_json::Value>(&text);
+            prop_assert_eq!(found.is_ok(), value.is_ok());
+            if let Ok(node) = found {
+                spans_hold(&text, &node);
+            }
+        }
+    }
+}
