@@ -88,6 +88,8 @@ fn run<D: Codec>(
     backend: &Arc<Backend>,
     dialect: D,
 ) -> anyhow::Result<Ended> {
+    // A client that does not read the standard error must not hold anything up, and local-agent has no use for it.
+    host::panics::log_panics();
     let engines = Engines::default().with(Arc::clone(backend));
     let workers = Workers::new(D::RULES);
     let connection = Connection::new::<D>(crate::registry()?, SERVER, engines, workers)?;

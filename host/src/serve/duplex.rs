@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
+use tracing::{Instrument, Span};
 
 use crate::connection::Connection;
 use crate::context::RawCx;
@@ -46,9 +47,12 @@ pub async fn serve<D: Codec>(
     let (sender, mut events) = mpsc::channel(1);
     let mut state = Duplex::new(dialect, connection, sender);
     let terminated = crate::signals::terminated()?;
+    let span = tracing::debug_span!("connection", dialect = D::NAME);
     let ended = state
         .run(&mut input, &output, &mut frames, &mut events, terminated)
+        .instrument(span.clone())
         .await;
+    span.in_scope(|| tracing::debug!(?ended, "the connection ended"));
     state.connection.cancel.cancel();
     // Whoever still waits to send an event learns now that nobody listens; teardown must not wait for it.
     drop((state, events));
@@ -71,6 +75,7 @@ struct Finished {
     identity: Identity,
     exclusive: bool,
     outcome: Outcome,
+    span: Span,
 }
 
 /// A request whose work after the answer has ended: its identity, and what the work left.
@@ -333,7 +338,7 @@ impl<D: Codec> Duplex<D> {
                 });
             }
         }
-        let (operation, mut work) = match self.start(&identity, params, fault) {
+        let (operation, mut work, span) = match self.start(&identity, params, fault) {
             Ok(started) => started,
             Err(code) => return self.fail(&identity, code, identity.id.clone()),
         };
@@ -345,6 +350,7 @@ impl<D: Codec> Duplex<D> {
                 identity,
                 exclusive: false,
                 outcome,
+                span,
             }),
             Poll::Pending => {
                 self.exclusive_busy |= exclusive;
@@ -353,6 +359,7 @@ impl<D: Codec> Duplex<D> {
                         identity,
                         exclusive,
                         outcome: work.await,
+                        span,
                     }
                 });
                 Ok(())
@@ -367,7 +374,7 @@ impl<D: Codec> Duplex<D> {
         identity: &Identity,
         params: &str,
         fault: Option<&'static str>,
-    ) -> Result<(&'static Operation, HandlerFuture), &'static str> {
+    ) -> Result<(&'static Operation, HandlerFuture, Span), &'static str> {
         let standard = &self.rules.standard;
         let method = identity.method.as_deref().unwrap_or_default();
         let Some(operation) = self.connection.registry.find(self.rules.name, method) else {
@@ -411,13 +418,17 @@ impl<D: Codec> Duplex<D> {
             return Err(standard.busy);
         }
         let internal = self.rules.fault(standard.internal);
-        let guarded = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
+        let id = identity.id.as_deref();
+        let span = tracing::debug_span!("request", method = operation.method, id);
+        span.in_scope(|| tracing::debug!("a request is served"));
+        let work = AssertUnwindSafe(work.instrument(span.clone()));
+        let guarded = work.catch_unwind().map(|outcome| {
             outcome.unwrap_or_else(|payload| {
                 crate::panics::caught("a handler", &*payload);
                 Outcome::failed(internal)
             })
         });
-        Ok((operation, Box::pin(guarded)))
+        Ok((operation, Box::pin(guarded), span))
     }
 
     fn finish(&mut self, finished: Finished) -> Result<(), Stop> {
@@ -425,6 +436,7 @@ impl<D: Codec> Duplex<D> {
             identity,
             exclusive,
             outcome,
+            span,
         } = finished;
         if exclusive {
             self.exclusive_busy = false;
@@ -446,7 +458,7 @@ impl<D: Codec> Duplex<D> {
         if let Some(work) = outcome.then {
             let id = identity.id;
             // A panicking follow-up must not leave its identity reserved for ever.
-            let guarded = AssertUnwindSafe(work).catch_unwind();
+            let guarded = AssertUnwindSafe(work.instrument(span)).catch_unwind();
             self.follow_ups.spawn(guarded.map(|held| {
                 let held = held.inspect_err(|payload| {
                     crate::panics::caught("the work after an answer", &**payload);

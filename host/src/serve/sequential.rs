@@ -255,7 +255,8 @@ async fn perform<D: LineCodec, S: LineSink>(
             return Ok(refused);
         }
         Ok(work) => {
-            let span = tracing::debug_span!("request", method = request.method);
+            let span = tracing::debug_span!("request", dialect = D::NAME, method = request.method);
+            span.in_scope(|| tracing::debug!("a request is served"));
             let mut work = AssertUnwindSafe(work.instrument(span)).catch_unwind();
             let finished = loop {
                 tokio::select! {
