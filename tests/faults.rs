@@ -48,5 +48,12 @@ mod files;
 mod frontend;
 #[path = "faults/kills.rs"]
 mod kills;
+#[cfg(feature = "providers")]
+#[path = "faults/models.rs"]
+mod models;
 #[path = "faults/providers.rs"]
 mod providers;
+#[cfg(feature = "providers")]
+#[path = "providers/server.rs"]
+#[allow(dead_code)] // the tests of the wires use the rest
+mod server;

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use provider::fuzzing::fixture;
 use provider::{
-    Chunk, Fixture, Message, Provider, ProviderError, Request, ScriptError, ThinkingLevel,
-    ToolCall, Usage,
+    Chunk, ErrorKind, Fixture, Message, Provider, ProviderState, Request, ScriptError,
+    ThinkingLevel, ToolCall, Usage,
 };
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -27,7 +27,7 @@ enum Said {
     Reasoning(String, bool),
     Tool(String, Value),
     Usage(Usage),
-    Failed(ProviderError),
+    Failed(ErrorKind),
 }
 
 /// Checks an input. Gives the names of what was played, or the place of the refusal without its numbers.
@@ -148,13 +148,13 @@ fn usage(value: &Value) -> Option<Usage> {
     })
 }
 
-fn error(value: &Value) -> Option<ProviderError> {
+fn error(value: &Value) -> Option<ErrorKind> {
     Some(match value.as_str()? {
-        "rate_limited" => ProviderError::RateLimited,
-        "overloaded" => ProviderError::Overloaded,
-        "unauthorized" => ProviderError::Unauthorized,
-        "network" => ProviderError::Network,
-        "malformed" => ProviderError::Malformed,
+        "rate_limited" => ErrorKind::RateLimited,
+        "overloaded" => ErrorKind::Overloaded,
+        "unauthorized" => ErrorKind::Unauthorized,
+        "network" => ErrorKind::Network,
+        "malformed" => ErrorKind::Malformed,
         _ => return None,
     })
 }
@@ -199,7 +199,7 @@ fn member_of<'a>(step: &'a Value, name: &str) -> Option<&'a Value> {
 fn request(turn: usize, response: usize) -> Request {
     let user = || Message::User { text: "hi".into() };
     let spoken = || Message::Assistant {
-        thoughts: Vec::new(),
+        state: ProviderState::default(),
         text: "x".into(),
         tool_calls: Vec::new(),
     };
@@ -270,7 +270,7 @@ fn pull(fixture: &Fixture, turn: usize, response: usize) -> (Vec<Said>, bool) {
                 Ok(Chunk::Usage(usage)) => said.push(Said::Usage(usage)),
                 Ok(other) => panic!("no script says {other:?}"),
                 Err(error) => {
-                    said.push(Said::Failed(error));
+                    said.push(Said::Failed(error.kind()));
                     assert_eq!(playing.next().await, None, "nothing after a failure");
                     return (said, false);
                 }
@@ -279,7 +279,9 @@ fn pull(fixture: &Fixture, turn: usize, response: usize) -> (Vec<Said>, bool) {
         cancel.cancel();
         let end = playing.next().await;
         assert!(
-            matches!(end, None | Some(Err(ProviderError::Cancelled))),
+            end.as_ref().is_none_or(|end| end
+                .as_ref()
+                .is_err_and(|error| *error == ErrorKind::Cancelled)),
             "{end:?}"
         );
         assert_eq!(playing.next().await, None, "nothing after the end");

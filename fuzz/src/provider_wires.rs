@@ -4,8 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use provider::fuzzing::{MAX_EVENT_BYTES, Spoken, events, pieces, request_body};
-use provider::{Chunk, Message, ProviderError, Request, ThinkingLevel, ToolCall};
+use provider::fuzzing::{MAX_EVENT_BYTES, PROVIDER, Spoken, events, pieces, request_body};
+use provider::{
+    Chunk, ErrorKind, Message, ProviderError, ProviderState, Request, ThinkingLevel, ToolCall,
+};
 use serde_json::{Value, json};
 
 use crate::input::{Sizes, expand_to};
@@ -61,6 +63,7 @@ fn decoded(input: &[u8]) {
     let expected = slowly(input);
     for packets in packets(input) {
         let (events, fault) = events(packets);
+        let fault = fault.map(|fault| fault.kind());
         let expected_events = expected.0.iter();
         assert!(
             events.iter().eq(expected_events) && fault == expected.1,
@@ -72,14 +75,15 @@ fn decoded(input: &[u8]) {
     }
     let mut held = 0;
     for event in &expected.0 {
-        assert!(event.len() <= MAX_EVENT_BYTES && !event.contains('\r'));
+        assert!(event.len() <= 3 * MAX_EVENT_BYTES && !event.contains('\r'));
         held += event.len();
     }
-    assert!(held <= input.len(), "nothing grows");
+    // U+FFFD for a byte that is no UTF-8.
+    assert!(held <= 3 * input.len(), "nothing grows further");
 }
 
 /// The events of a stream as WHATWG's HTML says ("Interpreting an event stream"), with this crate's bounds.
-fn slowly(input: &[u8]) -> (Vec<String>, Option<ProviderError>) {
+fn slowly(input: &[u8]) -> (Vec<String>, Option<ErrorKind>) {
     let mut lines: Vec<&[u8]> = Vec::new();
     let mut start = 0;
     let mut at = 0;
@@ -93,36 +97,42 @@ fn slowly(input: &[u8]) -> (Vec<String>, Option<ProviderError>) {
     }
     let mut events = Vec::new();
     let mut data: Vec<Vec<u8>> = Vec::new();
+    let mut error = false;
     for (number, line) in lines.into_iter().enumerate() {
         if line.len() > MAX_EVENT_BYTES {
-            return (events, Some(ProviderError::Malformed));
+            return (events, Some(ErrorKind::Malformed));
         }
         let line = match line.strip_prefix("\u{feff}".as_bytes()) {
             Some(rest) if number == 0 => rest,
             _ => line,
         };
         if line.is_empty() {
-            if data.is_empty() {
-                continue;
-            }
-            match String::from_utf8(std::mem::take(&mut data).join(&b'\n')) {
-                Ok(event) => events.push(event),
-                Err(_) => return (events, Some(ProviderError::Malformed)),
+            // An event that says error needs no data.
+            if !data.is_empty() || std::mem::take(&mut error) {
+                let event = std::mem::take(&mut data).join(&b'\n');
+                events.push(String::from_utf8_lossy(&event).into_owned());
+                error = false;
             }
             continue;
         }
         let mut parts = line.splitn(2, |byte| *byte == b':');
-        if parts.next() != Some(b"data") {
+        let name = parts.next();
+        let value = parts.next().unwrap_or_default();
+        let value = value.strip_prefix(b" ").unwrap_or(value).to_vec();
+        if name == Some(b"event") {
+            let name = String::from_utf8_lossy(&value).to_ascii_lowercase();
+            error = name.contains("error") || name.contains("exception");
+        }
+        if name != Some(b"data") {
             continue;
         }
-        let value = parts.next().unwrap_or_default();
-        data.push(value.strip_prefix(b" ").unwrap_or(value).to_vec());
+        data.push(value);
         if data.iter().map(|line| line.len() + 1).sum::<usize>() - 1 > MAX_EVENT_BYTES {
-            return (events, Some(ProviderError::Malformed));
+            return (events, Some(ErrorKind::Malformed));
         }
     }
     let cut_off = &input[start.min(input.len())..];
-    let fault = (cut_off.len() > MAX_EVENT_BYTES).then_some(ProviderError::Malformed);
+    let fault = (cut_off.len() > MAX_EVENT_BYTES).then_some(ErrorKind::Malformed);
     (events, fault)
 }
 
@@ -163,7 +173,7 @@ fn response(spoken: Spoken, model: &str, input: &[u8]) -> Vec<String> {
     let before = vec![
         user("hi"),
         Message::Assistant {
-            thoughts: Vec::new(),
+            state: ProviderState::default(),
             text: String::new(),
             tool_calls: vec![known.clone()],
         },
@@ -184,9 +194,12 @@ fn response(spoken: Spoken, model: &str, input: &[u8]) -> Vec<String> {
     }
     let (said, end) = first.unwrap_or((Vec::new(), Ok(())));
     bounded(spoken, model, &said, input.len());
-    sent_back(spoken, model, &said);
+    sent_back(model, &said);
     let mut names: Vec<_> = said.iter().map(|chunk| name(chunk).to_owned()).collect();
-    names.push(end.map_or_else(|error| format!("{error:?}"), |()| "Whole".to_owned()));
+    names.push(end.map_or_else(
+        |error| format!("{:?}", error.kind()),
+        |()| "Whole".to_owned(),
+    ));
     names
 }
 
@@ -198,7 +211,7 @@ fn name(chunk: &Chunk) -> &'static str {
             ..
         } => "Summary",
         Chunk::Reasoning { .. } => "Reasoning",
-        Chunk::Thought(_) => "Thought",
+        Chunk::State(_) => "State",
         Chunk::ToolCall(_) => "ToolCall",
         Chunk::Cut => "Cut",
         Chunk::Retry(_) => "Retry",
@@ -239,12 +252,15 @@ fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
                 );
                 shown += if *provider_summary { 0 } else { text.len() };
             }
-            Chunk::Thought(thought) => {
-                assert_eq!(spoken, Spoken::Anthropic);
-                assert!(!thought.signature.is_empty());
+            Chunk::State(state) => {
+                assert!(state.is_object());
+                let signed = state["signature"]
+                    .as_str()
+                    .is_some_and(|text| !text.is_empty());
+                assert_eq!(signed, spoken == Spoken::Anthropic);
             }
             Chunk::ToolCall(call) => {
-                assert!((1..=128).contains(&call.id.len()));
+                assert!((1..=512).contains(&call.id.len()));
                 assert!(ids.insert(&call.id), "one id twice");
                 shown += call.name.len();
             }
@@ -256,20 +272,20 @@ fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
             }
         }
     }
-    assert!(shown <= input, "nothing grows");
+    assert!(shown <= 3 * input, "nothing grows further");
     assert!(cuts <= 1, "one end is told once");
     let is_last = matches!(said.last(), Some(Chunk::Cut));
     assert!(spoken == Spoken::OpenaiChat || is_last == (cuts == 1));
 }
 
 /// The next request of the same conversation, on either wire: providers refuse it where a call has no result,
-/// where text is blank, and where a thought is missing or moved.
-fn sent_back(spoken: Spoken, model: &str, said: &[Chunk]) {
-    let (mut thoughts, mut text, mut tool_calls) = (Vec::new(), String::new(), Vec::new());
+/// where text is blank, and where a thought is missing or moved. Only the provider that thought gets it back.
+fn sent_back(model: &str, said: &[Chunk]) {
+    let (mut items, mut text, mut tool_calls) = (Vec::new(), String::new(), Vec::new());
     for chunk in said {
         match chunk {
             Chunk::Text(piece) => text.push_str(piece),
-            Chunk::Thought(thought) => thoughts.push(thought.clone()),
+            Chunk::State(item) => items.push(item.clone()),
             Chunk::ToolCall(call) => tool_calls.push(call.clone()),
             _ => {}
         }
@@ -278,7 +294,10 @@ fn sent_back(spoken: Spoken, model: &str, said: &[Chunk]) {
     let mut messages = vec![
         user("hi"),
         Message::Assistant {
-            thoughts: thoughts.clone(),
+            state: ProviderState {
+                provider: PROVIDER.to_owned(),
+                items: items.clone(),
+            },
             text: text.clone(),
             tool_calls: tool_calls.clone(),
         },
@@ -314,15 +333,19 @@ fn sent_back(spoken: Spoken, model: &str, said: &[Chunk]) {
                 );
                 assert!(texts.iter().all(|block| block["text"] != ""));
                 let signed = of("thinking").len() + of("redacted_thinking").len();
-                assert_eq!(signed, if kept { thoughts.len() } else { 0 });
-                if spoken == wire {
-                    for block in of("thinking") {
-                        let signature = block["signature"].as_str().expect("a signature");
-                        assert!(thoughts.iter().any(|thought| {
-                            block["thinking"] == *thought.text
-                                && thought.signature.ends_with(signature)
-                        }));
-                    }
+                let opaque = |item: &Value| item["signature"].as_str().map(str::to_owned);
+                // Behind the place stands the signature, and half of one is none.
+                let whole = items
+                    .iter()
+                    .filter_map(opaque)
+                    .filter(|text| !text.ends_with(':'));
+                assert_eq!(signed, if kept { whole.count() } else { 0 });
+                for block in of("thinking") {
+                    let signature = block["signature"].as_str().expect("a signature");
+                    assert!(items.iter().any(|item| {
+                        block["thinking"] == item["thinking"]
+                            && opaque(item).is_some_and(|opaque| opaque.ends_with(signature))
+                    }));
                 }
                 let answered = of("tool_result");
                 let calls = of("tool_use");

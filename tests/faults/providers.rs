@@ -57,14 +57,14 @@ fn every_failure_at_every_place_ends_the_run_and_keeps_what_was_said() {
             let end = run.end();
             assert_eq!(
                 (run.outcome(), &end["error_code"], &end["persistence"]),
-                ("failed", &json!("execution_failed"), &json!("durable")),
+                ("failed", &json!("provider_unavailable"), &json!("durable")),
                 "{error} {at}"
             );
             assert_eq!(run.reconciled(), *said, "{error} {at}");
             // The reason is told, before the end and in fixed words.
             let told = run.named("diagnostic");
             let told = told.last().expect("a diagnostic");
-            assert_eq!(told["code"], "execution_failed");
+            assert_eq!(told["code"], "provider_unavailable");
             assert_eq!(told["summary"], words);
             let started = run.named("activity");
             assert_eq!(started.len() % 2, 0, "an activity without its end");

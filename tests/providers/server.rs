@@ -1,4 +1,4 @@
-//! A small HTTP server that plays a model: one scripted stream for each request, in order.
+//! A small HTTP server that plays a model: one scripted answer for each request, in order.
 //! It knows no wire; it keeps what it was asked.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,6 +28,42 @@ impl Asked {
     }
 }
 
+/// What one request is answered with.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Vec<u8>,
+    /// The connection stays open behind the body, as long as the client likes.
+    pub(crate) stays: bool,
+}
+
+impl Answer {
+    /// A body of any kind with status 200.
+    pub(crate) fn raw(content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            status: 200,
+            content_type,
+            body: body.into(),
+            stays: false,
+        }
+    }
+
+    /// Events with these data.
+    pub(crate) fn events<T: std::fmt::Display>(data: &[T]) -> Self {
+        let events = data.iter().map(|data| format!("data: {data}\n\n"));
+        Self::raw("text/event-stream", events.collect::<String>())
+    }
+
+    /// A refusal.
+    pub(crate) fn refusal(status: u16, body: &str) -> Self {
+        Self {
+            status,
+            ..Self::raw("application/json", body)
+        }
+    }
+}
+
 pub(crate) struct Model {
     address: SocketAddr,
     asked: Receiver<Asked>,
@@ -36,6 +72,11 @@ pub(crate) struct Model {
 impl Model {
     /// Answers each request with the next of `answers`: the data of its events.
     pub(crate) fn start(answers: Vec<Vec<String>>) -> Self {
+        Self::answering(answers.iter().map(|data| Answer::events(data)).collect())
+    }
+
+    /// Answers each request with the next of `answers`.
+    pub(crate) fn answering(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (tell, asked) = channel();
@@ -59,7 +100,7 @@ impl Model {
     }
 }
 
-fn serve(mut stream: TcpStream, answer: &[String]) -> Asked {
+fn serve(mut stream: TcpStream, answer: &Answer) -> Asked {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut lines = Vec::new();
@@ -79,13 +120,19 @@ fn serve(mut stream: TcpStream, answer: &[String]) -> Asked {
     let length = headers.iter().find(|(name, _)| name == "content-length");
     let mut body = vec![0; length.unwrap().1.parse().unwrap()];
     reader.read_exact(&mut body).unwrap();
-    let mut out = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
-        .to_owned();
-    for data in answer {
-        out.push_str(&format!("data: {data}\n\n"));
-    }
+    let mut out = format!(
+        "HTTP/1.1 {} X\r\ncontent-type: {}\r\nconnection: close\r\n\r\n",
+        answer.status, answer.content_type
+    )
+    .into_bytes();
+    out.extend_from_slice(&answer.body);
     // A client that has gone away is the test's subject, not this server's.
-    let _ = stream.write_all(out.as_bytes());
+    let _ = stream.write_all(&out);
+    if answer.stays {
+        std::thread::spawn(move || {
+            let _ = stream.read(&mut [0]);
+        });
+    }
     Asked {
         line: lines[0].trim_end_matches(" HTTP/1.1").to_owned(),
         headers,

@@ -182,8 +182,9 @@ impl Content {
         let mut taken = Ok(());
         let writer = Arc::clone(lease).load(&mut |record| {
             if let Body::Session { .. } | Body::Selection { .. } = record.body {
-                about.push(record);
-            } else if taken.is_ok() {
+                about.push(record.clone());
+            }
+            if taken.is_ok() {
                 taken = replay.take(record);
             }
         })?;

@@ -1,7 +1,8 @@
 //! The conversation of stored records, as a provider replays it: raw, complete, with every tool call answered.
 //! Not for showing: the history projection is another reading of the same records.
 
-use provider::{Message, Thought, ToolCall};
+use provider::{Message, ProviderState, ToolCall};
+use serde_json::{Value, json};
 use store::sessions::{Body, Record};
 
 use crate::error::SessionError;
@@ -17,12 +18,14 @@ pub(crate) const MAX_CALL_ID_BYTES: usize = 1024;
 pub(crate) struct Replay {
     messages: Vec<Message>,
     current: Option<Response>,
+    /// What answers from here on.
+    provider: String,
 }
 
 /// One provider response and what its tools answered.
 struct Response {
     number: u32,
-    thoughts: Vec<Thought>,
+    state: Vec<Value>,
     /// Message ids and texts.
     texts: Vec<(String, String)>,
     calls: Vec<(ToolCall, Option<Message>)>,
@@ -60,14 +63,16 @@ impl Replay {
                     None => return Err(SessionError::SessionInvalid),
                 }
             }
+            Body::ProviderState { response, state } => self.response(response).state.push(state),
+            // As the wire that signs keeps it.
             Body::Thought {
                 response,
                 text,
                 signature,
             } => self
                 .response(response)
-                .thoughts
-                .push(Thought { text, signature }),
+                .state
+                .push(json!({ "thinking": text, "signature": signature })),
             Body::ToolStarted {
                 activity_id,
                 call_id,
@@ -109,7 +114,13 @@ impl Replay {
             }
             Body::Reasoning { item_id, .. } => item_id.as_deref().map_or(Ok(()), check)?,
             Body::TurnFinished { .. } => self.close(),
-            Body::Session { .. } | Body::Selection { .. } | Body::Diagnostic { .. } => {}
+            Body::Session { provider, .. } => self.provider = provider.unwrap_or_default(),
+            Body::Selection { provider, .. } => {
+                // A response under way was given by the one before.
+                self.close();
+                self.provider = provider;
+            }
+            Body::Diagnostic { .. } => {}
         }
         Ok(())
     }
@@ -126,7 +137,7 @@ impl Replay {
         }
         self.current.get_or_insert_with(|| Response {
             number,
-            thoughts: Vec::new(),
+            state: Vec::new(),
             texts: Vec::new(),
             calls: Vec::new(),
         })
@@ -166,7 +177,10 @@ impl Replay {
             .map(|(result, call)| result.unwrap_or_else(|| unknown_result(call)))
             .collect::<Vec<_>>();
         self.messages.push(Message::Assistant {
-            thoughts: response.thoughts,
+            state: ProviderState {
+                provider: self.provider.clone(),
+                items: response.state,
+            },
             text,
             tool_calls: calls,
         });

@@ -201,7 +201,7 @@ async fn provider_errors_fail_the_run_and_keep_what_came() {
     let backend = place.backend().await;
     let session = create(&backend).await;
     let events = turn(&backend, &session, "go").await;
-    let code = Some(RunErrorCode::ExecutionFailed);
+    let code = Some(RunErrorCode::ProviderUnavailable);
     assert_finished(&events, Outcome::Failed, Persistence::Durable, code);
     assert_eq!(reconciled(&events), ["Half of "]);
     let (entries, complete) = history(&backend, &session, &revision(&events))

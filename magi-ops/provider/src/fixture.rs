@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::demonstration;
+use crate::message::{Message, Request};
 use crate::play::play;
+use crate::provider::Provider;
+use crate::response::Response;
 use crate::script::{Script, ScriptError};
-use crate::{Message, Provider, Request, Response, demonstration};
 
 /// The id of the offline provider.
 pub const FIXTURE_ID: &str = "fixture";
@@ -30,6 +33,9 @@ impl Fixture {
 
     /// Reads and checks a whole script (at most [`crate::MAX_SCRIPT_BYTES`] bytes), so that a
     /// wrong one fails here and never in the middle of a turn. Blocks on file I/O.
+    ///
+    /// # Errors
+    /// For a file that cannot be read, is too long or no valid script.
     pub fn from_script(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
         Script::read(path.as_ref()).map(Self::playing)
     }
@@ -44,6 +50,10 @@ impl Fixture {
 impl Provider for Fixture {
     fn id(&self) -> &str {
         FIXTURE_ID
+    }
+
+    fn is_scripted(&self) -> bool {
+        true
     }
 
     fn respond(&self, request: Request, cancel: CancellationToken) -> Response {

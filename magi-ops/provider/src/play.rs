@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Chunk, ProviderError, Response, ToolCall, Usage};
+use crate::error::{ErrorKind, ProviderError};
+use crate::message::ToolCall;
+use crate::response::{Chunk, Response, Usage};
 
 /// One step of a response.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +29,7 @@ pub(crate) enum Step {
         input: Value,
     },
     Usage(Usage),
-    Error(ProviderError),
+    Error(ErrorKind),
     Wait(Duration),
 }
 
@@ -71,7 +73,7 @@ impl Player {
         let steps = Arc::clone(&self.steps);
         while let Some(step) = steps.get(self.step) {
             if self.cancel.is_cancelled() {
-                return Some(Err(ProviderError::Cancelled));
+                return Some(Err(ErrorKind::Cancelled.into()));
             }
             let chunk = match step {
                 Step::Text {
@@ -82,7 +84,7 @@ impl Player {
                     Some(piece) => {
                         let chunk = Chunk::Text(piece.to_owned());
                         if self.pause(*delay).await.is_err() {
-                            return Some(Err(ProviderError::Cancelled));
+                            return Some(Err(ErrorKind::Cancelled.into()));
                         }
                         return Some(Ok(chunk));
                     }
@@ -101,7 +103,7 @@ impl Player {
                     input: input.clone(),
                 }))),
                 Step::Usage(usage) => Some(Ok(Chunk::Usage(*usage))),
-                Step::Error(error) => Some(Err(*error)),
+                Step::Error(error) => Some(Err((*error).into())),
                 Step::Wait(time) => match self.pause(*time).await {
                     Ok(()) => None,
                     Err(error) => Some(Err(error)),
@@ -124,7 +126,7 @@ impl Player {
         }
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Err(ProviderError::Cancelled),
+            () = self.cancel.cancelled() => Err(ErrorKind::Cancelled.into()),
             () = tokio::time::sleep(time) => Ok(()),
         }
     }

@@ -11,8 +11,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use store::Object;
 
+use crate::error::{ErrorKind, ProviderError};
 use crate::play::{Pieces, Step};
-use crate::{ProviderError, Usage};
+use crate::response::Usage;
 
 /// Longest script file, in bytes.
 pub const MAX_SCRIPT_BYTES: u64 = 4 * 1024 * 1024;
@@ -42,8 +43,8 @@ pub enum ScriptError {
 }
 
 impl From<ScriptError> for ProviderError {
-    fn from(_: ScriptError) -> Self {
-        Self::ScriptInvalid
+    fn from(error: ScriptError) -> Self {
+        Self::new(ErrorKind::ScriptInvalid).with_source(error)
     }
 }
 
@@ -285,11 +286,11 @@ impl RawStep {
         }
         if let Some(error) = self.error {
             return Ok(Step::Error(match error {
-                RawError::RateLimited => ProviderError::RateLimited,
-                RawError::Overloaded => ProviderError::Overloaded,
-                RawError::Unauthorized => ProviderError::Unauthorized,
-                RawError::Network => ProviderError::Network,
-                RawError::Malformed => ProviderError::Malformed,
+                RawError::RateLimited => ErrorKind::RateLimited,
+                RawError::Overloaded => ErrorKind::Overloaded,
+                RawError::Unauthorized => ErrorKind::Unauthorized,
+                RawError::Network => ErrorKind::Network,
+                RawError::Malformed => ErrorKind::Malformed,
             }));
         }
         let wait = within("wait_ms", self.wait_ms.unwrap_or(0), 0, MAX_PAUSE_MS)?;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use provider::{Chunk, Fixture, Message, Provider, Request, ToolSpec};
+use provider::{Chunk, Fixture, Message, Provider, ProviderState, Request, ToolSpec};
 use tokio_util::sync::CancellationToken;
 use tools::{Context, ToolSet};
 
@@ -63,7 +63,7 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
         }
         turn.texts.push(text.clone());
         messages.push(Message::Assistant {
-            thoughts: Vec::new(),
+            state: ProviderState::default(),
             text,
             tool_calls: tool_calls.clone(),
         });

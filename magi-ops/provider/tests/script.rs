@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use provider::{
-    Chunk, Fixture, MAX_SCRIPT_BYTES, Message, Provider, ProviderError, Request, Response,
-    ScriptError, ToolCall, Usage,
+    Chunk, ErrorKind, Fixture, MAX_SCRIPT_BYTES, Message, Provider, ProviderError, ProviderState,
+    Request, Response, ScriptError, ToolCall, Usage,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -36,7 +36,7 @@ fn user() -> Message {
 
 fn assistant() -> Message {
     Message::Assistant {
-        thoughts: Vec::new(),
+        state: ProviderState::default(),
         text: String::new(),
         tool_calls: Vec::new(),
     }
@@ -147,14 +147,14 @@ async fn reasoning_and_usage() {
 #[tokio::test]
 async fn an_error_ends_the_response() {
     for (word, error) in [
-        ("rate_limited", ProviderError::RateLimited),
-        ("overloaded", ProviderError::Overloaded),
-        ("unauthorized", ProviderError::Unauthorized),
-        ("network", ProviderError::Network),
-        ("malformed", ProviderError::Malformed),
+        ("rate_limited", ErrorKind::RateLimited),
+        ("overloaded", ErrorKind::Overloaded),
+        ("unauthorized", ErrorKind::Unauthorized),
+        ("network", ErrorKind::Network),
+        ("malformed", ErrorKind::Malformed),
     ] {
         let fixture = steps(json!([{ "text": "a" }, { "error": word }, { "text": "b" }]));
-        assert_eq!(first(&fixture).await, [text("a"), Err(error)]);
+        assert_eq!(first(&fixture).await, [text("a"), Err(error.into())]);
     }
 }
 
@@ -244,7 +244,7 @@ async fn cancellation_ends_a_wait_and_a_delay_at_once() {
             cancel.cancel();
         };
         let (items, ()) = tokio::join!(all(response), canceller);
-        assert_eq!(items, [Err(ProviderError::Cancelled)]);
+        assert_eq!(items, [Err(ErrorKind::Cancelled.into())]);
         // The virtual clock stands at the cancellation: nothing slept on.
         assert_eq!(start.elapsed().as_millis(), 250);
     }
@@ -270,7 +270,7 @@ async fn cancellation_ends_a_run_of_ready_pieces() {
         }
     };
     let ((pieces, end), ()) = tokio::join!(biased; reader, canceller);
-    assert_eq!(end, Some(Err(ProviderError::Cancelled)));
+    assert_eq!(end, Some(Err(ErrorKind::Cancelled.into())));
     assert!(pieces < 10_000, "{pieces}");
     assert_eq!(response.next().await, None);
 }
@@ -440,7 +440,7 @@ fn a_script_that_is_no_readable_file_is_refused() {
     std::fs::write(&long, vec![b' '; MAX_SCRIPT_BYTES as usize + 1]).unwrap();
     let error = Fixture::from_script(&long).unwrap_err();
     assert!(matches!(error, ScriptError::TooLong { .. }));
-    assert_eq!(ProviderError::from(error), ProviderError::ScriptInvalid);
+    assert_eq!(ProviderError::from(error), ErrorKind::ScriptInvalid);
 }
 
 proptest! {

@@ -44,6 +44,7 @@ fn session_file_seeds_hold() {
         "AssistantMessage",
         "AssistantText",
         "Diagnostic",
+        "ProviderState",
         "Reasoning",
         "Selection",
         "Session",

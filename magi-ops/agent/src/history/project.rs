@@ -253,6 +253,7 @@ impl Projector {
             // Raw reasoning and what only a provider needs.
             Body::Reasoning { .. }
             | Body::Thought { .. }
+            | Body::ProviderState { .. }
             | Body::Session { .. }
             | Body::Selection { .. } => {}
         }

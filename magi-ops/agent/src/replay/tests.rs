@@ -336,10 +336,9 @@ fn what_follows_a_hole_in_a_message_is_not_shown() {
         piece("a", "Before "),
         piece("a", head),
         // Within the message.
-        Body::Thought {
+        Body::ProviderState {
             response: 0,
-            text: "thought".into(),
-            signature: "s".into(),
+            state: serde_json::json!({"thinking": "thought", "signature": "s"}),
         },
         piece("a", tail),
         whole("a", None),

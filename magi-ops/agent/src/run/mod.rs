@@ -18,6 +18,7 @@ mod event;
 mod hooks;
 mod persist;
 mod queue;
+mod repeats;
 mod report;
 mod respond;
 mod segment;
@@ -28,6 +29,7 @@ pub use event::{Activity, ActivityState, Category, ContextSource, Persistence, R
 use persist::Persist;
 pub use queue::RunEvents;
 use queue::{Lost, MayDrop, Sink};
+use repeats::Repeats;
 
 /// Longest prompt, in UTF-8 bytes (spec: local-agent, "Bounds and failure policy").
 pub const MAX_PROMPT_BYTES: usize = 16_384;
@@ -55,7 +57,7 @@ pub enum RunErrorCode {
     PersistenceFailed,
     OutputUnavailable,
     ContentLimit,
-    /// An attempt to reach the provider failed and is repeated.
+    /// The provider did not answer, or refused to; as a diagnostic also of an attempt that is repeated.
     ProviderUnavailable,
 }
 
@@ -188,6 +190,8 @@ pub(crate) fn start(owner: Arc<dyn Owner>, task: Task) -> Run {
         content_json: 0,
         unshown: 0,
         results: 0,
+        repeats: Repeats::default(),
+        watches_repeats: true,
         segments: 0,
         activities: 0,
         warned: false,
@@ -222,6 +226,9 @@ struct Worker {
     unshown: usize,
     /// Bytes of tool results so far.
     results: usize,
+    repeats: Repeats,
+    /// A script repeats itself because it is written so.
+    watches_repeats: bool,
     segments: usize,
     activities: usize,
     /// The client knows that storing failed.
@@ -322,6 +329,7 @@ impl Worker {
     async fn drive(&mut self, prompt: String) -> Result<(), Stop> {
         self.accept(prompt).await?;
         let selected = self.choose().await?;
+        self.watches_repeats = !selected.provider.is_scripted();
         self.begin_hooks().await?;
         self.report_instructions().await?;
         for response in 0..MAX_RESPONSES {
@@ -389,9 +397,10 @@ impl Worker {
             .map_err(|error| {
                 error.log();
                 match error.kind {
-                    StartupErrorKind::ProviderUnavailable => {
-                        Stop::execution("the selected provider is not available")
-                    }
+                    StartupErrorKind::ProviderUnavailable => Stop::Failed(
+                        RunErrorCode::ProviderUnavailable,
+                        Redacted::fixed("the selected provider is not available"),
+                    ),
                     _ => Stop::execution("the settings cannot be read"),
                 }
             })?;

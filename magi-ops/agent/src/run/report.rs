@@ -1,7 +1,7 @@
 //! What a run tells of itself beside text and tools: reasoning summaries, token counts, retries.
 //! Only bounded, redacted text leaves here.
 
-use provider::{Retry, Usage};
+use provider::{ErrorKind, ProviderError, Retry, Usage};
 use store::Redacted;
 use store::sessions::Body;
 
@@ -17,6 +17,8 @@ const MAX_REASONING_BYTES: usize = 2048;
 const MAX_REASONING_INPUT_BYTES: usize = 16_384;
 /// Tokens that a model's context is taken to have when its provider does not know.
 const ASSUMED_WINDOW: u64 = 128_000;
+/// Longest words of a provider or of the system that a reason repeats, in bytes.
+const MAX_SAID_BYTES: usize = 300;
 
 impl Worker {
     pub(super) async fn activity(&self, activity: Activity) -> Result<(), Stop> {
@@ -120,19 +122,46 @@ impl Worker {
 
     /// One diagnostic for each attempt that failed.
     pub(super) async fn report_retry(&mut self, retry: &Retry) -> Result<(), Stop> {
-        let summary = format!(
-            "{}; attempt {} failed, the next one follows in {} ms",
-            retry.why,
+        let redactor = &self.admitted.redactor;
+        let mut summary = self.reason_of(&retry.why);
+        summary.push(&redactor.redact(&format!(
+            "; attempt {} failed, the next one follows in {} ms",
             retry.attempt,
             retry.wait.as_millis()
-        );
-        let summary = self
-            .admitted
-            .redactor
-            .redact(&summary)
-            .summary(MAX_SUMMARY_BYTES);
+        )));
+        let summary = summary.summary(MAX_SUMMARY_BYTES);
         self.diagnose(RunErrorCode::ProviderUnavailable, summary)
             .await
+    }
+
+    /// The end of a run whose response failed. This is where the reason becomes a code.
+    pub(super) fn provider_failed(&self, error: &ProviderError) -> Stop {
+        let summary = self.reason_of(error).summary(MAX_SUMMARY_BYTES);
+        tracing::info!(
+            kind = ?error.kind(),
+            status = error.status(),
+            reason = summary.as_str(),
+            "the provider gave no answer"
+        );
+        let code = match error.kind() {
+            // Everything else is the provider's.
+            ErrorKind::ScriptInvalid => RunErrorCode::ExecutionFailed,
+            _ => RunErrorCode::ProviderUnavailable,
+        };
+        Stop::Failed(code, summary)
+    }
+
+    /// Why a response failed, in words for a person: what it was, and what the server or the system said.
+    fn reason_of(&self, error: &ProviderError) -> Redacted {
+        let redactor = &self.admitted.redactor;
+        let mut reason = redactor.redact(&error.to_string());
+        let said = error.message().map(str::to_owned).or_else(|| error.cause());
+        if let Some(said) = said {
+            reason.push(&Redacted::fixed(": "));
+            // Redacted whole and then cut.
+            reason.push(&redactor.redact(&said).summary(MAX_SAID_BYTES));
+        }
+        reason
     }
 
     /// That the model was cut off. The run goes on with what came; whoever reads the answer, now or

@@ -4,14 +4,16 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use provider::{Chunk, Message, Request, Response, Thought, ToolCall, Usage};
+use provider::{
+    Chunk, ErrorKind, Message, ProviderError, ProviderState, Request, Response, ToolCall, Usage,
+};
 use serde_json::Value;
 use store::sessions::Body;
 use tokio::time::{Instant, sleep_until};
 
 use super::queue::MAX_TEXT_BYTES;
 use super::segment::Segment;
-use super::{Kind, MAX_ACTIVITIES, MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
+use super::{Kind, MAX_ACTIVITIES, Stop, Worker};
 use crate::conversation::MAX_CALL_ID_BYTES;
 use crate::startup::Selected;
 
@@ -32,7 +34,7 @@ const MAX_INPUT_DEPTH: usize = 64;
 const MAX_SEGMENTS: usize = 512;
 
 /// The next piece of a response; `None` is its end.
-type Arrived = Option<Result<Chunk, provider::ProviderError>>;
+type Arrived = Option<Result<Chunk, ProviderError>>;
 
 impl Worker {
     /// One provider response: streams its text, returns the tools it asks for.
@@ -79,7 +81,10 @@ impl Worker {
         };
         if !turn.text.is_empty() || !calls.is_empty() {
             self.remember(Message::Assistant {
-                thoughts: turn.thoughts,
+                state: ProviderState {
+                    provider: selected.provider.id().to_owned(),
+                    items: turn.state,
+                },
                 text: turn.text,
                 tool_calls: calls.clone(),
             });
@@ -97,12 +102,8 @@ impl Worker {
             let chunk = match chunk {
                 None => return Ok(()),
                 Some(Ok(chunk)) => chunk,
-                Some(Err(provider::ProviderError::Cancelled)) => return Err(Stop::Cancelled),
-                Some(Err(error)) => {
-                    let summary = self.admitted.redactor.redact(&error.to_string());
-                    let summary = summary.summary(MAX_SUMMARY_BYTES);
-                    return Err(Stop::Failed(RunErrorCode::ExecutionFailed, summary));
-                }
+                Some(Err(error)) if error == ErrorKind::Cancelled => return Err(Stop::Cancelled),
+                Some(Err(error)) => return Err(self.provider_failed(&error)),
             };
             match chunk {
                 Chunk::Text(mut text) => {
@@ -132,14 +133,16 @@ impl Worker {
                     }
                     turn.calls.push(call);
                 }
-                Chunk::Thought(thought) => {
-                    self.count_unshown(thought.text.len() + thought.signature.len())?;
-                    self.persist.push(Body::Thought {
+                Chunk::State(state) if !is_within(&state, MAX_INPUT_DEPTH) => {
+                    tracing::debug!("what the provider wants back is too deep to be kept");
+                }
+                Chunk::State(state) => {
+                    self.count_unshown(state.to_string().len())?;
+                    self.persist.push(Body::ProviderState {
                         response: turn.response,
-                        text: thought.text.clone(),
-                        signature: thought.signature.clone(),
+                        state: state.clone(),
                     });
-                    turn.thoughts.push(thought);
+                    turn.state.push(state);
                 }
                 Chunk::Usage(usage) => turn.usage = Some(usage),
                 Chunk::Cut => turn.cut = true,
@@ -282,7 +285,8 @@ fn is_within(value: &Value, depth: usize) -> bool {
 pub(super) struct Turn {
     pub(super) response: u32,
     pub(super) segment: Option<Segment>,
-    pub(super) thoughts: Vec<Thought>,
+    /// What the provider wants back with the response.
+    pub(super) state: Vec<Value>,
     /// The raw text of the messages that ended.
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
@@ -298,7 +302,7 @@ impl Turn {
         Self {
             response,
             segment: None,
-            thoughts: Vec::new(),
+            state: Vec::new(),
             text: String::new(),
             calls: Vec::new(),
             summaries: 0,

@@ -251,7 +251,10 @@ async fn calls_of_one_response_run_together_and_answer_in_order() {
     // What is stored replays as what the provider was told, and its last answer.
     let mut want = second.clone();
     want.push(Message::Assistant {
-        thoughts: Vec::new(),
+        state: provider::ProviderState {
+            provider: "fixture".into(),
+            items: Vec::new(),
+        },
         text: "done".into(),
         tool_calls: Vec::new(),
     });
@@ -343,7 +346,7 @@ async fn results_beyond_32_mib_stop_the_calls_that_bring_them() {
 #[tokio::test]
 async fn a_model_that_never_stops_asking_is_stopped() {
     let responses =
-        (0..MAX_RESPONSES + 1).map(|n| vec![call(format!("c{n}"), "nonsense", json!({}))]);
+        (0..MAX_RESPONSES + 1).map(|n| vec![call(format!("c{n}"), "nonsense", json!({ "n": n }))]);
     let played = play(responses.collect()).await;
     assert_eq!(
         error_code(&played.events),

@@ -17,6 +17,7 @@ use super::control::{Answer, Control};
 use super::event::{Activity, ActivityState};
 use super::hooks;
 use super::queue::Sink;
+use super::repeats::{Repeats, Repetition};
 use super::{MAX_ACTIVITIES, MAX_RESULT_BYTES, MAX_SUMMARY_BYTES, Stop, Worker};
 use crate::history::shown_name;
 use crate::startup::Admitted;
@@ -93,9 +94,16 @@ impl Worker {
             let Some(done) = running.join_next().await else {
                 return stop;
             };
-            let Ok((index, activity_id, Ran { outcome, hooks })) = done else {
+            let Ok((index, activity_id, Ran { mut outcome, hooks })) = done else {
                 continue;
             };
+            let repetition = match self.watches_repeats {
+                true => self.repeats.count(response, &calls[index], &outcome),
+                false => Repetition::Fine,
+            };
+            if let Repetition::Tell(times) = repetition {
+                outcome.content.push_str(&Repeats::note(times));
+            }
             let reported = self.report(&calls[index], activity_id, &outcome).await;
             // Counted here: the calls of one response alone may bring far more than the bound.
             self.results = self.results.saturating_add(outcome.content.len());
@@ -103,6 +111,10 @@ impl Worker {
             stop = stop.and(reported).and(self.report_hooks(&hooks).await);
             if self.control.cancel.is_cancelled() {
                 stop = stop.and(Err(Stop::Cancelled));
+            }
+            if repetition == Repetition::End {
+                let words = "the model made the same call eight times with the same result";
+                stop = stop.and(Err(Stop::execution(words)));
             }
             if self.results > MAX_RESULT_BYTES {
                 let words = "the results of the run's tools are too long";

@@ -208,7 +208,7 @@ fn read(
         notices: Vec::new(),
         settings,
         environment: environment.clone(),
-        providers: ProviderCache::default(),
+        providers: ProviderCache::new(redactor.clone()),
         home: home.root().to_owned(),
     })
 }

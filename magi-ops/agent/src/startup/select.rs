@@ -3,12 +3,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::{BoxFuture, ready};
 use provider::{
-    Api, BuildError, FIXTURE_ID, FIXTURE_MODEL, Fixture, Provider, ProviderConfig, Secret,
-    ThinkingLevel,
+    Api, BuildError, CredentialError, CredentialSource, FIXTURE_ID, FIXTURE_MODEL, Fixture,
+    ModelLimits, Provider, ProviderConfig, Secret, ThinkingLevel,
 };
 use store::settings::{BUILT_IN, ProviderSettings, Settings};
-use store::{Reason, near_miss, shown, shown_path};
+use store::{Reason, Redactor, near_miss, shown, shown_path};
 
 use super::{Environment, StartupError};
 
@@ -71,24 +72,61 @@ const CODEX_ID: &str = "openai-codex";
 /// Most providers that are kept for the next turn.
 const MAX_CACHED: usize = 4;
 
+/// The key that a variable of the admitted environment holds. The redactor knows what it hands out.
+struct EnvironmentKey {
+    key: Option<Secret>,
+    redactor: Redactor,
+}
+
+impl CredentialSource for EnvironmentKey {
+    fn get(&self) -> BoxFuture<'_, Result<Option<Secret>, CredentialError>> {
+        self.redactor.learn(self.key.as_ref().map(Secret::expose));
+        Box::pin(ready(Ok(self.key.clone())))
+    }
+}
+
 /// The providers behind a network that were selected last: turns share their connections.
 #[derive(Default)]
-pub(crate) struct ProviderCache(Mutex<Vec<(ProviderConfig, Arc<dyn Provider>)>>);
+pub(crate) struct ProviderCache {
+    providers: Mutex<Vec<(Remote, Arc<dyn Provider>)>>,
+    redactor: Redactor,
+}
+
+/// A provider's configuration and the key that belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Remote {
+    config: ProviderConfig,
+    key: Option<Secret>,
+}
 
 impl ProviderCache {
-    fn build(&self, config: ProviderConfig) -> Result<Arc<dyn Provider>, BuildError> {
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = cached.iter().position(|(known, _)| *known == config) {
+    pub(crate) fn new(redactor: Redactor) -> Self {
+        Self {
+            redactor,
+            ..Self::default()
+        }
+    }
+
+    fn build(&self, remote: Remote) -> Result<Arc<dyn Provider>, BuildError> {
+        let mut cached = self
+            .providers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = cached.iter().position(|(known, _)| *known == remote) {
             let found = cached.remove(at);
             let provider = Arc::clone(&found.1);
             cached.push(found);
             return Ok(provider);
         }
-        let provider = provider::build(&config)?;
+        let credentials = Arc::new(EnvironmentKey {
+            key: remote.key.clone(),
+            redactor: self.redactor.clone(),
+        });
+        let provider = provider::build(&remote.config, credentials)?;
         if cached.len() == MAX_CACHED {
             cached.remove(0);
         }
-        cached.push((config, Arc::clone(&provider)));
+        cached.push((remote, Arc::clone(&provider)));
         Ok(provider)
     }
 }
@@ -151,16 +189,23 @@ fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
             let help = "select a provider of another `api`, or use a build that has it";
             StartupError::unavailable(about("api").help(help))
         }
-        BuildError::KeyInvalid => {
-            let variable = key_variable(settings, id).map(str::to_owned);
-            let help = "set the variable to the key and nothing else";
-            StartupError::unavailable(Reason {
-                variable,
-                ..about("api_key_env").help(help)
-            })
-        }
-        BuildError::Client => StartupError::unavailable(about("base_url")),
+        BuildError::BaseUrlOfOtherApi => StartupError::invalid(
+            about("base_url")
+                .help("give the address that its api's own path is added to, or change `api`"),
+        ),
+        BuildError::Client(_) => StartupError::unavailable(about("base_url")),
     }
+}
+
+/// A key that no header of a request can carry.
+fn unsendable(settings: &Settings, id: &str) -> StartupError {
+    let variable = key_variable(settings, id).map(str::to_owned);
+    let why = "the provider's key cannot be sent";
+    let reason = settings.reason(&["providers", id, "api_key_env"], why);
+    StartupError::unavailable(Reason {
+        variable,
+        ..reason.help("set the variable to the key and nothing else")
+    })
 }
 
 fn fixture(settings: &Settings, model: &str) -> Result<Arc<dyn Provider>, StartupError> {
@@ -264,7 +309,7 @@ fn remote(
     settings: &Settings,
     environment: &Environment,
     choice: &Choice,
-) -> Result<ProviderConfig, StartupError> {
+) -> Result<Remote, StartupError> {
     let id = choice.provider.as_str();
     known(settings, id).map_err(|reason| StartupError::unavailable(*reason))?;
     let own = settings.providers.get(id);
@@ -290,12 +335,25 @@ fn remote(
     }
     let key = credential(settings, environment, id)
         .map_err(|reason| StartupError::unavailable(*reason))?;
-    Ok(ProviderConfig {
-        id: choice.provider.clone(),
-        api,
-        base_url: own.and_then(|own| own.base_url.clone()),
-        key: key.map(Secret::new),
-        script: None,
+    let key = key.map(Secret::new);
+    if key.as_ref().is_some_and(|key| !key.can_be_sent()) {
+        return Err(unsendable(settings, id));
+    }
+    let models = own.map_or_else(ModelLimits::default, |own| ModelLimits {
+        max_output_tokens: own.max_output_tokens,
+        context_window: own.context_window,
+        reasoning: own.reasoning,
+        models: own.models.clone(),
+    });
+    Ok(Remote {
+        config: ProviderConfig {
+            id: choice.provider.clone(),
+            api,
+            base_url: own.and_then(|own| own.base_url.clone()),
+            script: None,
+            models,
+        },
+        key,
     })
 }
 
@@ -477,7 +535,7 @@ mod tests {
             let environment = environment(&[("ANTHROPIC_API_KEY", "k")]);
             let choice = Choice::of(provider, "m", ThinkingLevel::Default);
             remote(&settings, &environment, &choice)
-                .map(|config| config.id)
+                .map(|remote| remote.config.id)
                 .map_err(|error| error.kind)
         };
         assert_eq!(models("mine", &[]), Ok("mine".to_owned()));
@@ -508,6 +566,6 @@ mod tests {
         for at in 0..10 {
             build("m", &at.to_string());
         }
-        assert_eq!(cache.0.lock().unwrap().len(), MAX_CACHED);
+        assert_eq!(cache.providers.lock().unwrap().len(), MAX_CACHED);
     }
 }

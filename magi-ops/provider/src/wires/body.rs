@@ -1,30 +1,47 @@
-//! The body of one response: packets in, pieces out, bounded, whatever the packets' borders.
-//! No connection and no clock; what an event says is the wire's.
+//! The body of one response: packets in, pieces out, bounded, whatever the packets' borders. What a body
+//! is shows by its first byte, not by what its header says. No connection and no clock.
 
 use std::collections::VecDeque;
 
-use super::{Progress, Reader, sse};
-use crate::{Chunk, ProviderError};
+use serde_json::Value;
+
+use super::json::{Item, items};
+use super::refusal::{failure_of, told_failure, words_of_failure};
+use super::sse::{self, Event};
+use super::wire::{Progress, Reader};
+use crate::error::{ErrorKind, ProviderError};
+use crate::response::Chunk;
 
 /// Longest response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
+/// Longest JSON value of a body that is no event stream, in bytes.
+const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 
 /// A body as far as it has been read.
 pub(crate) struct Body {
-    events: sse::Decoder,
+    shape: Shape,
     reader: Box<dyn Reader>,
     /// Bytes read so far.
     bytes: usize,
     begun: bool,
+    finishing: bool,
+}
+
+enum Shape {
+    /// Nothing but white space, or a part of a byte order mark, so far.
+    Unknown(Vec<u8>),
+    Events(sse::Decoder),
+    Values(Values),
 }
 
 impl Body {
     pub(super) fn new(reader: Box<dyn Reader>) -> Self {
         Self {
-            events: sse::Decoder::default(),
+            shape: Shape::Unknown(Vec::new()),
             reader,
             bytes: 0,
             begun: false,
+            finishing: false,
         }
     }
 
@@ -35,33 +52,209 @@ impl Body {
 
     /// Reads a packet, or with `None` the body's end. After [`Progress::Done`] or an error nothing more
     /// is to be read.
+    ///
+    /// # Errors
+    /// For what can't be read, for what says that the server failed, and for a body that ends before
+    /// its response is whole.
     pub(crate) fn read(
         &mut self,
         bytes: Option<&[u8]>,
         out: &mut VecDeque<Chunk>,
     ) -> Result<Progress, ProviderError> {
         let Some(bytes) = bytes else {
-            self.end(out)?;
-            return Ok(Progress::Done);
+            return self.read_end(out);
         };
         self.bytes += bytes.len();
         if self.bytes > MAX_RESPONSE_BYTES {
-            return Err(ProviderError::Malformed);
+            let error = ProviderError::new(ErrorKind::Malformed);
+            return Err(error.with_note("the response is longer than 64 MiB"));
         }
         let mut events = VecDeque::new();
-        let pushed = self.events.push(bytes, &mut events);
-        for data in events {
-            self.begun = true;
-            if !data.is_empty() && self.reader.event(&data, out)? == Progress::Done {
+        let pushed = self.decode(bytes, &mut events);
+        for event in events {
+            if self.event(&event, out)? == Progress::Done {
                 return Ok(Progress::Done);
             }
         }
         // What was whole before the fault has been said.
-        pushed.map(|()| Progress::More)
+        pushed.map(|()| match self.finishing {
+            true => Progress::Finishing,
+            false => Progress::More,
+        })
     }
 
-    /// The body has ended, or broke off: whether what arrived is whole without an end marker.
+    fn decode(&mut self, bytes: &[u8], events: &mut VecDeque<Event>) -> Result<(), ProviderError> {
+        if let Shape::Unknown(head) = &mut self.shape {
+            head.extend_from_slice(bytes);
+            let mark = b"\xef\xbb\xbf";
+            let text = head.strip_prefix(mark).unwrap_or(head);
+            let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+            if first.is_none() {
+                // Blank lines with which servers keep a connection alive.
+                head.clear();
+                return Ok(());
+            }
+            if mark.starts_with(head) && head.len() < mark.len() {
+                return Ok(());
+            }
+            let head = std::mem::take(head);
+            match first_byte(&head) {
+                Some(b'<') => {
+                    let error = ProviderError::new(ErrorKind::Malformed);
+                    return Err(error.with_note("it sent a web page"));
+                }
+                Some(b'{' | b'[') => self.shape = Shape::Values(Values::default()),
+                _ => self.shape = Shape::Events(sse::Decoder::default()),
+            }
+            return self.decode_more(&head, events);
+        }
+        self.decode_more(bytes, events)
+    }
+
+    fn decode_more(
+        &mut self,
+        bytes: &[u8],
+        events: &mut VecDeque<Event>,
+    ) -> Result<(), ProviderError> {
+        match &mut self.shape {
+            Shape::Unknown(_) => Ok(()),
+            Shape::Events(decoder) => decoder.push(bytes, events),
+            Shape::Values(values) => values.push(bytes, events),
+        }
+    }
+
+    fn event(
+        &mut self,
+        event: &Event,
+        out: &mut VecDeque<Chunk>,
+    ) -> Result<Progress, ProviderError> {
+        self.begun = true;
+        if event.error {
+            let value = serde_json::from_str::<Value>(&event.data).ok();
+            let told = value.as_ref().and_then(told_failure);
+            let words = || failure_of(&value.unwrap_or_else(|| event.data.as_str().into()));
+            return Err(told.unwrap_or_else(words));
+        }
+        for item in items(&event.data)? {
+            match item {
+                Item::Value { value, lone } => {
+                    if let Some(failure) = told_failure(&value) {
+                        return Err(failure);
+                    }
+                    let values = match value {
+                        Value::Array(values) => values,
+                        value => vec![value],
+                    };
+                    for value in values {
+                        match self.reader.event(value, lone, out)? {
+                            Progress::More => {}
+                            Progress::Finishing => self.finishing = true,
+                            Progress::Done => return self.reader.end(out).map(|()| Progress::Done),
+                        }
+                    }
+                }
+                Item::Marker => {
+                    self.reader.marker();
+                    return self.reader.end(out).map(|()| Progress::Done);
+                }
+                Item::Words(words) if words_of_failure(&words) => {
+                    return Err(failure_of(&words.into()));
+                }
+                Item::Words(_) => tracing::debug!("an event is no JSON and is skipped"),
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    fn read_end(&mut self, out: &mut VecDeque<Chunk>) -> Result<Progress, ProviderError> {
+        let last = match &mut self.shape {
+            Shape::Events(decoder) => decoder.finish()?,
+            Shape::Values(values) if values.is_open() => {
+                return Err(ProviderError::new(ErrorKind::Interrupted));
+            }
+            _ => None,
+        };
+        if let Some(last) = last {
+            match self.event(&last, out) {
+                Ok(Progress::Done) => return Ok(Progress::Done),
+                // Half an event is none.
+                Err(error) if error == ErrorKind::Malformed => {}
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+        }
+        let whole = matches!(self.shape, Shape::Values(_));
+        match self.reader.end(out) {
+            Err(error) if whole && self.begun && error == ErrorKind::Interrupted => {
+                let error = ProviderError::new(ErrorKind::Malformed);
+                Err(error.with_note("it sent JSON that is no answer"))
+            }
+            ended => ended.map(|()| Progress::Done),
+        }
+    }
+
+    /// The body broke off, or nothing more is waited for: whether what arrived is whole.
+    ///
+    /// # Errors
+    /// If it is not.
     pub(super) fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderError> {
         self.reader.end(out)
+    }
+}
+
+fn first_byte(head: &[u8]) -> Option<u8> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    head.iter()
+        .copied()
+        .find(|byte| !byte.is_ascii_whitespace())
+}
+
+/// The values of a body that is JSON: one, or several behind each other.
+#[derive(Default)]
+struct Values {
+    /// The value that has begun.
+    value: Vec<u8>,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Values {
+    fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
+    fn push(&mut self, bytes: &[u8], events: &mut VecDeque<Event>) -> Result<(), ProviderError> {
+        for &byte in bytes {
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+            } else {
+                match byte {
+                    b'{' | b'[' => self.depth += 1,
+                    b'}' | b']' if self.depth == 0 => continue,
+                    b'}' | b']' => self.depth -= 1,
+                    b'"' if self.depth > 0 => self.in_string = true,
+                    // What separates values.
+                    _ if self.depth == 0 => continue,
+                    _ => {}
+                }
+            }
+            if self.value.len() == MAX_VALUE_BYTES {
+                let error = ProviderError::new(ErrorKind::Malformed);
+                return Err(error.with_note("a value is longer than 16 MiB"));
+            }
+            self.value.push(byte);
+            if self.depth == 0 {
+                let data = String::from_utf8_lossy(&self.value).into_owned();
+                self.value.clear();
+                events.push_back(Event { error: false, data });
+            }
+        }
+        Ok(())
     }
 }

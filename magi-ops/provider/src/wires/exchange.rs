@@ -10,47 +10,66 @@ use futures_util::FutureExt as _;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use tracing::Instrument as _;
+
 use super::body::Body;
 use super::http::Endpoint;
+use super::quirks::Learned;
 use super::retry::Failure;
-use super::{Progress, Wire};
-use crate::registry::Patience;
-use crate::{Chunk, ProviderError, Request, Response, Retry};
+use super::wire::{Progress, Wire};
+use crate::config::Patience;
+use crate::credential::{CredentialSource, Secret};
+use crate::error::{ErrorKind, ProviderError};
+use crate::message::Request;
+use crate::response::{Chunk, Response, Retry};
 
 /// How long after its last event a body may end for its connection to be kept.
 const LEAVE: Duration = Duration::from_secs(1);
 
+/// What all exchanges with one server share. Not `Debug`: an address may hold a key.
+pub(super) struct Link {
+    /// Id of the provider.
+    pub(super) provider: String,
+    pub(super) wire: Arc<dyn Wire>,
+    pub(super) endpoint: Endpoint,
+    pub(super) credentials: Arc<dyn CredentialSource>,
+    pub(super) patience: Patience,
+    pub(super) learned: Learned,
+}
+
 /// Starts a response. Nothing is sent before the first pull.
-pub(super) fn start(
-    wire: Arc<dyn Wire>,
-    endpoint: Arc<Endpoint>,
-    patience: Arc<Patience>,
-    request: Request,
-    cancel: CancellationToken,
-) -> Response {
+pub(super) fn start(link: Arc<Link>, request: Request, cancel: CancellationToken) -> Response {
+    let span = tracing::info_span!("response", provider = link.provider, model = request.model);
     let exchange = Exchange {
-        body: wire.body(&request).into(),
-        wire,
-        endpoint,
+        body: body(&link, &request),
         request,
         cancel,
-        deadline: Instant::now() + patience.whole,
-        patience,
+        deadline: Instant::now() + link.patience.whole,
+        link,
         attempts: 0,
+        refreshed: false,
+        secret: None,
         state: State::Send,
         ready: VecDeque::new(),
         spoken: false,
     };
+    let state = (exchange, span);
     Response::from_stream(futures_util::stream::unfold(
-        exchange,
-        |mut exchange| async move { exchange.next().await.map(|item| (item, exchange)) },
+        state,
+        |(mut exchange, span)| async move {
+            let item = exchange.next().instrument(span.clone()).await?;
+            Some((item, (exchange, span)))
+        },
     ))
 }
 
+fn body(link: &Link, request: &Request) -> Bytes {
+    let quirks = link.learned.of(&request.model);
+    link.wire.body(request, &quirks).into()
+}
+
 struct Exchange {
-    wire: Arc<dyn Wire>,
-    endpoint: Arc<Endpoint>,
-    patience: Arc<Patience>,
+    link: Arc<Link>,
     request: Request,
     /// The request's body, the same for every attempt.
     body: Bytes,
@@ -58,6 +77,10 @@ struct Exchange {
     deadline: Instant,
     /// Attempts begun.
     attempts: u32,
+    /// The credential was refused once and replaced.
+    refreshed: bool,
+    /// What the last attempt carried.
+    secret: Option<Secret>,
     state: State,
     /// Read, but not yet given.
     ready: VecDeque<Chunk>,
@@ -69,6 +92,8 @@ enum State {
     Send,
     Read(Box<Reading>),
     Wait(Duration),
+    /// The credential was refused.
+    Refresh(Failure),
     Failed(ProviderError),
     Ended,
 }
@@ -79,6 +104,8 @@ struct Reading {
     body: Body,
     /// Until when the first event must arrive.
     first: Instant,
+    /// Until when more is waited for, once the reason to finish is known.
+    leave: Option<Instant>,
 }
 
 impl Exchange {
@@ -89,7 +116,7 @@ impl Exchange {
         loop {
             if cancel.is_cancelled() {
                 self.state = State::Ended;
-                return Some(Err(ProviderError::Cancelled));
+                return Some(Err(ErrorKind::Cancelled.into()));
             }
             if let Some(chunk) = self.ready.pop_front() {
                 return Some(Ok(chunk));
@@ -101,7 +128,7 @@ impl Exchange {
             };
             let outcome = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Some(Err(ProviderError::Cancelled)),
+                () = cancel.cancelled() => return Some(Err(ErrorKind::Cancelled.into())),
                 outcome = self.step(state) => outcome,
             };
             self.state = match outcome {
@@ -113,35 +140,66 @@ impl Exchange {
 
     /// Does what `state` stands for; dropping the future drops the connection with it.
     async fn step(&mut self, state: State) -> Result<State, Failure> {
-        let stalled = |_| Failure::new(ProviderError::Stalled);
+        let patience = &self.link.patience;
+        let stalled =
+            |error| Failure::new(ProviderError::new(ErrorKind::Stalled).with_source(error));
         match state {
             State::Wait(time) => {
                 sleep(time).await;
                 Ok(State::Send)
             }
+            State::Refresh(failure) => {
+                let credentials = &self.link.credentials;
+                let replaced = match &self.secret {
+                    Some(secret) => credentials.rejected(secret).await.unwrap_or_else(|error| {
+                        tracing::info!(%error, "a refused credential could not be replaced");
+                        false
+                    }),
+                    None => false,
+                };
+                if replaced {
+                    Ok(State::Send)
+                } else {
+                    Err(failure)
+                }
+            }
             State::Send => {
                 self.attempts += 1;
-                let first = Instant::now() + self.patience.first.unwrap_or(self.patience.stall);
+                let first = Instant::now() + patience.first.unwrap_or(patience.stall);
                 let first = first.min(self.deadline);
-                let answer = timeout_at(first, self.endpoint.send(self.body.clone()))
-                    .await
-                    .map_err(stalled)??;
+                let asked = timeout_at(first, self.link.credentials.get()).await;
+                self.secret = asked.map_err(stalled)?.map_err(|error| {
+                    let missing = ProviderError::new(ErrorKind::NoCredential);
+                    Failure::new(missing.with_source(error))
+                })?;
+                let sending = self
+                    .link
+                    .endpoint
+                    .send(self.body.clone(), self.secret.as_ref());
+                let answer = timeout_at(first, sending).await.map_err(stalled)??;
                 Ok(State::Read(Box::new(Reading {
+                    body: Body::new(self.link.wire.reader(&self.request)),
                     answer,
-                    body: Body::new(self.wire.reader(&self.request)),
                     first,
+                    leave: None,
                 })))
             }
             State::Read(mut reading) => {
-                let stall = Instant::now() + self.patience.stall;
+                let stall = Instant::now() + patience.stall;
                 let until = match reading.body.has_begun() {
                     true => stall.min(self.deadline),
                     false => reading.first,
                 };
+                let until = reading.leave.map_or(until, |leave| leave.min(until));
                 let arrived = timeout_at(until, reading.answer.chunk())
                     .await
                     .map_err(stalled)
-                    .and_then(|read| read.map_err(|_| Failure::new(ProviderError::Network)));
+                    .and_then(|read| {
+                        read.map_err(|error| {
+                            let lost = ProviderError::new(ErrorKind::Interrupted);
+                            Failure::new(lost.with_source(error.without_url()))
+                        })
+                    });
                 let begun = self.ready.len();
                 let bytes = match arrived {
                     Ok(bytes) => bytes,
@@ -158,6 +216,12 @@ impl Exchange {
                 });
                 match progress.map_err(Failure::new)? {
                     Progress::More => Ok(State::Read(reading)),
+                    Progress::Finishing => {
+                        reading
+                            .leave
+                            .get_or_insert_with(|| Instant::now() + patience.leave);
+                        Ok(State::Read(reading))
+                    }
                     Progress::Done => {
                         reading.leave().await;
                         Ok(State::Ended)
@@ -170,18 +234,38 @@ impl Exchange {
 
     /// What follows a failed attempt.
     fn after(&mut self, failure: Failure) -> State {
-        if !self.spoken
-            && let Some(wait) = failure.wait(self.attempts, &self.patience)
-        {
-            self.ready.clear();
-            self.ready.push_back(Chunk::Retry(Retry {
-                attempt: self.attempts,
-                wait,
-                why: failure.error,
-            }));
-            return State::Wait(wait);
+        let link = &self.link;
+        let error = &failure.error;
+        tracing::debug!(
+            kind = ?error.kind(),
+            status = error.status(),
+            cause = error.cause(),
+            attempt = self.attempts,
+            "an attempt failed"
+        );
+        if self.spoken {
+            return State::Failed(failure.error);
         }
-        State::Failed(failure.error)
+        let (model, optional) = (&self.request.model, link.wire.optional());
+        if link.learned.learn(model, error, &self.body, optional) {
+            self.body = body(link, &self.request);
+            return State::Send;
+        }
+        if *error == ErrorKind::Unauthorized && !std::mem::replace(&mut self.refreshed, true) {
+            return State::Refresh(failure);
+        }
+        match failure.wait(self.attempts, &link.patience) {
+            None => State::Failed(failure.error),
+            Some(wait) => {
+                self.ready.clear();
+                self.ready.push_back(Chunk::Retry(Retry {
+                    attempt: self.attempts,
+                    wait,
+                    why: failure.error,
+                }));
+                State::Wait(wait)
+            }
+        }
     }
 }
 

@@ -4,11 +4,19 @@
 use std::collections::VecDeque;
 
 use super::body::Body;
-use super::{Progress, Wire, anthropic, openai_chat, sse};
-use crate::{Chunk, ProviderError, Request};
+use super::quirks::Quirks;
+use super::wire::{Progress, Wire};
+use super::{anthropic, openai_chat, sse};
+use crate::config::{Api, ModelLimits, ProviderConfig};
+use crate::error::ProviderError;
+use crate::message::Request;
+use crate::response::Chunk;
 
 /// Longest line and longest data of one event, in bytes.
 pub const MAX_EVENT_BYTES: usize = sse::MAX_EVENT_BYTES;
+
+/// Id of the provider that all of this is read from.
+pub const PROVIDER: &str = "fuzzed";
 
 /// Which wire a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +26,20 @@ pub enum Spoken {
 }
 
 impl Spoken {
-    fn wire(self) -> &'static dyn Wire {
+    fn wire(self) -> Box<dyn Wire> {
+        let config = ProviderConfig {
+            id: PROVIDER.to_owned(),
+            api: match self {
+                Self::Anthropic => Api::Anthropic,
+                Self::OpenaiChat => Api::OpenaiChat,
+            },
+            base_url: None,
+            script: None,
+            models: ModelLimits::default(),
+        };
         match self {
-            Self::Anthropic => &anthropic::Anthropic,
-            Self::OpenaiChat => &openai_chat::OpenaiChat,
+            Self::Anthropic => Box::new(anthropic::Anthropic::new(&config)),
+            Self::OpenaiChat => Box::new(openai_chat::OpenaiChat::new(&config)),
         }
     }
 }
@@ -32,12 +50,14 @@ pub fn events<'a>(
 ) -> (VecDeque<String>, Option<ProviderError>) {
     let mut decoder = sse::Decoder::default();
     let mut events = VecDeque::new();
+    let mut fault = None;
     for packet in packets {
         if let Err(error) = decoder.push(packet, &mut events) {
-            return (events, Some(error));
+            fault = Some(error);
+            break;
         }
     }
-    (events, None)
+    (events.into_iter().map(|event| event.data).collect(), fault)
 }
 
 /// The pieces of a whole body that answers `request`, and how it ended.
@@ -50,7 +70,7 @@ pub fn pieces<'a>(
     let mut out = VecDeque::new();
     for packet in packets.into_iter().map(Some).chain([None]) {
         match body.read(packet, &mut out) {
-            Ok(Progress::More) => {}
+            Ok(Progress::More | Progress::Finishing) => {}
             Ok(Progress::Done) => break,
             Err(error) => return (out, Err(error)),
         }
@@ -60,5 +80,5 @@ pub fn pieces<'a>(
 
 /// What is sent for `request`, JSON.
 pub fn request_body(spoken: Spoken, request: &Request) -> Vec<u8> {
-    spoken.wire().body(request)
+    spoken.wire().body(request, &Quirks::default())
 }

@@ -1,5 +1,5 @@
-//! The HTTP side of a wire: addresses, the client, one request, and what its refusal means.
-//! No retry is decided here and no event is read.
+//! The HTTP side of a wire: addresses, the client, one request and the head of its answer.
+//! No retry is decided here and no event is read; what a refusal means stands in `refusal`.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,11 +8,12 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use serde_json::Value;
 
+use super::refusal::refused;
 use super::retry::{Failure, retry_after};
-use crate::ProviderError;
-use crate::registry::{BuildError, Secret};
+use crate::config::BuildError;
+use crate::credential::Secret;
+use crate::error::{ErrorKind, ProviderError};
 
 /// Most bytes of a refusal's body that are read.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
@@ -21,18 +22,37 @@ const REFUSAL_TIME: Duration = Duration::from_secs(5);
 /// How long a connection without a request is kept: servers close theirs about then.
 const IDLE: Duration = Duration::from_secs(55);
 
-/// Where requests go and what they carry. Not `Debug`: keys are in it.
+/// Where requests go and how they carry their credential.
 pub(crate) struct Endpoint {
     client: reqwest::Client,
     url: Url,
     headers: HeaderMap,
+    key: KeyHeader,
+}
+
+/// The header that carries the credential.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyHeader {
+    /// In lower case.
+    pub(crate) name: &'static str,
+    /// What stands before the credential, its blank included.
+    pub(crate) scheme: &'static str,
 }
 
 impl Endpoint {
-    /// `path` is appended to `base`, which may have a query of its own. A leading part of `path` that
-    /// `base` already ends with, such as `v1`, is not repeated.
-    pub(crate) fn new(base: &str, path: &[&str], connect: Duration) -> Result<Self, BuildError> {
-        let url = join(base, path)?;
+    /// `path` is appended to `base`, which may have a query of its own. What of `path` the base already
+    /// ends with, such as `v1` or the whole, is not repeated. Endpoints of other apis are `others`.
+    ///
+    /// # Errors
+    /// For a base that can't be used, and without an HTTP client.
+    pub(crate) fn new(
+        base: &str,
+        path: &[&str],
+        others: &[&[&str]],
+        key: KeyHeader,
+        connect: Duration,
+    ) -> Result<Self, BuildError> {
+        let url = join(base, path, others)?;
         let client = client(&url, connect)?;
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -41,6 +61,7 @@ impl Endpoint {
             client,
             url,
             headers,
+            key,
         })
     }
 
@@ -52,35 +73,42 @@ impl Endpoint {
         self
     }
 
-    /// Sends `key` with every request, in the header `name` after `scheme`.
-    pub(crate) fn key(
-        mut self,
-        name: &'static str,
-        scheme: &str,
-        key: Option<&Secret>,
-    ) -> Result<Self, BuildError> {
-        let Some(key) = key else {
-            return Ok(self);
-        };
-        let mut value = HeaderValue::from_str(&format!("{scheme}{}", key.expose()))
-            .map_err(|_| BuildError::KeyInvalid)?;
-        value.set_sensitive(true);
-        self.headers.insert(HeaderName::from_static(name), value);
-        Ok(self)
-    }
-
     /// Sends one request and waits for the head of its answer. Dropping the future, or the answer,
     /// closes the connection.
-    pub(crate) async fn send(&self, body: Bytes) -> Result<reqwest::Response, Failure> {
+    ///
+    /// # Errors
+    /// Without an answer, and for one without success.
+    pub(crate) async fn send(
+        &self,
+        body: Bytes,
+        secret: Option<&Secret>,
+    ) -> Result<reqwest::Response, Failure> {
+        let mut headers = self.headers.clone();
+        if let Some(secret) = secret {
+            let value = format!("{}{}", self.key.scheme, secret.expose());
+            let mut value = HeaderValue::from_str(&value).map_err(|error| {
+                let unsendable = ProviderError::new(ErrorKind::NoCredential);
+                let note = "it holds what no header can";
+                Failure::new(unsendable.with_note(note).with_source(error))
+            })?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(self.key.name), value);
+        }
         let sent = self
             .client
             .post(self.url.clone())
-            .headers(self.headers.clone())
+            .headers(headers)
             .body(body)
             .send()
             .await;
-        // The error names the address: it goes no further.
-        let answer = sent.map_err(|_| Failure::new(ProviderError::Network))?;
+        let answer = sent.map_err(|error| {
+            // A connection that came about and then gave no answer was lost, not refused.
+            let kind = match error.is_connect() || error.is_timeout() {
+                true => ErrorKind::Network,
+                false => ErrorKind::Interrupted,
+            };
+            Failure::new(ProviderError::new(kind).with_source(error.without_url()))
+        })?;
         let status = answer.status().as_u16();
         if !answer.status().is_success() {
             let asked = header(&answer, RETRY_AFTER)
@@ -88,17 +116,8 @@ impl Endpoint {
             let body = refusal_body(answer).await;
             return Err(Failure {
                 retry_after: asked,
-                ..refusal(status, &body)
+                ..Failure::new(refused(status, &body))
             });
-        }
-        let kind = header(&answer, CONTENT_TYPE).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        if kind.eq_ignore_ascii_case("application/json") || kind.eq_ignore_ascii_case("text/html") {
-            // Some gateways tell of an error with status 200; the rest is no stream at all.
-            let body = refusal_body(answer).await;
-            return Err(Failure::new(
-                told_error(&body).unwrap_or(ProviderError::Malformed),
-            ));
         }
         Ok(answer)
     }
@@ -108,8 +127,11 @@ fn header(answer: &reqwest::Response, name: HeaderName) -> Option<&str> {
     answer.headers().get(name)?.to_str().ok()
 }
 
-fn join(base: &str, path: &[&str]) -> Result<Url, BuildError> {
-    let mut url = Url::parse(base).map_err(|_| BuildError::BaseUrlInvalid)?;
+fn join(base: &str, path: &[&str], others: &[&[&str]]) -> Result<Url, BuildError> {
+    let mut url = Url::parse(base).map_err(|error| {
+        tracing::debug!(%error, "a base URL is none");
+        BuildError::BaseUrlInvalid
+    })?;
     let plain = matches!(url.scheme(), "http" | "https")
         && url.has_host()
         && url.username().is_empty()
@@ -118,18 +140,18 @@ fn join(base: &str, path: &[&str]) -> Result<Url, BuildError> {
     if !plain {
         return Err(BuildError::BaseUrlInvalid);
     }
-    let last = url
-        .path_segments()
-        .and_then(|mut parts| parts.rfind(|part| !part.is_empty()))
-        .map(str::to_owned);
-    let path = match (path, last) {
-        ([first, rest @ ..], Some(last)) if *first == last && !rest.is_empty() => rest,
-        _ => path,
-    };
-    url.path_segments_mut()
-        .map_err(|()| BuildError::BaseUrlInvalid)?
-        .pop_if_empty()
-        .extend(path);
+    let parts: Vec<_> = url.path_segments().into_iter().flatten().collect();
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    if others.iter().any(|other| parts.ends_with(other)) {
+        return Err(BuildError::BaseUrlOfOtherApi);
+    }
+    let known = (1..=path.len())
+        .rev()
+        .find(|&length| parts.ends_with(&path[..length]))
+        .unwrap_or(0);
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(&path[known..]);
+    }
     Ok(url)
 }
 
@@ -149,7 +171,7 @@ fn client(url: &Url, connect: Duration) -> Result<reqwest::Client, BuildError> {
         })
     };
     let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls().map_err(|_| BuildError::Client)?)
+        .tls_backend_preconfigured(tls().map_err(|error| BuildError::Client(error.into()))?)
         .user_agent(concat!("magi-code/", env!("CARGO_PKG_VERSION")))
         // A redirect would take the credential and the conversation somewhere else.
         .redirect(reqwest::redirect::Policy::none())
@@ -160,7 +182,9 @@ fn client(url: &Url, connect: Duration) -> Result<reqwest::Client, BuildError> {
         // A proxy cannot reach this machine's own servers.
         builder = builder.no_proxy();
     }
-    builder.build().map_err(|_| BuildError::Client)
+    builder
+        .build()
+        .map_err(|error| BuildError::Client(error.into()))
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -187,102 +211,33 @@ async fn refusal_body(mut answer: reqwest::Response) -> Vec<u8> {
     body
 }
 
-/// What an answer without success means.
-fn refusal(status: u16, body: &[u8]) -> Failure {
-    let text = String::from_utf8_lossy(body).to_ascii_lowercase();
-    let error = match status {
-        401 | 403 => ProviderError::Unauthorized,
-        429 => ProviderError::RateLimited,
-        // Older servers of local models answer 500.
-        _ if is_context_length(&text) => ProviderError::ContextLength,
-        408 | 500..=599 => ProviderError::Overloaded,
-        // Redirects are among these.
-        _ => ProviderError::Refused,
-    };
-    let mut failure = Failure::new(error);
-    // An account without money is not better off in a second.
-    failure.passing &= !text.contains("insufficient_quota");
-    failure
-}
-
-/// The error that a JSON body tells of: `{"error": …}`.
-fn told_error(body: &[u8]) -> Option<ProviderError> {
-    let body: Value = serde_json::from_slice(body).ok()?;
-    body.get("error").map(stream_error)
-}
-
-/// What an error object inside a response means. Its words go no further.
-pub(crate) fn stream_error(error: &Value) -> ProviderError {
-    let word = |name: &str| match error.get(name) {
-        Some(Value::String(word)) => word.to_ascii_lowercase(),
-        Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
-    };
-    let names = [word("type"), word("code"), word("status")];
-    let named = |parts: &[&str]| {
-        names
-            .iter()
-            .any(|name| parts.iter().any(|part| name.contains(part)))
-    };
-    let message = match error {
-        Value::String(message) => message.to_ascii_lowercase(),
-        _ => word("message"),
-    };
-    if is_context_length(&message) || named(&["context_length", "context_size"]) {
-        ProviderError::ContextLength
-    } else if named(&["rate_limit", "429", "resource_exhausted"]) {
-        ProviderError::RateLimited
-    } else if named(&["authentication", "permission", "api_key", "401", "403"]) {
-        ProviderError::Unauthorized
-    } else if named(&[
-        "overloaded",
-        "server_error",
-        "api_error",
-        "timeout",
-        "unavailable",
-        "500",
-        "502",
-        "503",
-        "504",
-        "529",
-    ]) {
-        ProviderError::Overloaded
-    } else {
-        ProviderError::Refused
-    }
-}
-
-/// The phrases of Anthropic, OpenAI, vLLM, llama.cpp and gateways. `text` is in lower case.
-fn is_context_length(text: &str) -> bool {
-    [
-        "prompt is too long",
-        "context length",
-        "context_length_exceeded",
-        "context window",
-        "context size",
-        "exceed_context_size",
-        "maximum context",
-    ]
-    .iter()
-    .any(|phrase| text.contains(phrase))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn paths_join_once_whatever_the_slashes() {
-        let join = |base| join(base, &["v1", "messages"]).map(String::from);
+    fn paths_join_once_whatever_the_base_ends_with() {
+        let others: &[&[&str]] = &[&["chat", "completions"]];
+        let join = |base| join(base, &["v1", "messages"], others).map(String::from);
         for (base, url) in [
             ("https://a.example", "https://a.example/v1/messages"),
             ("https://a.example/", "https://a.example/v1/messages"),
             ("https://a.example/v1", "https://a.example/v1/messages"),
             ("https://a.example/v1/", "https://a.example/v1/messages"),
+            (
+                "https://a.example/v1/messages",
+                "https://a.example/v1/messages",
+            ),
+            (
+                "https://a.example/v1/messages/?a=b",
+                "https://a.example/v1/messages?a=b",
+            ),
+            (
+                "https://a.example/messages",
+                "https://a.example/messages/v1/messages",
+            ),
             (
                 "http://[::1]:8080/llm/v1?tenant=x",
                 "http://[::1]:8080/llm/v1/messages?tenant=x",
@@ -310,6 +265,8 @@ mod tests {
                 "{base}"
             );
         }
+        let other = join("https://a.example/v1/chat/completions/");
+        assert!(matches!(other, Err(BuildError::BaseUrlOfOtherApi)));
     }
 
     #[test]
@@ -326,82 +283,5 @@ mod tests {
         for url in ["http://10.0.0.1", "https://localhost.example"] {
             assert!(!loopback(url), "{url}");
         }
-    }
-
-    #[test]
-    fn statuses_and_phrases_have_their_error() {
-        use ProviderError::*;
-        for (status, body, error, passing) in [
-            (401, "", Unauthorized, false),
-            (403, "context length", Unauthorized, false),
-            (429, "", RateLimited, true),
-            (
-                429,
-                r#"{"error":{"code":"insufficient_quota"}}"#,
-                RateLimited,
-                false,
-            ),
-            (408, "", Overloaded, true),
-            (500, "", Overloaded, true),
-            (503, "", Overloaded, true),
-            (529, "", Overloaded, true),
-            (
-                500,
-                "the request exceeds the available context size",
-                ContextLength,
-                false,
-            ),
-            (
-                400,
-                "Prompt is too long: 300000 tokens",
-                ContextLength,
-                false,
-            ),
-            (
-                400,
-                "This model's maximum context length is 8192",
-                ContextLength,
-                false,
-            ),
-            (400, "", Refused, false),
-            (404, "", Refused, false),
-            (413, "", Refused, false),
-            (422, "", Refused, false),
-            (302, "", Refused, false),
-        ] {
-            let failure = refusal(status, body.as_bytes());
-            assert_eq!(
-                (failure.error, failure.passing),
-                (error, passing),
-                "{status}"
-            );
-        }
-    }
-
-    #[test]
-    fn errors_inside_a_response_have_theirs() {
-        use ProviderError::*;
-        for (error, expected) in [
-            (
-                json!({"type": "overloaded_error", "message": "Overloaded"}),
-                Overloaded,
-            ),
-            (json!({"type": "rate_limit_error"}), RateLimited),
-            (json!({"code": 429, "message": "slow down"}), RateLimited),
-            (json!({"code": 502}), Overloaded),
-            (json!({"type": "authentication_error"}), Unauthorized),
-            (json!({"code": "invalid_api_key"}), Unauthorized),
-            (json!({"code": "context_length_exceeded"}), ContextLength),
-            (
-                json!({"type": "invalid_request_error", "message": "x"}),
-                Refused,
-            ),
-            (json!("exceeds the context window"), ContextLength),
-            (json!(null), Refused),
-        ] {
-            assert_eq!(stream_error(&error), expected, "{error}");
-        }
-        assert_eq!(told_error(b"{}"), None);
-        assert_eq!(told_error(b"<html>"), None);
     }
 }

@@ -3,10 +3,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::{Patience, ProviderError};
+use crate::config::Patience;
+use crate::error::{ErrorKind, ProviderError};
 
 /// A failed attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) error: ProviderError,
     /// Whether the same request may succeed a little later.
@@ -17,10 +18,14 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// A failure of the connection or told inside the response.
-    pub(crate) fn new(error: ProviderError) -> Self {
+    pub(crate) fn new(error: impl Into<ProviderError>) -> Self {
+        let error = error.into();
         let passing = matches!(
-            error,
-            ProviderError::Network | ProviderError::Overloaded | ProviderError::RateLimited
+            error.kind(),
+            ErrorKind::Network
+                | ErrorKind::Interrupted
+                | ErrorKind::Overloaded
+                | ErrorKind::RateLimited
         );
         Self {
             error,
@@ -95,19 +100,22 @@ mod tests {
         let patience = Patience::default();
         let wait = |error, attempt| Failure::new(error).wait(attempt, &patience);
         for error in [
-            ProviderError::Network,
-            ProviderError::Overloaded,
-            ProviderError::RateLimited,
+            ErrorKind::Network,
+            ErrorKind::Interrupted,
+            ErrorKind::Overloaded,
+            ErrorKind::RateLimited,
         ] {
             assert!(wait(error, 3).is_some());
             assert!(wait(error, 4).is_none());
         }
         for error in [
-            ProviderError::Unauthorized,
-            ProviderError::Refused,
-            ProviderError::ContextLength,
-            ProviderError::Stalled,
-            ProviderError::Malformed,
+            ErrorKind::Unauthorized,
+            ErrorKind::Refused,
+            ErrorKind::Quota,
+            ErrorKind::Failed,
+            ErrorKind::ContextLength,
+            ErrorKind::Stalled,
+            ErrorKind::Malformed,
         ] {
             assert!(wait(error, 1).is_none(), "{error}");
         }
@@ -120,7 +128,7 @@ mod tests {
             asked in proptest::option::of(any::<u64>()),
         ) {
             let patience = Patience { attempts: u32::MAX, ..Patience::default() };
-            let mut failure = Failure::new(ProviderError::RateLimited);
+            let mut failure = Failure::new(ErrorKind::RateLimited);
             failure.retry_after = asked.map(Duration::from_secs);
             let wait = failure.wait(attempt, &patience).unwrap();
             let least = Duration::from_millis(500) * (1 << (attempt - 1).min(6));

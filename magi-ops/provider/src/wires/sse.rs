@@ -1,14 +1,22 @@
-//! Server-sent events: bytes in any packets to the data of whole events, within bounds.
-//! Knows no wire: names, ids and retry times of events are not needed by any.
+//! Server-sent events: bytes in any packets to whole events, within bounds.
+//! Knows no wire; of a name only whether it says error, and ids and retry times are not needed by any.
 
 use std::collections::VecDeque;
 
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
 
-use crate::ProviderError;
+use crate::error::{ErrorKind, ProviderError};
 
 /// Longest line and longest data of one event, in bytes.
 pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// Its name says that it tells of a failure.
+    pub(crate) error: bool,
+    pub(crate) data: String,
+}
 
 /// The state between two packets.
 #[derive(Debug, Default)]
@@ -17,6 +25,8 @@ pub(crate) struct Decoder {
     line: Vec<u8>,
     /// The data of the event that has begun; `None` before its first `data` field.
     data: Option<Vec<u8>>,
+    /// The name of the event that has begun says error.
+    error: bool,
     /// The last byte was a CR: an LF right after it belongs to the same line end.
     after_cr: bool,
     /// A whole line has been read.
@@ -24,13 +34,14 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// Reads a packet and appends the data of every event that it completes. An event that the end
-    /// of the body cuts off is none. Errs with [`ProviderError::Malformed`] beyond the bounds and
-    /// for data that is not UTF-8; nothing can be read after that.
+    /// Reads a packet and appends every event that it completes. Bytes that are no UTF-8 become U+FFFD.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`] beyond the bounds; nothing can be read after that.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
-        events: &mut VecDeque<String>,
+        events: &mut VecDeque<Event>,
     ) -> Result<(), ProviderError> {
         if bytes.is_empty() {
             return Ok(());
@@ -65,7 +76,7 @@ impl Decoder {
 
     fn keep(&mut self, part: &[u8]) -> Result<(), ProviderError> {
         if self.line.len() + part.len() > MAX_EVENT_BYTES {
-            return Err(ProviderError::Malformed);
+            return Err(beyond_bounds());
         }
         self.line.extend_from_slice(part);
         Ok(())
@@ -74,34 +85,29 @@ impl Decoder {
     fn end_line(
         &mut self,
         mut line: &[u8],
-        events: &mut VecDeque<String>,
+        events: &mut VecDeque<Event>,
     ) -> Result<(), ProviderError> {
         // A line that came in one packet was never kept.
         if line.len() > MAX_EVENT_BYTES {
-            return Err(ProviderError::Malformed);
+            return Err(beyond_bounds());
         }
         if !std::mem::replace(&mut self.begun, true) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
         if line.is_empty() {
-            if let Some(data) = self.data.take() {
-                let data = String::from_utf8(data).map_err(|_| ProviderError::Malformed)?;
-                events.push_back(data);
-            }
+            self.end_event(events);
             return Ok(());
         }
-        let Some(value) = line.strip_prefix(b"data") else {
+        if let Some(name) = field(line, b"event") {
+            let says = |word: &[u8]| memmem::find(&name.to_ascii_lowercase(), word).is_some();
+            self.error = says(b"error") || says(b"exception");
+        }
+        let Some(value) = field(line, b"data") else {
             return Ok(());
-        };
-        let value = match value {
-            [] => value,
-            [b':', b' ', value @ ..] | [b':', value @ ..] => value,
-            // Another field whose name begins alike.
-            _ => return Ok(()),
         };
         let held = self.data.as_ref().map_or(0, |data| data.len() + 1);
         if held + value.len() > MAX_EVENT_BYTES {
-            return Err(ProviderError::Malformed);
+            return Err(beyond_bounds());
         }
         match &mut self.data {
             Some(data) => {
@@ -112,6 +118,49 @@ impl Decoder {
         }
         Ok(())
     }
+
+    fn end_event(&mut self, events: &mut VecDeque<Event>) {
+        let error = std::mem::take(&mut self.error);
+        let data = match self.data.take() {
+            Some(data) => data,
+            // A failure needs no words.
+            None if error => Vec::new(),
+            None => return,
+        };
+        let data = String::from_utf8(data).unwrap_or_else(|broken| {
+            tracing::debug!("an event holds bytes that are no UTF-8");
+            String::from_utf8_lossy(broken.as_bytes()).into_owned()
+        });
+        events.push_back(Event { error, data });
+    }
+
+    /// The body has ended: what a last line or event has without its end.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub(crate) fn finish(&mut self) -> Result<Option<Event>, ProviderError> {
+        let mut events = VecDeque::new();
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.end_line(&line, &mut events)?;
+        }
+        self.end_event(&mut events);
+        Ok(events.pop_front())
+    }
+}
+
+/// The value of `line` if it is a field of this name.
+fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    match line.strip_prefix(name)? {
+        [] => Some(&[]),
+        [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
+        // Another field whose name begins alike.
+        _ => None,
+    }
+}
+
+fn beyond_bounds() -> ProviderError {
+    ProviderError::new(ErrorKind::Malformed).with_note("an event is longer than 1 MiB")
 }
 
 #[cfg(test)]
@@ -128,7 +177,7 @@ mod tests {
         for packet in packets {
             decoder.push(packet, &mut events)?;
         }
-        Ok(events.into())
+        Ok(events.into_iter().map(|event| event.data).collect())
     }
 
     #[test]
@@ -155,19 +204,13 @@ mod tests {
         let exact = format!("data: {}\n\n", "x".repeat(MAX_EVENT_BYTES - 6));
         assert_eq!(read(&[exact.as_bytes()]).unwrap().len(), 1);
         let endless = vec![b'x'; MAX_EVENT_BYTES + 1];
-        assert_eq!(read(&[&endless]).unwrap_err(), ProviderError::Malformed);
+        assert_eq!(read(&[&endless]).unwrap_err(), ErrorKind::Malformed);
         let line = format!("data: {}\n", "x".repeat(MAX_EVENT_BYTES / 2));
         let lines = line.repeat(2);
-        assert_eq!(
-            read(&[lines.as_bytes()]).unwrap_err(),
-            ProviderError::Malformed
-        );
+        assert_eq!(read(&[lines.as_bytes()]).unwrap_err(), ErrorKind::Malformed);
         // Empty data fields cost their line ends.
         let empty = "data:\n".repeat(MAX_EVENT_BYTES + 2);
-        assert_eq!(
-            read(&[empty.as_bytes()]).unwrap_err(),
-            ProviderError::Malformed
-        );
+        assert_eq!(read(&[empty.as_bytes()]).unwrap_err(), ErrorKind::Malformed);
     }
 
     #[test]
@@ -184,16 +227,28 @@ mod tests {
     }
 
     #[test]
-    fn data_must_be_utf_8_as_a_whole_only() {
+    fn what_is_no_utf_8_costs_its_own_place_only() {
         let text = "data: größer 😀\n\n".as_bytes();
         for at in 0..text.len() {
             let (head, tail) = text.split_at(at);
             assert_eq!(read(&[head, tail]).unwrap(), ["größer 😀"]);
         }
-        assert_eq!(
-            read(&[b"data: \xff\n\n"]).unwrap_err(),
-            ProviderError::Malformed
-        );
+        assert_eq!(read(&[b"data: a\xffb\n\n"]).unwrap(), ["a\u{fffd}b"]);
+    }
+
+    #[test]
+    fn a_name_may_say_error_and_an_end_may_be_missing() {
+        let mut decoder = Decoder::default();
+        let mut events = VecDeque::new();
+        let stream = b"event: error\n\nevent: ModelException\ndata: x\n\nevent: ping\n\ndata: last";
+        decoder.push(stream, &mut events).unwrap();
+        let event = |error, data: &str| Event {
+            error,
+            data: data.to_owned(),
+        };
+        assert_eq!(events, [event(true, ""), event(true, "x")]);
+        assert_eq!(decoder.finish().unwrap(), Some(event(false, "last")));
+        assert_eq!(decoder.finish().unwrap(), None);
     }
 
     proptest! {

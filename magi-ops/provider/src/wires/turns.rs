@@ -1,16 +1,14 @@
-//! What every wire asks of a conversation: calls with their results, ids and names that pass.
+//! What every wire asks of a conversation: calls with their results, names that pass, whose state it is.
 //! No wire's JSON is made here.
 
 use std::collections::HashSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::{Message, Thought, ToolCall};
+use crate::message::{Message, ToolCall};
 
 /// Longest tool name that every wire takes, in bytes.
 const MAX_NAME_BYTES: usize = 64;
-/// Longest id of a tool call that is taken over, in bytes.
-const MAX_ID_BYTES: usize = 128;
 /// The result of a call that has none: the run ended before the tool did.
 const INTERRUPTED: &str = "The call was interrupted and has no result.";
 
@@ -19,7 +17,10 @@ const INTERRUPTED: &str = "The call was interrupted and has no result.";
 pub(crate) enum Turn<'a> {
     User(&'a str),
     Assistant {
-        thoughts: &'a [Thought],
+        /// The provider that is asked now gave this response.
+        own: bool,
+        /// What it wants back; nothing of another one's.
+        state: &'a [Value],
         text: &'a str,
         calls: Vec<Answered<'a>>,
     },
@@ -35,7 +36,7 @@ pub(crate) struct Answered<'a> {
 
 /// The conversation in turns. Providers refuse a call without a result and a result without a call, so
 /// every call gets one and results of no call are left out; a response that said nothing is too.
-pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
+pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>> {
     let mut turns = Vec::with_capacity(messages.len());
     // Which calls of the last response have had their result.
     let mut open: HashSet<usize> = HashSet::new();
@@ -46,7 +47,7 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
                 turns.push(Turn::User(text));
             }
             Message::Assistant {
-                thoughts,
+                state,
                 text,
                 tool_calls,
             } => {
@@ -59,8 +60,10 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
                     content: INTERRUPTED,
                     is_error: true,
                 });
+                let own = state.provider == provider;
                 turns.push(Turn::Assistant {
-                    thoughts,
+                    own,
+                    state: if own { &state.items } else { &[] },
                     text,
                     calls: calls.collect(),
                 });
@@ -94,27 +97,6 @@ pub(crate) fn says_something(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-/// A call's input as it is given back: always an object, as providers demand, even where the model
-/// wrote something else.
-pub(crate) fn input_object(input: &Value) -> Value {
-    match input {
-        Value::Object(_) => input.clone(),
-        other => json!({ "invalid_input": other }),
-    }
-}
-
-/// What a model wrote as a call's input. Nothing at all is an empty object; what is no JSON, or was
-/// cut off (`complete` is false), stays a string, for the tool to refuse.
-pub(crate) fn read_input(text: String, complete: bool) -> Value {
-    if text.trim().is_empty() && complete {
-        return json!({});
-    }
-    match serde_json::from_str::<Value>(&text) {
-        Ok(input) => input,
-        Err(_) => Value::String(text),
-    }
-}
-
 /// A tool's name as every wire takes it. Models invent others, and those must not spoil the
 /// conversation for good.
 pub(crate) fn wire_name(name: &str) -> String {
@@ -126,47 +108,18 @@ pub(crate) fn wire_name(name: &str) -> String {
     if name.is_empty() { "_".into() } else { name }
 }
 
-/// An id as every wire takes it: another provider may have made it.
-pub(crate) fn wire_id(id: &str) -> String {
-    id.chars()
-        .map(|c| if passes(c) { c } else { '_' })
-        .collect()
-}
-
 fn passes(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
-}
-
-/// The ids of a conversation's calls: no two alike, whatever the server sends.
-#[derive(Debug, Default)]
-pub(crate) struct CallIds(HashSet<String>);
-
-impl CallIds {
-    pub(crate) fn of(messages: &[Message]) -> Self {
-        let calls = messages.iter().flat_map(|message| match message {
-            Message::Assistant { tool_calls, .. } => tool_calls.as_slice(),
-            _ => &[],
-        });
-        Self(calls.map(|call| wire_id(&call.id)).collect())
-    }
-
-    /// The server's id, or one of our own if that is empty, too long or taken.
-    pub(crate) fn claim(&mut self, id: &str) -> String {
-        let fits = (1..=MAX_ID_BYTES).contains(&id.len());
-        if fits && self.0.insert(wire_id(id)) {
-            return id.to_owned();
-        }
-        let own = format!("call_{}", uuid::Uuid::new_v4().simple());
-        self.0.insert(own.clone());
-        own
-    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use serde_json::json;
+
     use super::*;
+    use crate::message::ProviderState;
 
     fn call(id: &str) -> ToolCall {
         ToolCall {
@@ -187,7 +140,7 @@ mod tests {
 
     fn assistant(text: &str, tool_calls: Vec<ToolCall>) -> Message {
         Message::Assistant {
-            thoughts: Vec::new(),
+            state: ProviderState::default(),
             text: text.into(),
             tool_calls,
         }
@@ -206,7 +159,7 @@ mod tests {
             Message::User { text: "on".into() },
             result("a", "too late"),
         ];
-        let turns = turns(&messages);
+        let turns = turns(&messages, "p");
         assert_eq!(turns.len(), 3);
         let Turn::Assistant { calls, .. } = &turns[1] else {
             panic!("{turns:?}");
@@ -223,35 +176,28 @@ mod tests {
     }
 
     #[test]
-    fn inputs_that_are_no_json_stay_for_the_tool_to_refuse() {
-        assert_eq!(read_input(" ".into(), true), json!({}));
-        assert_eq!(read_input(String::new(), false), json!(""));
-        assert_eq!(read_input("{\"a\":1}".into(), false), json!({"a": 1}));
-        assert_eq!(read_input("{\"a\":".into(), true), json!("{\"a\":"));
-        let deep = "[".repeat(100_000);
-        assert_eq!(read_input(deep.clone(), true), Value::String(deep));
-        assert_eq!(input_object(&json!({"a": 1})), json!({"a": 1}));
-        assert_eq!(input_object(&json!("{")), json!({"invalid_input": "{"}));
+    fn state_goes_back_to_its_own_provider_only() {
+        let message = Message::Assistant {
+            state: ProviderState {
+                provider: "a".into(),
+                items: vec![json!(1)],
+            },
+            text: "hi".into(),
+            tool_calls: Vec::new(),
+        };
+        let messages = [message];
+        for (provider, kept) in [("a", 1), ("b", 0), ("", 0)] {
+            let Turn::Assistant { own, state, .. } = &turns(&messages, provider)[0] else {
+                panic!();
+            };
+            assert_eq!((*own, state.len()), (kept == 1, kept), "{provider}");
+        }
     }
 
     #[test]
-    fn names_and_ids_pass_every_wire() {
+    fn names_pass_every_wire() {
         assert_eq!(wire_name("functions.read:0"), "functions_read_0");
         assert_eq!(wire_name(""), "_");
         assert_eq!(wire_name(&"é".repeat(100)), "_".repeat(64));
-        assert_eq!(wire_id("toolu_01-A"), "toolu_01-A");
-    }
-
-    #[test]
-    fn ids_are_unique_in_the_conversation() {
-        let mut ids = CallIds::of(&[assistant("", vec![call("old")])]);
-        assert_eq!(ids.claim("new"), "new");
-        let mut all = HashSet::from(["old".to_owned(), "new".to_owned()]);
-        for taken in ["new", "old", "", "", &"x".repeat(129)] {
-            assert!(all.insert(ids.claim(taken)));
-        }
-        // Alike on the wire is alike.
-        assert_eq!(ids.claim("a.b"), "a.b");
-        assert!(ids.claim("a_b").starts_with("call_"));
     }
 }

@@ -2,7 +2,7 @@
 //! Faults of the connection are tested elsewhere.
 
 use provider::{
-    Api, Chunk, Message, Patience, ProviderError, ThinkingLevel, Thought, ToolSpec, Usage,
+    Api, Chunk, ErrorKind, Message, Patience, ProviderState, ThinkingLevel, ToolSpec, Usage,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -56,7 +56,7 @@ fn content(chunks: Vec<Chunk>) -> Vec<Chunk> {
     chunks.into_iter().filter(|chunk| !counts(chunk)).collect()
 }
 
-pub(crate) async fn content_of(events: &[String]) -> (Vec<Chunk>, Option<ProviderError>) {
+pub(crate) async fn content_of(events: &[String]) -> (Vec<Chunk>, Option<ErrorKind>) {
     let (chunks, error) = answer(Api::Anthropic, prompt(), streamed(events)).await;
     (content(chunks), error)
 }
@@ -210,23 +210,22 @@ async fn signed_thoughts_make_the_round_trip() {
             provider_summary: false
         }
     );
-    let mut thoughts: Vec<Thought> = Vec::new();
+    let mut items = Vec::new();
     let mut tool_calls = Vec::new();
     for chunk in chunks {
         match chunk {
-            Chunk::Thought(thought) => thoughts.push(thought),
+            Chunk::State(item) => items.push(item),
             Chunk::ToolCall(call) => tool_calls.push(call),
             _ => {}
         }
     }
-    let texts: Vec<_> = thoughts
-        .iter()
-        .map(|thought| thought.text.as_str())
-        .collect();
-    assert_eq!(texts, ["Let me see", "", ""]);
+    assert_eq!(items.len(), 3);
     let mut messages = asked.messages.to_vec();
     messages.push(Message::Assistant {
-        thoughts,
+        state: ProviderState {
+            provider: "local".into(),
+            items,
+        },
         text: "I look.".into(),
         tool_calls,
     });
@@ -287,7 +286,7 @@ async fn a_summary_is_one_only_where_it_was_asked_for_and_signed() {
             provider_summary: true
         }
     );
-    assert!(matches!(chunks[1], Chunk::Thought(_)));
+    assert!(matches!(chunks[1], Chunk::State(_)));
     assert_eq!(chunks[2..], [text("Yes.")]);
 }
 
@@ -318,11 +317,11 @@ async fn tools_and_system_are_offered() {
 #[tokio::test]
 async fn refusals_and_error_events_have_their_error() {
     let refused = content_of(&message(vec![say(0, "I")], "refusal")).await;
-    assert_eq!(refused, (vec![text("I")], Some(ProviderError::Refused)));
+    assert_eq!(refused, (vec![text("I")], Some(ErrorKind::Filtered)));
     for (kind, expected) in [
-        ("overloaded_error", ProviderError::Overloaded),
-        ("rate_limit_error", ProviderError::RateLimited),
-        ("invalid_request_error", ProviderError::Refused),
+        ("overloaded_error", ErrorKind::Overloaded),
+        ("rate_limit_error", ErrorKind::RateLimited),
+        ("invalid_request_error", ErrorKind::Refused),
     ] {
         let error = json!({"type": "error", "error": {"type": kind, "message": "m"}}).to_string();
         let events = [vec![START.to_owned()], say(0, "I"), vec![error]].concat();
@@ -342,9 +341,9 @@ async fn an_error_event_before_output_is_tried_again() {
     let provider = server.provider(Api::Anthropic, quick());
     let (chunks, error) = read(provider.respond(prompt(), CancellationToken::new())).await;
     assert_eq!(error, None);
-    let retries = chunks.iter().filter(
-        |chunk| matches!(chunk, Chunk::Retry(retry) if retry.why == ProviderError::Overloaded),
-    );
+    let retries = chunks
+        .iter()
+        .filter(|chunk| matches!(chunk, Chunk::Retry(retry) if retry.why == ErrorKind::Overloaded));
     assert_eq!(retries.count(), 1);
     let said: Vec<_> = chunks
         .iter()
@@ -385,25 +384,15 @@ async fn events_that_make_no_sense_are_malformed() {
         .collect();
     for events in [
         vec!["{".to_owned()],
-        vec!["[]".to_owned()],
-        vec![r#"{"type":"content_block_start","index":0}"#.to_owned()],
         vec![delta(
             0,
-            json!({"type": "text_delta", "text": "of no block"}),
+            json!({"type": "input_json_delta", "partial_json": "of no call"}),
         )],
-        vec![
-            begin(0, json!({"type": "text"})),
-            begin(0, json!({"type": "text"})),
-        ],
-        vec![
-            begin(0, json!({"type": "text"})),
-            delta(0, json!({"type": "thinking_delta", "thinking": "x"})),
-        ],
         vec![format!("{}1{}", "[".repeat(200), "]".repeat(200))],
         many,
     ] {
         let (chunks, error) = content_of(&events).await;
-        assert_eq!(error, Some(ProviderError::Malformed), "{:?}", events[0]);
+        assert_eq!(error, Some(ErrorKind::Malformed), "{:?}", events[0]);
         assert_eq!(chunks, []);
     }
 }
@@ -424,26 +413,28 @@ async fn any_packets_and_line_ends_say_the_same() {
 }
 
 #[tokio::test]
-async fn a_message_without_its_end_is_a_lost_connection() {
-    let events_ = [
-        vec![START.to_owned()],
-        say(0, "Half"),
-        vec![stop("end_turn", 1)],
-    ]
-    .concat();
-    let whole_body = vec![stream_head(), events(&events_), body_end()];
-    let cut_body = vec![stream_head(), events(&events_), Step::Close];
+async fn a_message_needs_a_reason_to_stop_or_its_end() {
+    let half = [vec![START.to_owned()], say(0, "Half")].concat();
+    let stopped = [half.clone(), vec![stop("end_turn", 1)]].concat();
     // The last event lacks its blank line.
-    let cut_event = vec![
-        stream_head(),
-        events(&events_),
-        packet(format!("data: {STOP}\n")),
-        body_end(),
-    ];
-    for steps in [whole_body, cut_body, cut_event] {
+    let marked = packet(format!("data: {STOP}\n"));
+    for (steps, expected) in [
+        (
+            vec![stream_head(), events(&half), body_end()],
+            Some(ErrorKind::Interrupted),
+        ),
+        (
+            vec![stream_head(), events(&half), Step::Close],
+            Some(ErrorKind::Interrupted),
+        ),
+        (vec![stream_head(), events(&half), marked, body_end()], None),
+        (vec![stream_head(), events(&stopped), body_end()], None),
+        (vec![stream_head(), events(&stopped), Step::Close], None),
+        (vec![stream_head(), events(&stopped), Step::Hang], None),
+    ] {
         let (chunks, error) = answer(Api::Anthropic, prompt(), steps).await;
         assert_eq!(content(chunks), [text("Half")]);
-        assert_eq!(error, Some(ProviderError::Network));
+        assert_eq!(error, expected);
     }
 }
 

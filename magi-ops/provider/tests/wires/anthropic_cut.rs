@@ -1,7 +1,7 @@
 //! The Messages API where something ends early: at the output's limit, or a connection within a summary.
 //! Whole messages are tested beside.
 
-use provider::{Api, Chunk, ProviderError, ThinkingLevel, ToolCall};
+use provider::{Api, Chunk, ErrorKind, ThinkingLevel, ToolCall};
 use serde_json::{Value, json};
 
 use crate::anthropic::{START, STOP, begin, content_of, delta, end, message, say, stop};
@@ -101,7 +101,7 @@ async fn every_summary_is_one_piece_and_half_a_one_is_none() {
     third.pop();
     begun.extend(third);
     let cut = [begun.clone(), vec![stop("max_tokens", 9), STOP.to_owned()]].concat();
-    for (events, failure) in [(begun, Some(ProviderError::Network)), (cut, None)] {
+    for (events, failure) in [(begun, Some(ErrorKind::Interrupted)), (cut, None)] {
         let (chunks, error) = answer(Api::Anthropic, asked.clone(), streamed(&events)).await;
         assert_eq!(error, failure);
         let summaries: Vec<_> = chunks

@@ -1,24 +1,32 @@
 //! From configuration to a provider: what is refused, and that no key is ever shown.
 //! No request is made here but to see its headers.
 
-use provider::{Api, BuildError, ProviderConfig, Secret, build};
+use std::sync::Arc;
+
+use provider::{
+    Api, BuildError, FixedCredential, ModelLimits, Provider, ProviderConfig, Secret, build,
+};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{KEY, Server, plain, prompt, read, streamed};
+use crate::support::{KEY, Server, plain, prompt, read_whole, streamed};
 
-fn config(api: Api, base_url: Option<&str>, key: Option<&str>) -> ProviderConfig {
+fn config(api: Api, base_url: Option<&str>) -> ProviderConfig {
     ProviderConfig {
         id: "mine".into(),
         api,
         base_url: base_url.map(str::to_owned),
-        key: key.map(Secret::new),
         script: None,
+        models: ModelLimits::default(),
     }
 }
 
+fn built(config: &ProviderConfig, key: Option<&str>) -> Result<Arc<dyn Provider>, BuildError> {
+    build(config, Arc::new(FixedCredential::new(key.map(Secret::new))))
+}
+
 fn refusal(config: &ProviderConfig) -> BuildError {
-    match build(config) {
+    match built(config, None) {
         Ok(_) => panic!("built: {config:?}"),
         Err(error) => error,
     }
@@ -26,14 +34,14 @@ fn refusal(config: &ProviderConfig) -> BuildError {
 
 #[test]
 fn what_cannot_work_is_refused() {
-    let refused = |api, base, key| refusal(&config(api, base, key));
+    let refused = |api, base| refusal(&config(api, base));
     let local = Some("http://127.0.0.1:1");
     assert!(matches!(
-        refused(Api::OpenaiChat, None, None),
+        refused(Api::OpenaiChat, None),
         BuildError::BaseUrlMissing
     ));
     assert!(matches!(
-        refused(Api::OpenaiResponses, local, None),
+        refused(Api::OpenaiResponses, local),
         BuildError::NotLinked
     ));
     for base in [
@@ -44,16 +52,30 @@ fn what_cannot_work_is_refused() {
     ] {
         for api in [Api::Anthropic, Api::OpenaiChat, Api::Ollama] {
             assert!(matches!(
-                refused(api, Some(base), None),
+                refused(api, Some(base)),
                 BuildError::BaseUrlInvalid
             ));
         }
     }
-    for api in [Api::Anthropic, Api::OpenaiChat] {
+    for (api, base) in [
+        (Api::OpenaiChat, "http://127.0.0.1:1/v1/messages"),
+        (Api::OpenaiChat, "http://127.0.0.1:1/api/chat"),
+        (Api::OpenaiChat, "http://127.0.0.1:1/v1/responses"),
+        (Api::Ollama, "http://127.0.0.1:1/v1/messages/"),
+        (Api::Anthropic, "http://127.0.0.1:1/v1/chat/completions"),
+    ] {
         assert!(matches!(
-            refused(api, local, Some("two\nlines")),
-            BuildError::KeyInvalid
+            refused(api, Some(base)),
+            BuildError::BaseUrlOfOtherApi
         ));
+    }
+    for (key, sendable) in [
+        ("k-1 ü", false),
+        ("two\nlines", false),
+        ("", false),
+        (" k\n", true),
+    ] {
+        assert_eq!(Secret::new(key).can_be_sent(), sendable, "{key}");
     }
 }
 
@@ -64,11 +86,11 @@ fn every_wire_is_built_under_its_id() {
         (Api::OpenaiChat, Some("http://127.0.0.1:1/v1")),
         (Api::Ollama, None),
     ] {
-        assert_eq!(build(&config(api, base, Some(KEY))).unwrap().id(), "mine");
+        assert_eq!(built(&config(api, base), Some(KEY)).unwrap().id(), "mine");
     }
-    let fixture = config(Api::Fixture, None, None);
-    assert_eq!(build(&fixture).unwrap().id(), "fixture");
-    let claude = build(&config(Api::Anthropic, Some("http://127.0.0.1:1"), None)).unwrap();
+    let fixture = config(Api::Fixture, None);
+    assert_eq!(built(&fixture, None).unwrap().id(), "fixture");
+    let claude = built(&config(Api::Anthropic, Some("http://127.0.0.1:1")), None).unwrap();
     assert_eq!(claude.context_window("claude-opus-4-5"), Some(200_000));
     assert_eq!(claude.context_window("other"), None);
 }
@@ -77,32 +99,23 @@ fn every_wire_is_built_under_its_id() {
 async fn keys_are_sent_and_never_shown() {
     let shown = [
         format!("{:?}", Secret::new(KEY)),
-        format!("{:?}", config(Api::Anthropic, Some(KEY), Some(KEY))),
-        refusal(&config(Api::Anthropic, Some(KEY), Some(KEY))).to_string(),
-        format!(
-            "{:?}",
-            refusal(&config(
-                Api::Anthropic,
-                None,
-                Some(&format!("{KEY}\n{KEY}"))
-            ))
-        ),
+        format!("{:?}", config(Api::Anthropic, Some(KEY))),
+        refusal(&config(Api::Anthropic, Some(KEY))).to_string(),
+        format!("{:?}", FixedCredential::new(Some(Secret::new(KEY)))),
     ];
     for shown in &shown {
         assert!(!shown.contains("canary"), "{shown}");
     }
     // A server that repeats what it was sent.
     let echo = format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#);
-    let done = streamed(&["[DONE]"]);
+    let done = streamed(&[r#"{"choices":[{"finish_reason":"stop"}]}"#, "[DONE]"]);
     let mut server = Server::start(vec![plain(401, "", &echo), done.clone(), done]).await;
     let base = server.base.clone();
     let ask = async |key: Option<&str>| {
-        let provider = build(&config(Api::OpenaiChat, Some(&base), key)).unwrap();
+        let provider = built(&config(Api::OpenaiChat, Some(&base)), key).unwrap();
         let response = provider.respond(prompt(), CancellationToken::new());
-        read(response)
-            .await
-            .1
-            .map(|error| format!("{error} {error:?}"))
+        let (_, error) = read_whole(response).await;
+        error.map(|error| format!("{error} {error:?}"))
     };
     let error = ask(Some(KEY)).await.unwrap();
     assert!(!error.contains("canary"), "{error}");

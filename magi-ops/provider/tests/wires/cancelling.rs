@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use provider::{Api, Chunk, Patience, ProviderError, Response};
+use provider::{Api, Chunk, ErrorKind, Patience, ProviderError, Response};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +33,7 @@ async fn cancel_during(response: &mut Response, server: &mut Server, cancel: &Ca
         server.asked().await;
         cancel.cancel();
     });
-    assert_eq!(next, Some(Err(ProviderError::Cancelled)));
+    assert_eq!(next, Some(Err(ErrorKind::Cancelled.into())));
     assert!(response.next().await.is_none());
 }
 
@@ -46,7 +46,7 @@ async fn cancelled_before_it_begins_it_asks_nobody() {
     let mut response = provider.respond(prompt(), cancel);
     assert_eq!(
         next(&mut response).await,
-        Some(Err(ProviderError::Cancelled))
+        Some(Err(ErrorKind::Cancelled.into()))
     );
     server.saw_nothing_more();
 }
@@ -176,6 +176,6 @@ async fn cancelled_with_pieces_at_hand_it_gives_none_of_them() {
     cancel.cancel();
     assert_eq!(
         next(&mut response).await,
-        Some(Err(ProviderError::Cancelled))
+        Some(Err(ErrorKind::Cancelled.into()))
     );
 }

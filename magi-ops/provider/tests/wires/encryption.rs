@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use provider::{Api, Patience, ProviderError};
+use provider::{Api, ErrorKind, Patience};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tokio_util::sync::CancellationToken;
@@ -104,6 +104,6 @@ async fn child() {
     if std::env::var(TRUSTED).unwrap() == "yes" {
         assert_eq!((chunks, error), (vec![text("ok")], None));
     } else {
-        assert_eq!((chunks, error), (vec![], Some(ProviderError::Network)));
+        assert_eq!((chunks, error), (vec![], Some(ErrorKind::Network)));
     }
 }

@@ -1,7 +1,7 @@
 //! Chat completions: what is sent, what each event becomes, and where servers differ.
 //! Faults of the connection are tested elsewhere.
 
-use provider::{Api, Chunk, ProviderError, ToolCall, Usage};
+use provider::{Api, Chunk, ErrorKind, ToolCall, Usage};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +24,7 @@ fn call(call: Value) -> String {
 
 const DONE: &str = "[DONE]";
 
-async fn read_of(events: &[String]) -> (Vec<Chunk>, Option<ProviderError>) {
+async fn read_of(events: &[String]) -> (Vec<Chunk>, Option<ErrorKind>) {
     answer(Api::OpenaiChat, prompt(), streamed(events)).await
 }
 
@@ -245,7 +245,7 @@ async fn only_a_limit_is_a_cut() {
     // What did not come to its end has failed and is no cut.
     let lost = [delta(json!({"content": "Hello"}))];
     let lost = read_of(&lost).await;
-    assert_eq!(lost, (vec![text("Hello")], Some(ProviderError::Network)));
+    assert_eq!(lost, (vec![text("Hello")], Some(ErrorKind::Interrupted)));
 }
 
 #[tokio::test]
@@ -256,12 +256,9 @@ async fn the_end_needs_a_marker_or_a_reason() {
         assert_eq!(read_of(&events).await, (vec![text("Hello")], None));
     }
     let cut = read_of(std::slice::from_ref(&hello)).await;
-    assert_eq!(cut, (vec![text("Hello")], Some(ProviderError::Network)));
+    assert_eq!(cut, (vec![text("Hello")], Some(ErrorKind::Interrupted)));
     let filtered = read_of(&[hello, finish("content_filter"), DONE.to_owned()]).await;
-    assert_eq!(
-        filtered,
-        (vec![text("Hello")], Some(ProviderError::Refused))
-    );
+    assert_eq!(filtered, (vec![text("Hello")], Some(ErrorKind::Filtered)));
 }
 
 #[tokio::test]
@@ -269,17 +266,14 @@ async fn errors_inside_the_stream_have_their_error() {
     for (error, expected) in [
         (
             json!({"message": "m", "type": "server_error"}),
-            ProviderError::Overloaded,
+            ErrorKind::Overloaded,
         ),
-        (
-            json!({"message": "m", "code": 429}),
-            ProviderError::RateLimited,
-        ),
+        (json!({"message": "m", "code": 429}), ErrorKind::RateLimited),
         (
             json!({"message": "exceeds the context window", "code": 400}),
-            ProviderError::ContextLength,
+            ErrorKind::ContextLength,
         ),
-        (json!("no"), ProviderError::Refused),
+        (json!("no"), ErrorKind::Failed),
     ] {
         let events = [
             delta(json!({"content": "I"})),
@@ -297,14 +291,11 @@ async fn events_that_make_no_sense_are_malformed() {
     let far = call(json!({"index": u64::MAX, "id": "a", "function": {"name": "x"}}));
     for events in [
         vec!["{".to_owned()],
-        vec!["hello".to_owned()],
-        vec![r#"{"choices":{}}"#.to_owned()],
-        vec![delta(json!({"content": 7}))],
         vec![format!("{}1{}", "[".repeat(200), "]".repeat(200))],
         many,
     ] {
         let (chunks, error) = read_of(&events).await;
-        assert_eq!(error, Some(ProviderError::Malformed), "{:?}", events[0]);
+        assert_eq!(error, Some(ErrorKind::Malformed), "{:?}", events[0]);
         assert_eq!(chunks, []);
     }
     // A far index is only a number.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use provider::{
-    Api, Chunk, Message, Patience, Provider, ProviderConfig, ProviderError, Request, Response,
-    Secret, ThinkingLevel, build_with,
+    Api, Chunk, ErrorKind, FixedCredential, Message, ModelLimits, Patience, Provider,
+    ProviderConfig, ProviderError, Request, Response, Secret, ThinkingLevel, build_with,
 };
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -227,10 +227,11 @@ pub(crate) fn provider(api: Api, base: &str, patience: Patience) -> Arc<dyn Prov
         id: "local".into(),
         api,
         base_url: Some(base.to_owned()),
-        key: Some(Secret::new(KEY)),
         script: None,
+        models: ModelLimits::default(),
     };
-    build_with(&config, patience).unwrap()
+    let credential = FixedCredential::new(Some(Secret::new(KEY)));
+    build_with(&config, Arc::new(credential), patience).unwrap()
 }
 
 /// Waits that no test notices where they are not the subject.
@@ -260,8 +261,14 @@ pub(crate) fn prompt() -> Request {
     request(vec![Message::User { text: "hi".into() }])
 }
 
+/// Reads a response to its end, and of its failure the kind.
+pub(crate) async fn read(response: Response) -> (Vec<Chunk>, Option<ErrorKind>) {
+    let (chunks, error) = read_whole(response).await;
+    (chunks, error.map(|error| error.kind()))
+}
+
 /// Reads a response to its end.
-pub(crate) async fn read(mut response: Response) -> (Vec<Chunk>, Option<ProviderError>) {
+pub(crate) async fn read_whole(mut response: Response) -> (Vec<Chunk>, Option<ProviderError>) {
     let mut chunks = Vec::new();
     loop {
         let next = tokio::time::timeout(PATIENT, response.next()).await;
@@ -281,7 +288,7 @@ pub(crate) async fn answer(
     api: Api,
     request: Request,
     steps: Vec<Step>,
-) -> (Vec<Chunk>, Option<ProviderError>) {
+) -> (Vec<Chunk>, Option<ErrorKind>) {
     let server = Server::start(vec![steps]).await;
     let patience = Patience {
         attempts: 1,

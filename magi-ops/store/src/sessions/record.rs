@@ -101,7 +101,14 @@ pub enum Body {
         #[serde(default)]
         provider_summary: bool,
     },
-    /// Thinking that the provider signed and wants back; never shown.
+    /// What the provider wants back with one of its responses, opaque to everybody but its wire; never
+    /// shown, and sent to that provider only.
+    ProviderState {
+        /// Number of the provider response within the turn, from 0.
+        response: u32,
+        state: Value,
+    },
+    /// Thinking that the provider signed, as sessions had it before [`Body::ProviderState`]. Only read.
     Thought {
         response: u32,
         text: String,

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ThinkingLevel;
+use crate::message::ThinkingLevel;
 
 /// Least output that is left for the answer beside the thinking, in tokens.
 const ANSWER_TOKENS: u64 = 8_192;
@@ -29,16 +29,16 @@ pub(super) fn context_window(model: &str) -> Option<u64> {
         .then_some(200_000)
 }
 
-/// Most output that may be asked for, in tokens, thinking included.
-pub(super) fn max_tokens(model: &str) -> u64 {
-    match version(model) {
+/// Most output that may be asked for, in tokens, thinking included; `None` for models of others.
+pub(super) fn max_tokens(model: &str) -> Option<u64> {
+    Some(match version(model) {
         Some(version) if version < (3, 5) => 4_096,
         Some(version) if version < (3, 7) => 8_192,
         Some((4, 0..=1)) if model.contains("opus") => 32_000,
         Some(_) => 64_000,
         None if model.contains("claude-") => 64_000,
-        None => 32_000,
-    }
+        None => return None,
+    })
 }
 
 /// How a request asks for thinking.
@@ -62,11 +62,12 @@ pub(super) fn nearest_level(model: &str, level: ThinkingLevel) -> ThinkingLevel 
     }
 }
 
-/// `None` leaves it to the API's own default.
-pub(super) fn thinking(model: &str, level: ThinkingLevel) -> Option<Thinking> {
+/// `level` is one that the model has, and `max_tokens` what the request asks for. `None` leaves it to the
+/// API's own default.
+pub(super) fn thinking(model: &str, level: ThinkingLevel, max_tokens: u64) -> Option<Thinking> {
     let version = version(model);
     let known = model.contains("claude-");
-    let (budget, effort) = match nearest_level(model, level) {
+    let (budget, effort) = match level {
         ThinkingLevel::Default => return None,
         ThinkingLevel::Low => (4_096, "low"),
         ThinkingLevel::Medium => (10_240, "medium"),
@@ -82,7 +83,11 @@ pub(super) fn thinking(model: &str, level: ThinkingLevel) -> Option<Thinking> {
             summaries: true,
         });
     }
-    let budget = max_tokens(model).saturating_sub(ANSWER_TOKENS).min(budget);
+    // Half of a small output, where there is no room for a whole answer beside it.
+    let room = max_tokens
+        .saturating_sub(ANSWER_TOKENS)
+        .max((max_tokens / 2).min(ANSWER_TOKENS));
+    let budget = room.min(budget);
     (budget >= LEAST_BUDGET).then(|| Thinking {
         thinking: json!({ "type": "enabled", "budget_tokens": budget }),
         effort: None,
@@ -95,6 +100,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    fn thinking(model: &str, level: ThinkingLevel) -> Option<Thinking> {
+        let most = max_tokens(model).unwrap_or(32_000);
+        super::thinking(model, nearest_level(model, level), most)
+    }
 
     #[test]
     fn names_have_versions() {
@@ -145,7 +155,7 @@ mod tests {
                 let thinking = thinking(model, level).unwrap();
                 let budget = thinking.thinking["budget_tokens"].as_u64().unwrap();
                 assert!(budget >= last.max(LEAST_BUDGET), "{model} {level:?}");
-                assert!(budget + ANSWER_TOKENS <= max_tokens(model));
+                assert!(budget + ANSWER_TOKENS <= max_tokens(model).unwrap_or(32_000));
                 assert!(!thinking.summaries && thinking.effort.is_none());
                 last = budget;
             }
@@ -176,5 +186,14 @@ mod tests {
             asked.thinking,
             json!({ "type": "adaptive", "display": "summarized" })
         );
+    }
+
+    #[test]
+    fn a_small_output_is_shared_between_thinking_and_answer() {
+        for (most, expected) in [(8_192, Some(4_096)), (4_096, Some(2_048)), (1_500, None)] {
+            let asked = super::thinking("local", ThinkingLevel::Max, most);
+            let budget = asked.map(|asked| asked.thinking["budget_tokens"].as_u64().unwrap());
+            assert_eq!(budget, expected, "{most}");
+        }
     }
 }

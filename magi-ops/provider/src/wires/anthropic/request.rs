@@ -4,15 +4,17 @@
 use serde_json::{Map, Value, json};
 
 use super::models;
-use crate::wires::turns::{
-    Answered, Turn, input_object, says_something, turns, wire_id, wire_name,
-};
-use crate::{Request, Thought};
+use crate::config::Reasoning;
+use crate::message::Request;
+use crate::wires::call_ids::wire_id;
+use crate::wires::input::input_object;
+use crate::wires::quirks::Quirks;
+use crate::wires::turns::{Answered, Turn, says_something, turns, wire_name};
 
 /// Where a thought stood in its response, and what it was.
 ///
-/// A [`Thought`]'s signature is opaque to everybody else, so the place stands in it: the API refuses
-/// thoughts that come back in another place than they were given.
+/// The place stands in front of the signature in the state that is kept: the API refuses thoughts that
+/// come back in another place than they were given.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place<'a> {
     /// Whether the API keeps the thought's text to itself.
@@ -21,12 +23,17 @@ pub(super) struct Place<'a> {
     pub(super) text: usize,
     /// Tool calls before it.
     pub(super) calls: usize,
-    /// The API's own signature or, of a redacted thought, its data.
+    /// The API's own signature or, of a redacted thought, its data; empty if nobody signed it.
     pub(super) signature: &'a str,
 }
 
 impl<'a> Place<'a> {
-    pub(super) fn write(&self) -> String {
+    /// The thought `text` at this place as an item of the provider's state.
+    pub(super) fn state(&self, text: &str) -> Value {
+        json!({ "thinking": text, "signature": self.write() })
+    }
+
+    fn write(&self) -> String {
         let kind = if self.redacted { 'r' } else { 's' };
         format!("{kind}{}/{}:{}", self.text, self.calls, self.signature)
     }
@@ -57,19 +64,44 @@ impl<'a> Place<'a> {
     }
 }
 
-pub(super) fn body(request: &Request) -> Vec<u8> {
+/// What of a request is not in the conversation.
+pub(super) struct Shape<'a> {
+    /// Id of the provider that is asked.
+    pub(super) provider: &'a str,
+    pub(super) max_tokens: u64,
+    pub(super) thinking: Option<models::Thinking>,
+    /// What the server wants back of reasoning; by default what it signed.
+    pub(super) reasoning: Option<Reasoning>,
+    pub(super) quirks: &'a Quirks,
+}
+
+impl Shape<'_> {
+    /// Marks what is asked for again with the next response.
+    fn cached(&self, block: &mut Value) {
+        if !self.quirks.leaves_out("cache_control") {
+            block["cache_control"] = json!({ "type": "ephemeral" });
+        }
+    }
+
+    fn goes_back(&self, place: &Place<'_>) -> bool {
+        match self.reasoning {
+            _ if self.quirks.leaves_out("thinking") => false,
+            Some(Reasoning::None) => false,
+            Some(Reasoning::Echo) => true,
+            Some(Reasoning::Signed) | None => !place.signature.is_empty(),
+        }
+    }
+}
+
+pub(super) fn body(request: &Request, shape: Shape<'_>) -> Vec<u8> {
     let mut body = Map::new();
     body.insert("model".into(), json!(request.model));
-    body.insert(
-        "max_tokens".into(),
-        json!(models::max_tokens(&request.model)),
-    );
+    body.insert("max_tokens".into(), json!(shape.max_tokens));
     body.insert("stream".into(), json!(true));
     if says_something(&request.system) {
-        body.insert(
-            "system".into(),
-            json!([{ "type": "text", "text": &*request.system, "cache_control": { "type": "ephemeral" } }]),
-        );
+        let mut system = json!({ "type": "text", "text": &*request.system });
+        shape.cached(&mut system);
+        body.insert("system".into(), json!([system]));
     }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
@@ -81,18 +113,20 @@ pub(super) fn body(request: &Request) -> Vec<u8> {
         });
         body.insert("tools".into(), tools.collect());
     }
-    if let Some(thinking) = models::thinking(&request.model, request.thinking) {
-        body.insert("thinking".into(), thinking.thinking);
-        if let Some(effort) = thinking.effort {
+    if let Some(thinking) = &shape.thinking {
+        body.insert("thinking".into(), thinking.thinking.clone());
+        if let Some(effort) = thinking.effort
+            && !shape.quirks.leaves_out("output_config")
+        {
             body.insert("output_config".into(), json!({ "effort": effort }));
         }
     }
-    body.insert("messages".into(), messages(request));
+    body.insert("messages".into(), messages(request, &shape));
     // Keys are strings and values are JSON already: writing to memory cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
 }
 
-fn messages(request: &Request) -> Value {
+fn messages(request: &Request, shape: &Shape<'_>) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut push = |role, blocks: Vec<Value>| {
         // Blocks of one side that follow each other are one message: results and the next prompt.
@@ -102,24 +136,29 @@ fn messages(request: &Request) -> Value {
             _ => messages.push((role, blocks)),
         }
     };
-    for turn in turns(&request.messages) {
+    for turn in turns(&request.messages, shape.provider) {
         match turn {
             Turn::User(text) => push("user", text_block(text).into_iter().collect()),
             Turn::Assistant {
-                thoughts,
+                own,
+                state,
                 text,
                 calls,
             } => {
-                push("assistant", said(thoughts, text, &calls));
-                push("user", calls.iter().map(result_block).collect());
+                let id = |call: &Answered<'_>| {
+                    wire_id(&call.call.id, own, shape.quirks.ids).into_owned()
+                };
+                push("assistant", said(state, text, &calls, shape, &id));
+                let results = calls.iter().map(|call| result_block(call, id(call)));
+                push("user", results.collect());
             }
         }
     }
     // The conversation up to here is asked for again with the next response.
     if let Some(("user", blocks)) = messages.last_mut()
-        && let Some(Value::Object(last)) = blocks.last_mut()
+        && let Some(last) = blocks.last_mut()
     {
-        last.insert("cache_control".into(), json!({ "type": "ephemeral" }));
+        shape.cached(last);
     }
     messages
         .into_iter()
@@ -128,11 +167,25 @@ fn messages(request: &Request) -> Value {
 }
 
 /// One response's blocks in the order they came.
-fn said(thoughts: &[Thought], text: &str, calls: &[Answered<'_>]) -> Vec<Value> {
+fn said(
+    state: &[Value],
+    text: &str,
+    calls: &[Answered<'_>],
+    shape: &Shape<'_>,
+    id: &dyn Fn(&Answered<'_>) -> String,
+) -> Vec<Value> {
+    let call_block = |call: &Answered<'_>| call_block(call, id(call));
     let mut blocks = Vec::new();
     let (mut text_at, mut calls_at) = (0, 0);
-    for thought in thoughts {
-        let place = Place::read(&thought.signature);
+    for item in state {
+        let (Some(thought), Some(opaque)) = (item["thinking"].as_str(), item["signature"].as_str())
+        else {
+            continue;
+        };
+        let place = Place::read(opaque);
+        if !shape.goes_back(&place) {
+            continue;
+        }
         let until = text.floor_char_boundary(place.text).max(text_at);
         blocks.extend(text_block(&text[text_at..until]));
         text_at = until;
@@ -142,7 +195,7 @@ fn said(thoughts: &[Thought], text: &str, calls: &[Answered<'_>]) -> Vec<Value> 
         blocks.push(if place.redacted {
             json!({ "type": "redacted_thinking", "data": place.signature })
         } else {
-            json!({ "type": "thinking", "thinking": thought.text, "signature": place.signature })
+            json!({ "type": "thinking", "thinking": thought, "signature": place.signature })
         });
     }
     blocks.extend(text_block(&text[text_at..]));
@@ -155,18 +208,18 @@ fn text_block(text: &str) -> Option<Value> {
     says_something(text).then(|| json!({ "type": "text", "text": text }))
 }
 
-fn call_block(answered: &Answered<'_>) -> Value {
+fn call_block(answered: &Answered<'_>, id: String) -> Value {
     let call = answered.call;
     json!({
         "type": "tool_use",
-        "id": wire_id(&call.id),
+        "id": id,
         "name": wire_name(&call.name),
         "input": input_object(&call.input),
     })
 }
 
-fn result_block(answered: &Answered<'_>) -> Value {
-    let mut block = json!({ "type": "tool_result", "tool_use_id": wire_id(&answered.call.id) });
+fn result_block(answered: &Answered<'_>, id: String) -> Value {
+    let mut block = json!({ "type": "tool_result", "tool_use_id": id });
     if answered.is_error {
         block["is_error"] = json!(true);
     }
@@ -188,7 +241,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Message, ThinkingLevel, ToolCall, ToolSpec};
+    use crate::config::{Api, ModelLimits, ProviderConfig};
+    use crate::message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
+    use crate::wires::anthropic::Anthropic;
+    use crate::wires::wire::Wire as _;
 
     fn request(messages: Vec<Message>) -> Request {
         Request {
@@ -203,8 +259,29 @@ mod tests {
         }
     }
 
+    fn wire(provider: &str, models: ModelLimits) -> Anthropic {
+        Anthropic::new(&ProviderConfig {
+            id: provider.into(),
+            api: Api::Anthropic,
+            base_url: None,
+            script: None,
+            models,
+        })
+    }
+
     fn json_of(request: &Request) -> Value {
-        serde_json::from_slice(&body(request)).unwrap()
+        let wire = wire("anthropic", ModelLimits::default());
+        serde_json::from_slice(&wire.body(request, &Quirks::default())).unwrap()
+    }
+
+    fn shape(quirks: &Quirks) -> Shape<'_> {
+        Shape {
+            provider: "anthropic",
+            max_tokens: 1,
+            thinking: None,
+            reasoning: None,
+            quirks,
+        }
     }
 
     fn call(id: &str, input: Value) -> ToolCall {
@@ -224,16 +301,20 @@ mod tests {
         }
     }
 
-    fn thought(text: &str, redacted: bool, at: (usize, usize), signature: &str) -> Thought {
+    fn thought(text: &str, redacted: bool, at: (usize, usize), signature: &str) -> Value {
         let place = Place {
             redacted,
             text: at.0,
             calls: at.1,
             signature,
         };
-        Thought {
-            text: text.into(),
-            signature: place.write(),
+        place.state(text)
+    }
+
+    fn state(items: Vec<Value>) -> ProviderState {
+        ProviderState {
+            provider: "anthropic".into(),
+            items,
         }
     }
 
@@ -273,7 +354,7 @@ mod tests {
         let request = request(vec![
             Message::User { text: "go".into() },
             Message::Assistant {
-                thoughts: Vec::new(),
+                state: ProviderState::default(),
                 text: "\n".into(),
                 tool_calls: vec![call("a", json!({"path": "x"})), call("b", json!("{\"pa"))],
             },
@@ -304,11 +385,13 @@ mod tests {
         let request = request(vec![
             Message::User { text: "go".into() },
             Message::Assistant {
-                thoughts: vec![
+                state: state(vec![
                     thought("first", false, (0, 0), "AA=="),
                     thought("", true, (5, 0), "BB"),
+                    json!({ "of": "another kind" }),
+                    thought("nobody's", false, (5, 0), ""),
                     thought("third", false, (10, 1), "CC"),
-                ],
+                ]),
                 text: "Well, größer".into(),
                 tool_calls: vec![call("a", json!({})), call("b", json!({}))],
             },
@@ -331,6 +414,71 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_the_server_refused_or_the_settings_forbid_is_left_out() {
+        let said = Message::Assistant {
+            state: state(vec![
+                thought("hm", false, (0, 0), "AA"),
+                thought("raw", false, (0, 0), ""),
+            ]),
+            text: "x".into(),
+            tool_calls: Vec::new(),
+        };
+        let mut request = request(vec![said, Message::User { text: "on".into() }]);
+        request.thinking = ThinkingLevel::Low;
+        request.model = "claude-opus-4-7".into();
+        let blocks = |provider: &str, reasoning| {
+            let limits = ModelLimits {
+                reasoning,
+                ..ModelLimits::default()
+            };
+            let wire = wire(provider, limits);
+            let body = wire.body(&request, &Quirks::default());
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            body["messages"][0]["content"].as_array().unwrap().len()
+        };
+        for (provider, reasoning, expected) in [
+            ("anthropic", None, 2),
+            ("anthropic", Some(Reasoning::Signed), 2),
+            ("anthropic", Some(Reasoning::Echo), 3),
+            ("anthropic", Some(Reasoning::None), 1),
+            ("other", None, 1),
+        ] {
+            assert_eq!(
+                blocks(provider, reasoning),
+                expected,
+                "{provider} {reasoning:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_output_is_bounded_by_settings_then_by_what_is_known() {
+        let limits = || ModelLimits {
+            max_output_tokens: Some(1_000),
+            ..ModelLimits::default()
+        };
+        for (provider, model, limits, expected) in [
+            (
+                "anthropic",
+                "claude-haiku-4-5",
+                ModelLimits::default(),
+                64_000,
+            ),
+            ("anthropic", "unheard-of", ModelLimits::default(), 32_000),
+            ("local", "claude-haiku-4-5", ModelLimits::default(), 64_000),
+            ("local", "qwen3", ModelLimits::default(), 8_192),
+            ("local", "qwen3", limits(), 1_000),
+            ("anthropic", "claude-haiku-4-5", limits(), 1_000),
+        ] {
+            let mut request = request(Vec::new());
+            request.model = model.into();
+            let body = wire(provider, limits).body(&request, &Quirks::default());
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body["max_tokens"], expected, "{provider} {model}");
+        }
+    }
+
     proptest! {
         #[test]
         fn a_place_is_read_as_it_was_written(
@@ -350,14 +498,16 @@ mod tests {
         ) {
             let thoughts: Vec<_> = signatures
                 .into_iter()
-                .map(|signature| Thought { text: "t".into(), signature })
+                .map(|signature| json!({ "thinking": "t", "signature": signature }))
                 .collect();
             let calls: Vec<_> = (0..count).map(|at| call(&at.to_string(), json!({}))).collect();
             let answered: Vec<_> = calls
                 .iter()
                 .map(|call| Answered { call, content: "", is_error: false })
                 .collect();
-            let blocks = said(&thoughts, &text, &answered);
+            let quirks = Quirks::default();
+            let id = |call: &Answered<'_>| call.call.id.clone();
+            let blocks = said(&thoughts, &text, &answered, &shape(&quirks), &id);
             let of = |kind: &str, field: &str| -> Vec<String> {
                 let blocks = blocks.iter().filter(|block| block["type"] == kind);
                 blocks.map(|block| block[field].as_str().unwrap().to_owned()).collect()

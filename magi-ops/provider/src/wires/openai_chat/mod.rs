@@ -1,70 +1,101 @@
 //! The wire `openai-chat`: chat completions, streamed, as OpenAI made and many servers copied them.
 //! Where it is; requests and responses stand in modules of their own.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::http::Endpoint;
-use super::{Progress, Reader, Wire};
-use crate::registry::{Api, BuildError, Secret};
-use crate::{Chunk, ProviderError, Request, ThinkingLevel};
+use super::http::{Endpoint, KeyHeader};
+use super::quirks::Quirks;
+use super::wire::{Reader, Wire};
+use crate::config::{Api, BuildError, ModelLimits, ProviderConfig};
+use crate::message::{Request, ThinkingLevel};
 
+mod calls;
 mod request;
 mod response;
 
 const OLLAMA_BASE: &str = "http://127.0.0.1:11434";
+const PATH: [&str; 2] = ["chat", "completions"];
+const OLLAMA_PATH: [&str; 3] = ["v1", "chat", "completions"];
+const OTHERS: [&[&str]; 3] = [&["v1", "messages"], &["api", "chat"], &["responses"]];
+const KEY: KeyHeader = KeyHeader {
+    name: "authorization",
+    scheme: "Bearer ",
+};
 /// Local servers load the model and read the whole prompt before they send a byte.
 pub(super) const FIRST_EVENT: Duration = Duration::from_secs(5 * 60);
 
 /// Ollama speaks this wire beside its own API, under `v1`.
-pub(super) fn endpoint(
-    api: Api,
-    base: Option<&str>,
-    key: Option<&Secret>,
-    connect: Duration,
-) -> Result<Endpoint, BuildError> {
-    let (base, path): (_, &[&str]) = match api {
-        Api::Ollama => (base.unwrap_or(OLLAMA_BASE), &["v1", "chat", "completions"]),
-        _ => (
-            base.ok_or(BuildError::BaseUrlMissing)?,
-            &["chat", "completions"],
-        ),
-    };
-    Endpoint::new(base, path, connect)?.key("authorization", "Bearer ", key)
+pub(super) fn endpoint(config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
+    let base = config.base_url.as_deref();
+    match config.api {
+        Api::Ollama => {
+            let base = base.unwrap_or(OLLAMA_BASE).trim_end_matches('/');
+            // Its own API's address means the same server.
+            let base = ["/api/chat", "/api/generate", "/api"]
+                .iter()
+                .find_map(|own| base.strip_suffix(own))
+                .unwrap_or(base);
+            Endpoint::new(base, &OLLAMA_PATH, &[OTHERS[0], OTHERS[2]], KEY, connect)
+        }
+        _ => {
+            let base = base.ok_or(BuildError::BaseUrlMissing)?;
+            Endpoint::new(base, &PATH, &OTHERS, KEY, connect)
+        }
+    }
 }
 
-pub(super) struct OpenaiChat;
+pub(super) struct OpenaiChat {
+    provider: String,
+    limits: ModelLimits,
+}
+
+impl OpenaiChat {
+    pub(super) fn new(config: &ProviderConfig) -> Self {
+        Self {
+            provider: config.id.clone(),
+            limits: config.models.clone(),
+        }
+    }
+}
 
 impl Wire for OpenaiChat {
-    fn body(&self, request: &Request) -> Vec<u8> {
-        request::body(request)
+    fn body(&self, request: &Request, quirks: &Quirks) -> Vec<u8> {
+        let shape = request::Shape {
+            provider: &self.provider,
+            thinking: self.nearest_level(&request.model, request.thinking),
+            max_tokens: self.limits.max_output_tokens(&request.model),
+            reasoning: self.limits.reasoning(&request.model),
+            quirks,
+        };
+        request::body(request, &shape)
+    }
+
+    fn optional(&self) -> &'static [&'static str] {
+        &[
+            "stream_options",
+            "reasoning_effort",
+            "max_tokens",
+            "max_completion_tokens",
+            "reasoning_content",
+            "reasoning_details",
+            "reasoning",
+            "extra_content",
+            "stream",
+        ]
     }
 
     fn reader(&self, request: &Request) -> Box<dyn Reader> {
-        Box::new(response::CompletionReader::new(request))
+        let reasoning = self.limits.reasoning(&request.model);
+        Box::new(response::CompletionReader::new(request, reasoning))
     }
 
-    fn context_window(&self, _: &str) -> Option<u64> {
+    fn context_window(&self, model: &str) -> Option<u64> {
         // Names say nothing here: each server has its own limits.
-        None
+        self.limits.context_window(model)
     }
 
-    fn nearest_level(&self, _: &str, level: ThinkingLevel) -> ThinkingLevel {
-        request::nearest_level(level)
-    }
-}
-
-impl Reader for response::CompletionReader {
-    fn event(&mut self, data: &str, out: &mut VecDeque<Chunk>) -> Result<Progress, ProviderError> {
-        self.read(data, out)
-    }
-
-    fn end(&mut self, _: &mut VecDeque<Chunk>) -> Result<(), ProviderError> {
-        // Some servers close after the last choice and leave the end marker out.
-        if self.finished() {
-            Ok(())
-        } else {
-            Err(ProviderError::Network)
-        }
+    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
+        let own = self.limits.nearest_level(model, level);
+        own.unwrap_or_else(|| request::nearest_level(level))
     }
 }

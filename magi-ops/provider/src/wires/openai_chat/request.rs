@@ -3,10 +3,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::wires::turns::{
-    Answered, Turn, input_object, says_something, turns, wire_id, wire_name,
-};
-use crate::{Request, ThinkingLevel};
+use crate::config::Reasoning;
+use crate::message::{Request, ThinkingLevel};
+use crate::wires::call_ids::wire_id;
+use crate::wires::input::input_object;
+use crate::wires::quirks::Quirks;
+use crate::wires::turns::{Answered, Turn, says_something, turns, wire_name};
+
+/// What Google's servers take for the signature of a call that another model made.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// The levels that every server with such a choice has.
 pub(super) fn nearest_level(level: ThinkingLevel) -> ThinkingLevel {
@@ -16,22 +21,71 @@ pub(super) fn nearest_level(level: ThinkingLevel) -> ThinkingLevel {
     }
 }
 
-pub(super) fn body(request: &Request) -> Vec<u8> {
+/// What of a request is not in the conversation.
+pub(super) struct Shape<'a> {
+    /// Id of the provider that is asked.
+    pub(super) provider: &'a str,
+    /// A level that the model has.
+    pub(super) thinking: ThinkingLevel,
+    /// Most tokens of the response; `None` leaves it to the server.
+    pub(super) max_tokens: Option<u64>,
+    /// What the server wants back of reasoning, if the settings say.
+    pub(super) reasoning: Option<Reasoning>,
+    pub(super) quirks: &'a Quirks,
+}
+
+impl Shape<'_> {
+    /// Whether the member `name` of a message's state goes back. By default with calls only: servers
+    /// that want it back want it between calls, and others have no use for it.
+    fn goes_back(&self, name: &str, has_calls: bool) -> bool {
+        if self.quirks.leaves_out(name) {
+            return false;
+        }
+        match (name, self.reasoning) {
+            ("extra_content", _) => true,
+            (_, Some(Reasoning::None)) => false,
+            ("reasoning_content" | "reasoning", Some(Reasoning::Echo)) => true,
+            ("reasoning_details", Some(Reasoning::Signed)) => true,
+            (_, Some(_)) => false,
+            ("reasoning_content", None) => has_calls || self.quirks.fill_reasoning,
+            ("reasoning_details", None) => has_calls,
+            (_, None) => false,
+        }
+    }
+}
+
+pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
     let mut body = Map::new();
-    body.insert("model".into(), json!(request.model));
-    body.insert("stream".into(), json!(true));
-    // Servers that don't know it send no counts.
-    body.insert("stream_options".into(), json!({ "include_usage": true }));
+    let mut optional = |name: &str, value: Value| {
+        let takes = !shape.quirks.leaves_out(name);
+        if takes {
+            body.insert(name.to_owned(), value);
+        }
+        takes
+    };
+    if optional("stream", json!(true)) {
+        // Servers that don't know it send no counts.
+        optional("stream_options", json!({ "include_usage": true }));
+    }
     // The field is left out for servers without such a choice.
-    let effort = match nearest_level(request.thinking) {
+    let effort = match shape.thinking {
         ThinkingLevel::Default => None,
         ThinkingLevel::Low => Some("low"),
         ThinkingLevel::Medium => Some("medium"),
-        ThinkingLevel::High | ThinkingLevel::XHigh | ThinkingLevel::Max => Some("high"),
+        ThinkingLevel::High => Some("high"),
+        ThinkingLevel::XHigh => Some("xhigh"),
+        ThinkingLevel::Max => Some("max"),
     };
     if let Some(effort) = effort {
-        body.insert("reasoning_effort".into(), json!(effort));
+        optional("reasoning_effort", json!(effort));
     }
+    // The second is OpenAI's newer name of the first, which some of its models take alone.
+    if let Some(most) = shape.max_tokens
+        && !optional("max_tokens", json!(most))
+    {
+        optional("max_completion_tokens", json!(most));
+    }
+    body.insert("model".into(), json!(request.model));
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             json!({
@@ -45,37 +99,94 @@ pub(super) fn body(request: &Request) -> Vec<u8> {
         });
         body.insert("tools".into(), tools.collect());
     }
-    body.insert("messages".into(), messages(request).into());
+    body.insert("messages".into(), messages(request, shape).into());
     // Keys are strings and values are JSON already: writing to memory cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
 }
 
-fn messages(request: &Request) -> Vec<Value> {
+fn messages(request: &Request, shape: &Shape<'_>) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if says_something(&request.system) {
         messages.push(json!({ "role": "system", "content": &*request.system }));
     }
-    for turn in turns(&request.messages) {
+    for turn in turns(&request.messages, shape.provider) {
         match turn {
             Turn::User(text) => messages.push(json!({ "role": "user", "content": text })),
-            // Thoughts are signed by another wire's provider: here nobody wants them.
-            Turn::Assistant { text, calls, .. } => {
+            Turn::Assistant {
+                own,
+                state,
+                text,
+                calls,
+            } => {
                 let content = says_something(text).then_some(text);
                 let mut message = json!({ "role": "assistant", "content": content });
-                if !calls.is_empty() {
-                    message["tool_calls"] = calls.iter().map(call).collect();
+                let ids: Vec<_> = (0..)
+                    .zip(&calls)
+                    .map(|(at, answered)| {
+                        let id = server_id(state, at).unwrap_or(&answered.call.id);
+                        wire_id(id, own, shape.quirks.ids).into_owned()
+                    })
+                    .collect();
+                let mut sent: Vec<_> = calls.iter().zip(&ids).map(call).collect();
+                give_back(state, shape, &mut message, &mut sent);
+                if !sent.is_empty() {
+                    message["tool_calls"] = sent.into();
                 }
                 messages.push(message);
-                messages.extend(calls.iter().map(result));
+                messages.extend(calls.iter().zip(&ids).map(result));
             }
         }
     }
     messages
 }
 
-fn call(answered: &Answered<'_>) -> Value {
+/// The server's own id of a call, where that was too long to be the conversation's.
+fn server_id(state: &[Value], at: u64) -> Option<&str> {
+    let item = state
+        .iter()
+        .find(|item| item["call"] == at && item.get("id").is_some())?;
+    item["id"].as_str()
+}
+
+/// Puts what the server wants back into its message and the message's calls.
+fn give_back(state: &[Value], shape: &Shape<'_>, message: &mut Value, calls: &mut [Value]) {
+    for item in state.iter().filter_map(Value::as_object) {
+        let call = item.get("call").and_then(Value::as_u64);
+        for (name, value) in item {
+            match call {
+                _ if name == "call" || name == "id" => {}
+                Some(at) => {
+                    let call = usize::try_from(at).ok().and_then(|at| calls.get_mut(at));
+                    if let Some(call) = call
+                        && !shape.quirks.leaves_out(name)
+                    {
+                        call[name] = value.clone();
+                    }
+                }
+                None if shape.goes_back(name, !calls.is_empty()) => message[name] = value.clone(),
+                None => {}
+            }
+        }
+    }
+    let quirks = shape.quirks;
+    if quirks.fill_reasoning
+        && shape.goes_back("reasoning_content", true)
+        && message.get("reasoning_content").is_none()
+    {
+        message["reasoning_content"] = json!("");
+    }
+    if quirks.fill_signatures {
+        // The first call of a response is signed for all of them.
+        let first = calls.first_mut();
+        if let Some(call) = first.filter(|call| call.get("extra_content").is_none()) {
+            call["extra_content"] = json!({ "google": { "thought_signature": NO_SIGNATURE } });
+        }
+    }
+}
+
+fn call((answered, id): (&Answered<'_>, &String)) -> Value {
     json!({
-        "id": wire_id(&answered.call.id),
+        "id": id,
         "type": "function",
         "function": {
             "name": wire_name(&answered.call.name),
@@ -84,14 +195,14 @@ fn call(answered: &Answered<'_>) -> Value {
     })
 }
 
-fn result(answered: &Answered<'_>) -> Value {
+fn result((answered, id): (&Answered<'_>, &String)) -> Value {
     // The wire has no field for failure: the model must read it.
     let content = if answered.is_error {
         format!("Error: {}", answered.content)
     } else {
         answered.content.to_owned()
     };
-    json!({ "role": "tool", "tool_call_id": wire_id(&answered.call.id), "content": content })
+    json!({ "role": "tool", "tool_call_id": id, "content": content })
 }
 
 #[cfg(test)]
@@ -101,7 +212,25 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Message, Thought, ToolCall, ToolSpec};
+    use crate::config::{Api, ModelLimits, ProviderConfig};
+    use crate::message::{Message, ProviderState, ToolCall, ToolSpec};
+    use crate::wires::openai_chat::OpenaiChat;
+    use crate::wires::wire::Wire as _;
+
+    fn json_of(request: &Request, models: ModelLimits, quirks: &Quirks) -> Value {
+        let wire = OpenaiChat::new(&ProviderConfig {
+            id: "p".into(),
+            api: Api::OpenaiChat,
+            base_url: None,
+            script: None,
+            models,
+        });
+        serde_json::from_slice(&wire.body(request, quirks)).unwrap()
+    }
+
+    fn usual(request: &Request) -> Value {
+        json_of(request, ModelLimits::default(), &Quirks::default())
+    }
 
     #[test]
     fn a_conversation_becomes_messages_with_calls_and_results() {
@@ -125,10 +254,10 @@ mod tests {
             messages: Arc::new(vec![
                 Message::User { text: "go".into() },
                 Message::Assistant {
-                    thoughts: vec![Thought {
-                        text: "hm".into(),
-                        signature: "s0/0:AA".into(),
-                    }],
+                    state: ProviderState {
+                        provider: "another".into(),
+                        items: vec![json!({"reasoning_content": "hm", "extra_content": 1})],
+                    },
                     text: String::new(),
                     tool_calls: vec![
                         call("functions.read:0", "read", json!({"path": "x"})),
@@ -138,7 +267,7 @@ mod tests {
                 result("b", "no", true),
                 result("functions.read:0", "text", false),
                 Message::Assistant {
-                    thoughts: Vec::new(),
+                    state: ProviderState::default(),
                     text: "done".into(),
                     tool_calls: Vec::new(),
                 },
@@ -151,7 +280,7 @@ mod tests {
             }],
             workspace: "/".into(),
         };
-        let sent: Value = serde_json::from_slice(&body(&request)).unwrap();
+        let sent = usual(&request);
         assert_eq!(
             sent,
             json!({
@@ -180,9 +309,134 @@ mod tests {
         );
         request.thinking = ThinkingLevel::Default;
         request.tools.clear();
-        let sent: Value = serde_json::from_slice(&body(&request)).unwrap();
+        let sent = usual(&request);
         for absent in ["reasoning_effort", "tools"] {
             assert!(sent.get(absent).is_none(), "{absent}");
         }
+    }
+
+    /// A response of `provider` with one call, its result, and one without calls.
+    fn with_state(provider: &str) -> Request {
+        let state = |items| ProviderState {
+            provider: provider.into(),
+            items,
+        };
+        let reasoning = json!({"reasoning_content": "hm"});
+        Request {
+            session: "s".into(),
+            model: "m".into(),
+            system: "".into(),
+            thinking: ThinkingLevel::Default,
+            fast: false,
+            messages: Arc::new(vec![
+                Message::User { text: "go".into() },
+                Message::Assistant {
+                    state: state(vec![
+                        reasoning.clone(),
+                        json!({"reasoning_details": [{"data": "x"}]}),
+                        json!({"call": 0, "extra_content": {"google": 1}}),
+                        json!({"call": 7, "extra_content": 2}),
+                        json!(3),
+                    ]),
+                    text: String::new(),
+                    tool_calls: vec![ToolCall {
+                        id: "functions.read:0".into(),
+                        name: "read".into(),
+                        input: json!({}),
+                    }],
+                },
+                Message::Assistant {
+                    state: state(vec![reasoning]),
+                    text: "done".into(),
+                    tool_calls: Vec::new(),
+                },
+            ]),
+            tools: Vec::new(),
+            workspace: "/".into(),
+        }
+    }
+
+    #[test]
+    fn state_goes_back_as_the_settings_say() {
+        let sent = |reasoning, provider| {
+            let limits = ModelLimits {
+                reasoning,
+                ..ModelLimits::default()
+            };
+            let sent = json_of(&with_state(provider), limits, &Quirks::default());
+            let [with, without] = [&sent["messages"][1], &sent["messages"][3]];
+            let has = |message: &Value, name| message.get(name).is_some();
+            (
+                has(with, "reasoning_content"),
+                has(without, "reasoning_content"),
+                has(with, "reasoning_details"),
+                has(&with["tool_calls"][0], "extra_content"),
+            )
+        };
+        use Reasoning::{Echo, Signed};
+        assert_eq!(sent(None, "p"), (true, false, true, true));
+        assert_eq!(sent(Some(Echo), "p"), (true, true, false, true));
+        assert_eq!(sent(Some(Signed), "p"), (false, false, true, true));
+        assert_eq!(
+            sent(Some(Reasoning::None), "p"),
+            (false, false, false, true)
+        );
+        assert_eq!(sent(Some(Echo), "q"), (false, false, false, false));
+    }
+
+    #[test]
+    fn ids_are_the_server_s_own_or_what_it_takes() {
+        let id = |provider, quirks: &Quirks| {
+            let sent = json_of(&with_state(provider), ModelLimits::default(), quirks);
+            let id = sent["messages"][1]["tool_calls"][0]["id"].clone();
+            assert_eq!(sent["messages"][2]["tool_call_id"], id);
+            id.as_str().unwrap().to_owned()
+        };
+        assert_eq!(id("p", &Quirks::default()), "functions.read:0");
+        assert_eq!(id("q", &Quirks::default()), "functions_read_0");
+        let short = Quirks {
+            ids: crate::wires::call_ids::IdForm::Short,
+            ..Quirks::default()
+        };
+        assert_eq!(id("p", &short).len(), 9);
+        assert_eq!(id("p", &short), id("q", &short));
+    }
+
+    #[test]
+    fn what_a_server_demands_is_filled_in() {
+        let quirks = Quirks {
+            fill_reasoning: true,
+            fill_signatures: true,
+            ..Quirks::default()
+        };
+        let sent = json_of(&with_state("q"), ModelLimits::default(), &quirks);
+        for at in [1, 3] {
+            assert_eq!(sent["messages"][at]["reasoning_content"], "");
+        }
+        let call = &sent["messages"][1]["tool_calls"][0];
+        assert!(call["extra_content"]["google"]["thought_signature"].is_string());
+        let sent = json_of(&with_state("p"), ModelLimits::default(), &quirks);
+        for at in [1, 3] {
+            assert_eq!(sent["messages"][at]["reasoning_content"], "hm");
+        }
+    }
+
+    #[test]
+    fn the_output_and_the_levels_are_the_settings() {
+        let limits = ModelLimits {
+            max_output_tokens: Some(77),
+            models: vec![crate::config::ModelSettings {
+                thinking_levels: Some(vec![ThinkingLevel::XHigh]),
+                ..crate::config::ModelSettings::from("m")
+            }],
+            ..ModelLimits::default()
+        };
+        let mut request = with_state("p");
+        request.thinking = ThinkingLevel::Max;
+        let sent = json_of(&request, limits, &Quirks::default());
+        assert_eq!(
+            (&sent["max_tokens"], &sent["reasoning_effort"]),
+            (&json!(77), &json!("xhigh"))
+        );
     }
 }

@@ -1,264 +1,335 @@
-//! The events of a streamed chat completion as pieces of a response.
+//! The events of a streamed chat completion, or a whole completion, as pieces of a response.
 //! Tolerant where servers differ; no bytes, no connection and no request here.
 
 use std::collections::VecDeque;
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::wires::Progress;
-use crate::wires::http::stream_error;
-use crate::wires::turns::{CallIds, read_input};
-use crate::{Chunk, ProviderError, Request, ToolCall, Usage};
+use super::calls::Calls;
+use crate::config::Reasoning;
+use crate::error::{ErrorKind, ProviderError};
+use crate::message::{Request, ToolCall};
+use crate::response::{Chunk, Usage};
+use crate::wires::call_ids::CallIds;
+use crate::wires::finish::{Finish, finish};
+use crate::wires::input::read_input;
+use crate::wires::json::{count, take};
+use crate::wires::surrogates::Joiner;
+use crate::wires::wire::{Progress, Reader};
 
-/// Most tool calls of one response.
-const MAX_CALLS: usize = 4096;
-
-#[derive(Deserialize)]
-struct Event {
-    #[serde(default)]
-    error: Option<Value>,
-    #[serde(default)]
-    choices: Option<Vec<Choice>>,
-    #[serde(default)]
-    usage: Option<Counts>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    #[serde(default)]
-    delta: Option<Delta>,
-    #[serde(default)]
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Delta {
-    #[serde(default)]
-    content: Option<String>,
-    /// Two names for the same thing.
-    #[serde(default)]
-    reasoning_content: Option<String>,
-    #[serde(default)]
-    reasoning: Option<String>,
-    #[serde(default)]
-    tool_calls: Option<Vec<CallDelta>>,
-}
-
-#[derive(Deserialize)]
-struct CallDelta {
-    #[serde(default)]
-    index: Option<u64>,
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    function: Option<FunctionDelta>,
-}
-
-#[derive(Deserialize)]
-struct FunctionDelta {
-    #[serde(default)]
-    name: Option<String>,
-    /// A piece of JSON text; some servers send the object itself.
-    #[serde(default)]
-    arguments: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Counts {
-    #[serde(default)]
-    prompt_tokens: Option<u64>,
-    #[serde(default)]
-    completion_tokens: Option<u64>,
-    #[serde(default)]
-    prompt_tokens_details: Option<PromptDetails>,
-    #[serde(default)]
-    completion_tokens_details: Option<CompletionDetails>,
-}
-
-#[derive(Deserialize)]
-struct PromptDetails {
-    #[serde(default)]
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct CompletionDetails {
-    #[serde(default)]
-    reasoning_tokens: Option<u64>,
-}
-
-/// A call as far as it has come.
-struct Call {
-    index: Option<u64>,
-    id: String,
-    name: String,
-    arguments: String,
-}
+/// Most bytes of reasoning that are kept to be sent back.
+const MAX_KEPT_BYTES: usize = 1024 * 1024;
+/// Longest id of a call that is kept to be sent back, in bytes.
+const MAX_ID_BYTES: usize = 64 * 1024;
 
 /// Reads one completion.
 pub(super) struct CompletionReader {
     ids: CallIds,
-    /// In the order they began.
-    calls: Vec<Call>,
-    finished: bool,
+    /// What the settings say that the server wants back.
+    wanted: Option<Reasoning>,
+    calls: Calls,
+    /// Why the model stopped, if it said so.
+    stop: Finish,
+    /// The end marker has come.
+    marked: bool,
+    /// Anything of an answer has come.
+    said: bool,
+    /// The model refuses to answer.
+    refused: bool,
+    content: Joiner,
+    thinking: Joiner,
+    /// The server's name for its reasoning, and all of it.
+    reasoning: Option<(&'static str, String)>,
+    details: Vec<Value>,
+    /// What belongs to the message as a whole.
+    extra: Option<Value>,
+}
+
+impl Reader for CompletionReader {
+    fn event(
+        &mut self,
+        mut event: Value,
+        lone: bool,
+        out: &mut VecDeque<Chunk>,
+    ) -> Result<Progress, ProviderError> {
+        // One choice was asked for.
+        let choice = match take(&mut event, "choices") {
+            Value::Array(choices) => choices.into_iter().next(),
+            choice => Some(choice),
+        };
+        if let Some(choice) = choice {
+            self.choice(choice, lone, out)?;
+        }
+        self.count(&event["usage"], out);
+        Ok(match self.stop {
+            Finish::Unknown => Progress::More,
+            Finish::Whole | Finish::Cut => Progress::Finishing,
+        })
+    }
+
+    fn marker(&mut self) {
+        self.marked = true;
+    }
+
+    fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderError> {
+        if self.refused {
+            return Err(ProviderError::new(ErrorKind::Filtered).with_note("the model refused"));
+        }
+        match self.stop {
+            // Some local servers give no reason to finish. The marker alone says that all of the response
+            // is here, which a lost connection cannot; whether the model was cut off stays unknown then.
+            Finish::Unknown if !self.marked => return Err(ErrorKind::Interrupted.into()),
+            Finish::Unknown if !self.said && self.calls.0.is_empty() => {
+                let error = ProviderError::new(ErrorKind::Malformed);
+                return Err(error.with_note("the answer is empty and says no reason to finish"));
+            }
+            _ => {}
+        }
+        out.extend(self.content.finish().map(Chunk::Text));
+        self.keep_state(out);
+        let cut = self.stop == Finish::Cut;
+        let calls = std::mem::take(&mut self.calls).0;
+        let last = calls.len().saturating_sub(1);
+        for (at, mut call) in calls.into_iter().enumerate() {
+            let id = self.ids.claim(&call.id);
+            if id != call.id && call.id.len() > 128 && call.id.len() <= MAX_ID_BYTES {
+                call.state.insert("id".into(), call.id.into());
+            }
+            if !call.state.is_empty() {
+                call.state.insert("call".into(), at.into());
+                out.push_back(Chunk::State(call.state.into()));
+            }
+            out.push_back(Chunk::ToolCall(ToolCall {
+                id,
+                name: call.name,
+                input: read_input(call.arguments, !cut || at < last),
+            }));
+        }
+        if cut {
+            out.push_back(Chunk::Cut);
+        }
+        Ok(())
+    }
 }
 
 impl CompletionReader {
-    pub(super) fn new(request: &Request) -> Self {
+    pub(super) fn new(request: &Request, wanted: Option<Reasoning>) -> Self {
         Self {
             ids: CallIds::of(&request.messages),
-            calls: Vec::new(),
-            finished: false,
+            wanted,
+            calls: Calls::default(),
+            stop: Finish::Unknown,
+            marked: false,
+            said: false,
+            refused: false,
+            content: Joiner::default(),
+            thinking: Joiner::default(),
+            reasoning: None,
+            details: Vec::new(),
+            extra: None,
         }
     }
 
-    /// Whether the completion is whole; counts may follow.
-    pub(super) fn finished(&self) -> bool {
-        self.finished
-    }
-
-    pub(super) fn read(
+    fn choice(
         &mut self,
-        data: &str,
+        mut choice: Value,
+        lone: bool,
         out: &mut VecDeque<Chunk>,
-    ) -> Result<Progress, ProviderError> {
-        if data.trim() == "[DONE]" {
-            // Some local servers give no reason to finish. The marker alone says that all of the response
-            // is here, which a lost connection cannot; whether the model was cut off stays unknown then.
-            self.finish(true, out);
-            return Ok(Progress::Done);
-        }
-        let event: Event = serde_json::from_str(data).map_err(|_| ProviderError::Malformed)?;
-        if let Some(error) = event.error.filter(|error| !error.is_null()) {
-            return Err(stream_error(&error));
-        }
-        // One choice was asked for.
-        if let Some(choice) = event.choices.into_iter().flatten().next() {
-            if let Some(delta) = choice.delta {
-                self.delta(delta, out)?;
+    ) -> Result<(), ProviderError> {
+        let mut take = |name: &str| take(&mut choice, name);
+        let (delta, message, text) = (take("delta"), take("message"), take("text"));
+        let reason = take("finish_reason");
+        for (part, whole) in [(delta, false), (message, true)] {
+            match part {
+                mut part @ Value::Object(_) => self.part(&mut part, whole, lone, out)?,
+                text @ Value::String(_) => self.content(text, lone, out),
+                _ => {}
             }
-            match choice.finish_reason.as_deref() {
-                None | Some("") => {}
-                Some("content_filter") => return Err(ProviderError::Refused),
-                Some(reason) => {
-                    // Mistral has a word of its own for the context's limit.
-                    let cut = matches!(reason, "length" | "model_length");
-                    // Some servers give the reason again with the counts.
-                    let first = !self.finished;
-                    self.finish(!cut, out);
-                    if cut && first {
-                        out.push_back(Chunk::Cut);
-                    }
+        }
+        self.content(text, lone, out);
+        match reason {
+            Value::Null => {}
+            Value::String(reason) => {
+                // Some servers give the reason again with the counts.
+                let stop = finish(&reason)?;
+                if stop != Finish::Unknown && self.stop != Finish::Cut {
+                    self.stop = stop;
                 }
             }
-        }
-        if let Some(counts) = event.usage {
-            count(&counts, out);
-        }
-        Ok(Progress::More)
-    }
-
-    fn delta(&mut self, delta: Delta, out: &mut VecDeque<Chunk>) -> Result<(), ProviderError> {
-        let says = |text: &String| !text.is_empty();
-        let reasoning = delta
-            .reasoning_content
-            .filter(says)
-            .or(delta.reasoning.filter(says));
-        if let Some(text) = reasoning {
-            out.push_back(Chunk::Reasoning {
-                text,
-                provider_summary: false,
-            });
-        }
-        if let Some(text) = delta.content.filter(says) {
-            out.push_back(Chunk::Text(text));
-        }
-        for call in delta.tool_calls.into_iter().flatten() {
-            self.call(call)?;
+            _ => tracing::debug!("a reason to finish is no word and is skipped"),
         }
         Ok(())
     }
 
-    fn call(&mut self, delta: CallDelta) -> Result<(), ProviderError> {
-        let id = delta.id.unwrap_or_default();
-        let function = delta.function;
-        let (name, arguments) = function.map_or((None, None), |f| (f.name, f.arguments));
-        let name = name.unwrap_or_default();
-        let arguments = match arguments {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(piece)) => piece,
-            Some(whole) => whole.to_string(),
-        };
-        // Without an index, a piece belongs to the last call. Some servers give every call the same
-        // index, some no id: another id with a name of its own is another call, and so is a name
-        // after input that is whole.
-        let known = self.calls.iter().rposition(|call| {
-            delta.index.is_none() || call.index.is_none() || call.index == delta.index
-        });
-        let continues = |call: &Call| match id.as_str() {
-            _ if name.is_empty() => true,
-            "" => {
-                // The cheap look first: pieces may be many.
-                !call.arguments.trim_end().ends_with('}')
-                    || serde_json::from_str::<IgnoredAny>(&call.arguments).is_err()
+    /// A delta or a whole message.
+    fn part(
+        &mut self,
+        part: &mut Value,
+        whole: bool,
+        lone: bool,
+        out: &mut VecDeque<Chunk>,
+    ) -> Result<(), ProviderError> {
+        let mut take = |name: &str| take(part, name);
+        // Names for the same thing; some servers send it twice.
+        let text_of = |value: Value| text(value).unwrap_or_default();
+        let reasoning = [
+            ("reasoning_content", text_of(take("reasoning_content"))),
+            ("reasoning", text_of(take("reasoning"))),
+        ];
+        let (content, refusal) = (take("content"), text_of(take("refusal")));
+        let (calls, legacy) = (take("tool_calls"), take("function_call"));
+        let (details, extra) = (take("reasoning_details"), take("extra_content"));
+        if let Some((name, text)) = reasoning.into_iter().find(|(_, text)| !text.is_empty()) {
+            self.think(name, text, lone, out);
+        }
+        if let Value::Array(details) = details {
+            details.into_iter().for_each(|detail| self.detail(detail));
+        }
+        if !extra.is_null() {
+            self.extra = Some(extra);
+        }
+        self.content(content, lone, out);
+        if !refusal.is_empty() {
+            self.refused = true;
+            self.say(refusal, lone, out);
+        }
+        self.calls.read(calls, whole, lone)?;
+        self.calls.read_legacy(legacy, lone)
+    }
+
+    /// Text, or parts of several kinds.
+    fn content(&mut self, content: Value, lone: bool, out: &mut VecDeque<Chunk>) {
+        match content {
+            Value::Array(parts) => {
+                for mut part in parts {
+                    let thinking = text(take(&mut part, "thinking"));
+                    let refusal = text(take(&mut part, "refusal"));
+                    if let Some(thinking) = thinking {
+                        self.think("reasoning", thinking, lone, out);
+                    } else if let Some(refusal) = refusal {
+                        self.refused = true;
+                        self.say(refusal, lone, out);
+                    } else if let Some(text) = text(part) {
+                        self.say(text, lone, out);
+                    }
+                }
             }
-            id => id == call.id,
-        };
-        match known.map(|at| &mut self.calls[at]) {
-            Some(call) if continues(call) => {
-                if call.id.is_empty() {
-                    call.id = id;
+            content => {
+                if let Some(text) = text(content) {
+                    self.say(text, lone, out);
                 }
-                if call.name.is_empty() {
-                    call.name = name;
-                }
-                call.arguments.push_str(&arguments);
-                Ok(())
-            }
-            _ => {
-                if self.calls.len() == MAX_CALLS {
-                    return Err(ProviderError::Malformed);
-                }
-                self.calls.push(Call {
-                    index: delta.index,
-                    id,
-                    name,
-                    arguments,
-                });
-                Ok(())
             }
         }
     }
 
-    /// Gives the calls; `complete` unless the output's limit cut the last one off.
-    fn finish(&mut self, complete: bool, out: &mut VecDeque<Chunk>) {
-        self.finished = true;
-        let calls = std::mem::take(&mut self.calls);
-        let last = calls.len().saturating_sub(1);
-        for (at, call) in calls.into_iter().enumerate() {
-            out.push_back(Chunk::ToolCall(ToolCall {
-                id: self.ids.claim(&call.id),
-                name: call.name,
-                input: read_input(call.arguments, complete || at < last),
-            }));
+    fn say(&mut self, text: String, lone: bool, out: &mut VecDeque<Chunk>) {
+        let text = self.content.join(text, lone);
+        if !text.is_empty() {
+            self.said = true;
+            out.push_back(Chunk::Text(text));
         }
+    }
+
+    fn think(&mut self, name: &'static str, text: String, lone: bool, out: &mut VecDeque<Chunk>) {
+        let text = self.thinking.join(text, lone);
+        if text.is_empty() {
+            return;
+        }
+        let (_, kept) = self.reasoning.get_or_insert((name, String::new()));
+        if kept.len() <= MAX_KEPT_BYTES {
+            kept.push_str(&text);
+        }
+        out.push_back(Chunk::Reasoning {
+            text,
+            provider_summary: false,
+        });
+    }
+
+    /// One item of reasoning, or a further piece of one.
+    fn detail(&mut self, detail: Value) {
+        let index = &detail["index"];
+        let same = self.details.iter_mut().rev().find(|known| {
+            !index.is_null() && known["index"] == *index && known["type"] == detail["type"]
+        });
+        let (Some(Value::Object(known)), Value::Object(more)) = (same, &detail) else {
+            self.details.push(detail);
+            return;
+        };
+        for (name, value) in more {
+            match (known.get_mut(name), value) {
+                (_, Value::Null) => {}
+                (Some(Value::String(text)), Value::String(piece))
+                    if matches!(name.as_str(), "text" | "summary" | "data") =>
+                {
+                    text.push_str(piece);
+                }
+                _ => {
+                    known.insert(name.clone(), value.clone());
+                }
+            }
+        }
+    }
+
+    /// What the server may want back with the message. See the request for what then goes back.
+    fn keep_state(&mut self, out: &mut VecDeque<Chunk>) {
+        let has_calls = !self.calls.0.is_empty();
+        let wanted = match self.wanted {
+            Some(Reasoning::None) => false,
+            Some(Reasoning::Echo | Reasoning::Signed) => true,
+            None => has_calls,
+        };
+        let mut keep = |name: &str, value: Value, bytes: usize| {
+            if bytes <= MAX_KEPT_BYTES {
+                out.push_back(Chunk::State(json!({ name: value })));
+            } else {
+                tracing::debug!(bytes, "reasoning is too long to be sent back");
+            }
+        };
+        if let Some((name, text)) = self.reasoning.take()
+            && wanted
+        {
+            let bytes = text.len();
+            keep(name, text.into(), bytes);
+        }
+        let details = std::mem::take(&mut self.details);
+        if wanted && !details.is_empty() {
+            let bytes = details.iter().map(|detail| detail.to_string().len()).sum();
+            keep("reasoning_details", details.into(), bytes);
+        }
+        if let Some(extra) = self.extra.take() {
+            let bytes = extra.to_string().len();
+            keep("extra_content", extra, bytes);
+        }
+    }
+
+    fn count(&self, counts: &Value, out: &mut VecDeque<Chunk>) {
+        let of = |path: &str| counts.pointer(path).and_then(count);
+        let (input, output) = (of("/prompt_tokens"), of("/completion_tokens"));
+        if input.is_none() && output.is_none() {
+            return;
+        }
+        out.push_back(Chunk::Usage(Usage {
+            input: input.unwrap_or(0),
+            output: output.unwrap_or(0),
+            cache_read: of("/prompt_tokens_details/cached_tokens"),
+            reasoning: of("/completion_tokens_details/reasoning_tokens"),
+        }));
     }
 }
 
-fn count(counts: &Counts, out: &mut VecDeque<Chunk>) {
-    if counts.prompt_tokens.is_none() && counts.completion_tokens.is_none() {
-        return;
+/// The text of a text, of a part, or of a list of parts.
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Object(mut part) => ["text", "content"]
+            .iter()
+            .find_map(|name| part.remove(*name).and_then(text)),
+        Value::Array(parts) => {
+            let texts: Vec<_> = parts.into_iter().filter_map(text).collect();
+            (!texts.is_empty()).then(|| texts.concat())
+        }
+        _ => None,
     }
-    let cached = counts.prompt_tokens_details.as_ref();
-    let thought = counts.completion_tokens_details.as_ref();
-    out.push_back(Chunk::Usage(Usage {
-        input: counts.prompt_tokens.unwrap_or(0),
-        output: counts.completion_tokens.unwrap_or(0),
-        cache_read: cached.and_then(|details| details.cached_tokens),
-        reasoning: thought.and_then(|details| details.reasoning_tokens),
-    }));
 }
 
 #[cfg(test)]
@@ -271,10 +342,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ThinkingLevel;
+    use crate::message::ThinkingLevel;
 
     fn reader() -> CompletionReader {
-        CompletionReader::new(&Request {
+        let request = Request {
             session: "s".into(),
             model: "m".into(),
             system: "".into(),
@@ -283,7 +354,8 @@ mod tests {
             messages: Vec::new().into(),
             tools: Vec::new(),
             workspace: "/".into(),
-        })
+        };
+        CompletionReader::new(&request, None)
     }
 
     proptest! {
@@ -309,22 +381,20 @@ mod tests {
                     "index": index, "id": id, "function": {"name": name, "arguments": arguments},
                 }]});
                 let event = json!({"choices": [{"delta": delta}]});
-                reader.read(&event.to_string(), &mut out).unwrap();
+                reader.event(event, false, &mut out).unwrap();
             }
-            let kept: usize = reader.calls.iter().map(|call| call.arguments.len()).sum();
+            let kept: usize = reader.calls.0.iter().map(|call| call.arguments.len()).sum();
             prop_assert_eq!(kept, sent);
-            reader.read("[DONE]", &mut out).unwrap();
+            let calls = reader.calls.0.len();
+            reader.marker();
+            // Nothing at all is no answer.
+            prop_assert_eq!(reader.end(&mut out).is_ok(), calls > 0);
             let mut ids = HashSet::new();
             for chunk in out {
                 if let Chunk::ToolCall(call) = chunk {
                     prop_assert!(!call.id.is_empty() && ids.insert(call.id));
                 }
             }
-        }
-
-        #[test]
-        fn no_data_makes_it_panic(data: String) {
-            let _ = reader().read(&data, &mut VecDeque::new());
         }
     }
 }

@@ -1,0 +1,195 @@
+//! What a provider is built from: its configuration, its patience, and why one can't be built.
+//! Reads no settings file and no environment; building is `registry`'s.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use store::settings::{Api, ModelSettings, Reasoning};
+
+use crate::message::ThinkingLevel;
+use crate::script::ScriptError;
+
+/// What a provider is built from. Its credential comes beside it, from a
+/// [`crate::CredentialSource`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProviderConfig {
+    /// As `settings.json` names it.
+    pub id: String,
+    pub api: Api,
+    /// `http` or `https`, without user name, password and fragment. `None` is the wire's own:
+    /// `https://api.anthropic.com`, for `ollama` `http://127.0.0.1:11434`; `openai-chat` has none.
+    pub base_url: Option<String>,
+    /// Script of the offline provider.
+    pub script: Option<PathBuf>,
+    /// What is known of models.
+    pub models: ModelLimits,
+}
+
+impl std::fmt::Debug for ProviderConfig {
+    /// Without the address: gateways put credentials there.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProviderConfig")
+            .field("id", &self.id)
+            .field("api", &self.api)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the settings say of a provider's models: what one says for itself, else what holds for all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelLimits {
+    /// Most tokens of one response.
+    pub max_output_tokens: Option<u64>,
+    /// Tokens that a conversation may have.
+    pub context_window: Option<u64>,
+    /// What the server wants back of reasoning.
+    pub reasoning: Option<Reasoning>,
+    pub models: Vec<ModelSettings>,
+}
+
+impl ModelLimits {
+    fn model(&self, id: &str) -> Option<&ModelSettings> {
+        self.models.iter().find(|model| model.id == id)
+    }
+
+    /// Most tokens of one response of `model`, if the settings say.
+    pub fn max_output_tokens(&self, model: &str) -> Option<u64> {
+        let own = self.model(model).and_then(|own| own.max_output_tokens);
+        own.or(self.max_output_tokens)
+    }
+
+    /// Tokens that a conversation with `model` may have, if the settings say.
+    pub fn context_window(&self, model: &str) -> Option<u64> {
+        let own = self.model(model).and_then(|own| own.context_window);
+        own.or(self.context_window)
+    }
+
+    /// What the server wants back of the reasoning of `model`, if the settings say.
+    pub fn reasoning(&self, model: &str) -> Option<Reasoning> {
+        let own = self.model(model).and_then(|own| own.reasoning);
+        own.or(self.reasoning)
+    }
+
+    /// The nearest of the levels that the settings give `model`, the lower one of two; `None` if they
+    /// give none.
+    pub fn nearest_level(&self, model: &str, level: ThinkingLevel) -> Option<ThinkingLevel> {
+        let levels = self.model(model)?.thinking_levels.as_deref()?;
+        let near = |own: &&ThinkingLevel| {
+            let distance = (**own as u8).abs_diff(level as u8);
+            (distance, **own as u8)
+        };
+        let own = levels
+            .iter()
+            .filter(|own| **own != ThinkingLevel::Default)
+            .min_by_key(near);
+        Some(match own {
+            _ if level == ThinkingLevel::Default => level,
+            Some(own) => *own,
+            None => ThinkingLevel::Default,
+        })
+    }
+}
+
+/// Why a configuration gives no provider. The words are fixed and carry no value.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("this build has no wire for the provider")]
+    NotLinked,
+    #[error("the provider needs a base URL")]
+    BaseUrlMissing,
+    /// Not `http` or `https`, or with a user name, a password or a fragment.
+    #[error("the provider's base URL is not usable")]
+    BaseUrlInvalid,
+    /// Such as `/v1/messages` with `openai-chat`.
+    #[error("the provider's base URL names an endpoint of another api")]
+    BaseUrlOfOtherApi,
+    #[error("the HTTP client cannot be set up")]
+    Client(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+}
+
+/// How long a wire waits for what, and how often it tries.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    /// For the connection, its encryption included.
+    pub connect: Duration,
+    /// From the request to the first event of the response. `None` is the wire's own: 60 s for
+    /// `anthropic`, which answers at once, and 5 min for `openai-chat` and `ollama`, whose local
+    /// servers load the model and read the whole prompt before they send a byte.
+    pub first: Option<Duration>,
+    /// Between two arrivals of bytes, once the response has begun.
+    pub stall: Duration,
+    /// Behind the reason to finish, for token counts and the end marker.
+    pub leave: Duration,
+    /// For one whole response.
+    pub whole: Duration,
+    /// Attempts as long as no output has arrived, the first included.
+    pub attempts: u32,
+    /// After the first failed attempt; doubles with each further one, and up to half of it is
+    /// added at random.
+    pub backoff: Duration,
+    /// Longest wait of our own choosing.
+    pub backoff_most: Duration,
+    /// Longest wait that a server's `Retry-After` may ask for; a longer one counts as this.
+    pub retry_after_most: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first: None,
+            stall: Duration::from_secs(60),
+            leave: Duration::from_millis(500),
+            whole: Duration::from_secs(60 * 60),
+            attempts: 4,
+            backoff: Duration::from_millis(500),
+            backoff_most: Duration::from_secs(30),
+            retry_after_most: Duration::from_secs(60),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_s_own_word_beats_the_provider_s() {
+        let limits = ModelLimits {
+            max_output_tokens: Some(10),
+            reasoning: Some(Reasoning::None),
+            models: vec![
+                ModelSettings {
+                    max_output_tokens: Some(7),
+                    context_window: Some(9),
+                    thinking_levels: Some(vec![ThinkingLevel::Low, ThinkingLevel::XHigh]),
+                    ..ModelSettings::from("a")
+                },
+                ModelSettings {
+                    thinking_levels: Some(vec![]),
+                    ..ModelSettings::from("b")
+                },
+            ],
+            ..ModelLimits::default()
+        };
+        assert_eq!(limits.max_output_tokens("a"), Some(7));
+        assert_eq!(limits.max_output_tokens("c"), Some(10));
+        assert_eq!(limits.context_window("a"), Some(9));
+        assert_eq!(limits.context_window("b"), None);
+        assert_eq!(limits.reasoning("a"), Some(Reasoning::None));
+        use ThinkingLevel::{Default, High, Low, Max, Medium, XHigh};
+        for (level, nearest) in [
+            (Default, Default),
+            (Low, Low),
+            (Medium, Low),
+            (High, XHigh),
+            (Max, XHigh),
+        ] {
+            assert_eq!(limits.nearest_level("a", level), Some(nearest), "{level:?}");
+        }
+        assert_eq!(limits.nearest_level("b", High), Some(Default));
+        assert_eq!(limits.nearest_level("c", High), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! Credentials: asked for with every request, from a source that can refresh what it hands out.
+//! Where a key is kept is the source's; how it is sent is the wire's.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+/// A credential. Its value is in no `Debug` output; only a request's header carries it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<str>);
+
+impl Secret {
+    /// White space around the value, such as the line end of a file it was read from, is no part
+    /// of it.
+    pub fn new(value: &str) -> Self {
+        Self(value.trim().into())
+    }
+
+    /// Whether the value can stand in the header of a request: printable ASCII, at least one byte.
+    pub fn can_be_sent(&self) -> bool {
+        !self.0.is_empty() && self.0.bytes().all(|byte| (0x20..0x7f).contains(&byte))
+    }
+
+    /// The value itself, for a request's header and for the redactor that must know it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Why there is no credential. Fixed words; what the source met is beneath.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialError {
+    /// The source holds nothing for this provider, such as an unset variable.
+    #[error("there is no credential")]
+    Missing,
+    /// A person has to log in again.
+    #[error("the login has ended")]
+    LoggedOut,
+    /// The source could not be asked just now.
+    #[error("the credential cannot be read")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// Where a provider's requests get their credential. Asked once for each attempt.
+pub trait CredentialSource: Send + Sync {
+    /// The credential as it is now; `None` if the provider takes requests without one.
+    ///
+    /// # Errors
+    /// Without a credential where one is needed.
+    fn get(&self) -> BoxFuture<'_, Result<Option<Secret>, CredentialError>>;
+
+    /// The server refused `secret`. `true` if [`Self::get`] now hands out another one, which is then
+    /// tried once.
+    ///
+    /// # Errors
+    /// When the source tried to refresh and could not.
+    fn rejected<'a>(&'a self, secret: &'a Secret) -> BoxFuture<'a, Result<bool, CredentialError>> {
+        let _ = secret;
+        Box::pin(std::future::ready(Ok(false)))
+    }
+}
+
+/// One credential for good, or none.
+#[derive(Debug, Clone, Default)]
+pub struct FixedCredential(Option<Secret>);
+
+impl FixedCredential {
+    pub fn new(secret: Option<Secret>) -> Self {
+        Self(secret)
+    }
+}
+
+impl CredentialSource for FixedCredential {
+    fn get(&self) -> BoxFuture<'_, Result<Option<Secret>, CredentialError>> {
+        Box::pin(std::future::ready(Ok(self.0.clone())))
+    }
+}

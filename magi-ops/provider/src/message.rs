@@ -1,0 +1,81 @@
+//! What a response depends on: the conversation, the tools that are offered, the choice of a model.
+//! Values only; how a wire writes them is the wire's.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+pub use store::settings::ThinkingLevel;
+
+/// Everything one response depends on.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Id of the session, for providers that cache by conversation.
+    pub session: String,
+    /// The selected model's id.
+    pub model: String,
+    /// What the model is told before the conversation; empty for nothing.
+    pub system: Arc<str>,
+    /// How much the model is to think.
+    pub thinking: ThinkingLevel,
+    /// Whether speed matters more than cost.
+    pub fast: bool,
+    /// The conversation so far, oldest first; the last [`Message::User`] opens the current turn.
+    /// Shared: a request costs the same however long the conversation is.
+    pub messages: Arc<Vec<Message>>,
+    /// The tools that the model may ask for.
+    pub tools: Vec<ToolSpec>,
+    /// The directory the session works in.
+    pub workspace: PathBuf,
+}
+
+/// One message of the conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// What the person asked.
+    User { text: String },
+    /// One provider response: its text and the tools it asked for.
+    Assistant {
+        /// What the provider wants back with it.
+        state: ProviderState,
+        text: String,
+        tool_calls: Vec<ToolCall>,
+    },
+    /// The outcome of one tool call.
+    ToolResult {
+        /// The [`ToolCall::id`] it answers.
+        call_id: String,
+        name: String,
+        content: String,
+        is_error: bool,
+    },
+}
+
+/// What a provider needs back to go on behind one of its responses, such as signed thinking: never
+/// shown, and sent to that provider only.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProviderState {
+    /// Id of the provider that gave the response; empty if that is not known.
+    pub provider: String,
+    /// Opaque to everybody but the provider's wire, in the order in which it gave them.
+    pub items: Vec<Value>,
+}
+
+/// A model's wish to run a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Unique within the conversation.
+    pub id: String,
+    pub name: String,
+    /// As the model wrote it: not yet checked against the tool's schema.
+    pub input: Value,
+}
+
+/// A tool as it is offered to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of the input object.
+    pub input_schema: Value,
+}

@@ -1,0 +1,110 @@
+//! What a model wrote as the input of a call, read for what it plainly means.
+//! Whether it fits the tool is the tool's to say.
+
+use serde_json::{Value, json};
+
+use super::json;
+
+/// The input that `text` stands for, which the pieces of a call make together. Nothing at all is an
+/// empty object, unless the output's limit cut it off (`complete` is false). A whole object replaces
+/// empty ones and repeats itself without harm, and an object written as a string is that object. What
+/// is no JSON stays a string, for the tool to refuse.
+pub(crate) fn read_input(text: String, complete: bool) -> Value {
+    if text.trim().is_empty() && complete {
+        return json!({});
+    }
+    match json::value(&text) {
+        Some(value) => unwrapped(value),
+        None => one_of(&text).unwrap_or(Value::String(text)),
+    }
+}
+
+/// An object that was written as a string, as that object; nothing as an empty one.
+pub(crate) fn unwrapped(input: Value) -> Value {
+    match input {
+        Value::Null => json!({}),
+        Value::String(text) => match json::value(&text) {
+            Some(object @ Value::Object(_)) => object,
+            _ => Value::String(text),
+        },
+        input => input,
+    }
+}
+
+/// The one object that several values in a row come to.
+fn one_of(text: &str) -> Option<Value> {
+    let mut found: Option<Value> = None;
+    for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        let Value::Object(object) = unwrapped(value.ok()?) else {
+            return None;
+        };
+        let is_other = |found: &Value| found.as_object().is_some_and(|known| *known != object);
+        match &found {
+            Some(found) if object.is_empty() || !is_other(found) => {}
+            Some(Value::Object(known)) if !known.is_empty() => return None,
+            _ => found = Some(Value::Object(object)),
+        }
+    }
+    found
+}
+
+/// A call's input as it is given back: always an object, as providers demand, even where the model
+/// wrote something else.
+pub(crate) fn input_object(input: &Value) -> Value {
+    match input {
+        Value::Object(_) => input.clone(),
+        other => json!({ "invalid_input": other }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Value {
+        read_input(text.to_owned(), true)
+    }
+
+    #[test]
+    fn inputs_that_are_no_json_stay_for_the_tool_to_refuse() {
+        assert_eq!(read(" "), json!({}));
+        assert_eq!(read_input(String::new(), false), json!(""));
+        assert_eq!(read_input("{\"a\":1}".into(), false), json!({"a": 1}));
+        assert_eq!(read("{\"a\":"), json!("{\"a\":"));
+        let deep = "[".repeat(100_000);
+        assert_eq!(read(&deep), Value::String(deep));
+        assert_eq!(input_object(&json!({"a": 1})), json!({"a": 1}));
+        assert_eq!(input_object(&json!("{")), json!({"invalid_input": "{"}));
+    }
+
+    #[test]
+    fn whole_objects_replace_empty_ones_and_repeat_without_harm() {
+        let own = json!({"path": "a.txt"});
+        let text = own.to_string();
+        let encoded = json!(text).to_string();
+        for sent in [
+            format!("{{}}{text}"),
+            format!("{text}{{}}"),
+            format!("{{}} {{}}\n{text}"),
+            format!("{text}{text}"),
+            format!("{{}}{text}{text}"),
+            encoded.clone(),
+            format!("{encoded}{encoded}"),
+            format!("{{}}{encoded}"),
+        ] {
+            assert_eq!(read(&sent), own, "{sent}");
+        }
+        assert_eq!(read("{}{}"), json!({}));
+        assert_eq!(read("null"), json!({}));
+        // Two different ones mean nothing plainly, and what is encoded twice is not unwrapped twice.
+        for unclear in [
+            "{\"a\":1}{\"a\":2}",
+            "{\"a\":1}x",
+            "\"text\"",
+            "{\"a\":1}[]",
+        ] {
+            assert!(read(unclear).is_string(), "{unclear}");
+        }
+        assert_eq!(read(&json!(encoded).to_string()), json!(encoded));
+    }
+}

@@ -1,0 +1,232 @@
+//! A server's JSON as it is meant: values one after the other, among them markers, comments and words.
+//! What the values say is the wires'.
+
+use serde_json::Value;
+
+use super::surrogates;
+use crate::error::{ErrorKind, ProviderError};
+
+/// One thing in an event's data.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Item {
+    /// `lone`: halves of characters are in its texts, see [`surrogates`].
+    Value { value: Value, lone: bool },
+    /// The end marker `[DONE]`.
+    Marker,
+    /// A line that is no JSON.
+    Words(String),
+}
+
+/// What stands in `data`, in order.
+///
+/// # Errors
+/// For JSON that is broken.
+pub(crate) fn items(data: &str) -> Result<Vec<Item>, ProviderError> {
+    let broken = match serde_json::from_str::<Value>(data) {
+        Ok(value @ (Value::Object(_) | Value::Array(_))) => {
+            return Ok(vec![Item::Value { value, lone: false }]);
+        }
+        Ok(_) => None,
+        Err(error) => Some(error),
+    };
+    let repaired = broken.is_some().then(|| repaired(data)).flatten();
+    let lone = repaired.is_some();
+    let mut rest = repaired.as_deref().unwrap_or(data);
+    let mut items = Vec::new();
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        if rest.is_empty() {
+            return Ok(items);
+        }
+        let line = rest.lines().next().unwrap_or_default();
+        let word = line.trim();
+        if word.eq_ignore_ascii_case("[done]") {
+            items.push(Item::Marker);
+        } else if rest.starts_with(['{', '[']) {
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+            match values.next() {
+                Some(Ok(value)) => items.push(Item::Value { value, lone }),
+                Some(Err(error)) => {
+                    return Err(ProviderError::new(ErrorKind::Malformed).with_source(error));
+                }
+                None => {}
+            }
+            rest = &rest[values.byte_offset()..];
+            continue;
+        } else if let Some(field) = word.strip_prefix("data:") {
+            // A gateway that wraps the server's lines in its own.
+            rest = &rest[line.len() - field.len()..];
+            continue;
+        } else if !word.starts_with(':') {
+            items.push(Item::Words(word.to_owned()));
+        }
+        rest = &rest[line.len()..];
+    }
+}
+
+/// JSON text whose lone surrogate escapes are [`surrogates::half`] and whose numbers that JSON does not
+/// have are `null`; `None` if it has neither.
+fn repaired(json: &str) -> Option<String> {
+    let mut out = String::with_capacity(json.len());
+    let (mut rest, mut in_string, mut changed) = (json, false, false);
+    while let Some(at) = rest.find(['"', '\\', 'N', 'I', '-']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let length = match (in_string, from.as_bytes()[0]) {
+            (_, b'"') => {
+                in_string = !in_string;
+                1
+            }
+            (true, b'\\') => match escape(from) {
+                Some(first @ 0xD800..=0xDFFF) => {
+                    let second = from.get(6..).and_then(escape);
+                    if first < 0xDC00 && matches!(second, Some(0xDC00..=0xDFFF)) {
+                        12
+                    } else {
+                        out.push(surrogates::half(first));
+                        changed = true;
+                        rest = &from[6..];
+                        continue;
+                    }
+                }
+                // The character behind the backslash belongs to it.
+                _ => 1 + from[1..].chars().next().map_or(0, char::len_utf8),
+            },
+            (false, _) => {
+                let number = ["NaN", "Infinity", "-Infinity"]
+                    .into_iter()
+                    .find(|word| from.starts_with(word));
+                if let Some(number) = number {
+                    out.push_str("null");
+                    changed = true;
+                    rest = &from[number.len()..];
+                    continue;
+                }
+                1
+            }
+            (true, _) => 1,
+        };
+        out.push_str(&from[..length]);
+        rest = &from[length..];
+    }
+    out.push_str(rest);
+    changed.then_some(out)
+}
+
+/// The number of an escape `\uXXXX` at the start of `text`.
+fn escape(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit())
+        .then(|| u16::from_str_radix(digits, 16).ok())?
+}
+
+/// Reads `text` as one value. Halves of characters become U+FFFD.
+pub(crate) fn value(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().or_else(|| {
+        let text: String = repaired(text)?
+            .chars()
+            .map(|c| match c {
+                '\u{10d800}'..='\u{10dfff}' => char::REPLACEMENT_CHARACTER,
+                c => c,
+            })
+            .collect();
+        serde_json::from_str(&text).ok()
+    })
+}
+
+/// The member `name`, which is then `null`; `null` for what has no such member.
+pub(crate) fn take(value: &mut Value, name: &str) -> Value {
+    value.get_mut(name).map_or(Value::Null, Value::take)
+}
+
+/// A count, whichever way the server writes numbers.
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| {
+            let number = number.as_f64().filter(|number| *number >= 0.0)?;
+            Some(number as u64)
+        }),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A word, such as an id, that some servers write as a number.
+pub(crate) fn word(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(word)) => word.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn plain(value: Value) -> Item {
+        Item::Value { value, lone: false }
+    }
+
+    #[test]
+    fn values_stand_among_markers_comments_and_words() {
+        for (data, expected) in [
+            ("{\"a\":1}", vec![plain(json!({"a": 1}))]),
+            (
+                "{\"a\":1}\n{\"b\":\n2} [1]",
+                vec![
+                    plain(json!({"a": 1})),
+                    plain(json!({"b": 2})),
+                    plain(json!([1])),
+                ],
+            ),
+            (" [DONE] ", vec![Item::Marker]),
+            ("{}\n[done]", vec![plain(json!({})), Item::Marker]),
+            (": OPENROUTER PROCESSING", vec![]),
+            (": PROCESSING\n{\"a\":1}", vec![plain(json!({"a": 1}))]),
+            ("{\"a\":1}\n: PROCESSING", vec![plain(json!({"a": 1}))]),
+            ("data: {\"a\":1}", vec![plain(json!({"a": 1}))]),
+            ("\u{feff}{\"a\":1}", vec![plain(json!({"a": 1}))]),
+            ("ping", vec![Item::Words("ping".into())]),
+            ("7", vec![Item::Words("7".into())]),
+            ("", vec![]),
+        ] {
+            assert_eq!(items(data).unwrap(), expected, "{data}");
+        }
+        for broken in ["{", "{\"a\"", "[1,", "{\"a\":1}{"] {
+            assert_eq!(items(broken).unwrap_err(), ErrorKind::Malformed, "{broken}");
+        }
+    }
+
+    #[test]
+    fn halves_of_characters_and_numbers_that_are_none_cost_nothing() {
+        let read = |data: &str| items(data).unwrap().remove(0);
+        assert_eq!(
+            read(r#"{"a":"x\ud83d","b":"\ude00\\ud83d\ud83d\ude00"}"#),
+            Item::Value {
+                value: json!({"a": "x\u{10d83d}", "b": "\u{10de00}\\ud83d\u{1f600}"}),
+                lone: true
+            }
+        );
+        let Item::Value { value, .. } = read(r#"{"a":NaN,"b":-Infinity,"c":"NaN","d":-1}"#) else {
+            panic!();
+        };
+        assert_eq!(value, json!({"a": null, "b": null, "c": "NaN", "d": -1}));
+        assert_eq!(super::value(r#""\ud83d!""#), Some(json!("\u{FFFD}!")));
+    }
+
+    proptest! {
+        #[test]
+        fn no_data_makes_it_panic(data in "[{}\\[\\]\":,\\\\udD8c0NaI\n é-]{0,40}") {
+            let _ = items(&data);
+            let _ = value(&data);
+        }
+    }
+}

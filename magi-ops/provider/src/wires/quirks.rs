@@ -1,0 +1,203 @@
+//! What a server turned out not to take, or to demand: learned from its refusals, kept for the process.
+//! How a request then looks is the wire's.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use super::call_ids::IdForm;
+use crate::error::ProviderError;
+
+/// Most models of one provider that something is kept of.
+const MAX_MODELS: usize = 256;
+
+/// How a server's requests differ from the usual ones.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Quirks {
+    pub(crate) left_out: BTreeSet<&'static str>,
+    pub(crate) ids: IdForm,
+    /// Every response of the conversation must have its `reasoning_content`, be it empty.
+    pub(crate) fill_reasoning: bool,
+    /// Every call must have a signature of thinking.
+    pub(crate) fill_signatures: bool,
+}
+
+impl Quirks {
+    /// Whether the server takes no member of this name.
+    pub(crate) fn leaves_out(&self, member: &str) -> bool {
+        self.left_out.contains(member)
+    }
+
+    /// Learns from a refusal of the request `body`, which can do without the members `optional`.
+    /// `false` if there is nothing new to learn: the same request would be refused again.
+    fn learn(&mut self, refusal: &ProviderError, body: &[u8], optional: &[&'static str]) -> bool {
+        if !matches!(refusal.status(), Some(400 | 422)) {
+            return false;
+        }
+        let text = refusal.message().unwrap_or_default().to_ascii_lowercase();
+        let says = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+        let before = self.clone();
+        if says(&["id"])
+            && says(&["tool", "call"])
+            && says(&["length of 9", "length 9", "9 characters", "nine characters"])
+        {
+            self.ids = IdForm::Short;
+        }
+        let missing = says(&[
+            "missing",
+            "must be",
+            "required",
+            "must have",
+            "passed back",
+            "expected",
+        ]);
+        if missing && says(&["thought_signature", "thought signature"]) {
+            self.fill_signatures = true;
+        } else if missing && says(&["reasoning_content"]) && !self.leaves_out("reasoning_content") {
+            self.fill_reasoning = true;
+        }
+        if *self == before {
+            let named = optional
+                .iter()
+                .filter(|member| names(&text, member) && has_member(body, member));
+            self.left_out.extend(named);
+        }
+        *self != before
+    }
+}
+
+/// Whether `word` stands in `text` as a word of its own.
+fn names(text: &str, word: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(inner) && !text[at + word.len()..].starts_with(inner))
+}
+
+/// Whether the JSON `body` has a member `name` anywhere. In a string its last quote would be escaped.
+fn has_member(body: &[u8], name: &str) -> bool {
+    memchr::memmem::find(body, format!("\"{name}\":").as_bytes()).is_some()
+}
+
+/// What is known of a provider's models.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    usual: Quirks,
+    models: Mutex<HashMap<String, Quirks>>,
+}
+
+impl Learned {
+    /// `usual` holds for every model that nothing else is known of.
+    pub(crate) fn new(usual: Quirks) -> Self {
+        Self {
+            usual,
+            models: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn of(&self, model: &str) -> Quirks {
+        let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut quirks = models.get(model).unwrap_or(&self.usual).clone();
+        if says_mistral(model) {
+            quirks.ids = IdForm::Short;
+        }
+        quirks
+    }
+
+    /// See [`Quirks::learn`].
+    pub(crate) fn learn(
+        &self,
+        model: &str,
+        refusal: &ProviderError,
+        body: &[u8],
+        optional: &[&'static str],
+    ) -> bool {
+        let mut quirks = self.of(model);
+        if !quirks.learn(refusal, body, optional) {
+            return false;
+        }
+        tracing::debug!(left_out = ?quirks.left_out, ids = ?quirks.ids, "the server wants other requests");
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        if models.len() < MAX_MODELS || models.contains_key(model) {
+            models.insert(model.to_owned(), quirks);
+        }
+        true
+    }
+}
+
+/// Whether a provider's or a model's name is one of Mistral's, whose servers and templates take ids of nine
+/// letters and digits only.
+pub(crate) fn says_mistral(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    [
+        "mistral",
+        "ministral",
+        "mixtral",
+        "codestral",
+        "devstral",
+        "magistral",
+        "pixtral",
+    ]
+    .iter()
+    .any(|own| name.contains(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn refusal(status: u16, message: &str) -> ProviderError {
+        ProviderError::new(ErrorKind::Refused)
+            .with_status(status)
+            .with_message(message)
+    }
+
+    const OPTIONAL: [&str; 4] = [
+        "stream_options",
+        "stream",
+        "max_tokens",
+        "reasoning_content",
+    ];
+
+    #[test]
+    fn a_member_that_a_refusal_names_is_left_out_once() {
+        let learned = Learned::default();
+        let body = br#"{"stream_options":{},"stream":true,"messages":["\"max_tokens\":1"]}"#;
+        let named = refusal(400, "Unknown member 'stream_options'");
+        assert!(learned.learn("m", &named, body, &OPTIONAL));
+        assert!(learned.of("m").leaves_out("stream_options"));
+        assert!(!learned.of("m").leaves_out("stream"));
+        assert!(!learned.of("other").leaves_out("stream_options"));
+        assert!(!learned.learn("m", &named, body, &OPTIONAL));
+        for other in [
+            refusal(404, "stream"),
+            refusal(400, "streams"),
+            refusal(422, "max_tokens is too large"),
+            refusal(400, ""),
+        ] {
+            assert!(!learned.learn("m", &other, body, &OPTIONAL), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn ids_and_reasoning_are_given_as_they_are_demanded() {
+        let learned = Learned::default();
+        for words in [
+            "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+            "Tool call IDs should be alphanumeric strings with length 9!",
+        ] {
+            let learned = Learned::default();
+            assert!(learned.learn("m", &refusal(400, words), b"{}", &OPTIONAL));
+            assert_eq!(learned.of("m").ids, IdForm::Short);
+        }
+        assert_eq!(learned.of("devstral-small").ids, IdForm::Short);
+        assert_eq!(learned.of("gpt").ids, IdForm::Any);
+        let missing = refusal(400, "Missing `reasoning_content` field in message 1");
+        assert!(learned.learn("m", &missing, b"{}", &OPTIONAL));
+        assert!(learned.of("m").fill_reasoning);
+        let unwanted = refusal(400, "reasoning_content is not allowed");
+        let body = br#"{"reasoning_content":"x"}"#;
+        let learned = Learned::default();
+        assert!(learned.learn("m", &unwanted, body, &OPTIONAL));
+        assert!(learned.of("m").leaves_out("reasoning_content"));
+    }
+}
