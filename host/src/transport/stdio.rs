@@ -329,7 +329,7 @@ impl Output {
                     None => self.writable().await?,
                     Some(patience) => timeout(patience, self.writable())
                         .await
-                        .map_err(|_| io::ErrorKind::TimedOut)??,
+                        .map_err(|stalled| io::Error::new(io::ErrorKind::TimedOut, stalled))??,
                 },
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
