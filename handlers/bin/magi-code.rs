@@ -8,6 +8,10 @@ mod trust;
 #[cfg(feature = "try")]
 mod try_turn;
 
+#[cfg(feature = "log")]
+#[path = "log/mod.rs"]
+mod log;
+
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -108,6 +112,14 @@ fn main() -> ExitCode {
     exit_code(status)
 }
 
+/// What the process keeps secret, known to its log too, which begins here if it is asked for.
+fn logged() -> redact::Redactor {
+    let redactor = redact::Redactor::of_process();
+    #[cfg(feature = "log")]
+    log::start(redactor.clone());
+    redactor
+}
+
 fn exit_code(status: i32) -> ExitCode {
     ExitCode::from(u8::try_from(status).unwrap_or(1))
 }
@@ -128,9 +140,13 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
     };
     match (cli.app, cli.command) {
         #[cfg(feature = "application-service")]
-        (Some(App::Service), None) => handlers::magi::serve_application_service(stdio).map(served),
+        (Some(App::Service), None) => {
+            handlers::magi::serve_application_service(stdio, logged()).map(served)
+        }
         #[cfg(feature = "local-agent")]
-        (None, Some(Command::Serve { .. })) => handlers::magi::serve_local_agent(stdio).map(served),
+        (None, Some(Command::Serve { .. })) => {
+            handlers::magi::serve_local_agent(stdio, logged()).map(served)
+        }
         #[cfg(feature = "try")]
         (
             None,

@@ -1,5 +1,9 @@
 //! `mty`: the Mighty toolchain's command line. Parses arguments, picks the transport, serves.
 
+#[cfg(feature = "log")]
+#[path = "log/mod.rs"]
+mod log;
+
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -140,7 +144,11 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
         }
     };
     let command = match cli.command {
-        Command::Agent(args) => return agent(stdio, &args),
+        Command::Agent(args) => {
+            #[cfg(feature = "log")]
+            log::start(redact::Redactor::of_process());
+            return agent(stdio, &args);
+        }
         command => command,
     };
     // An answer that nobody can get is a failure of the command; only the protocol has a code for transports.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use agent::Redactor;
 use agent::{Backend, Environment};
 use host::serve::duplex::{Ended, serve};
 #[cfg(feature = "local-agent")]
@@ -37,7 +38,7 @@ pub struct Refused(pub &'static str);
 
 /// Serves local-agent. Both endpoints must be pipes; nothing is touched when they are not.
 #[cfg(feature = "local-agent")]
-pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
+pub fn serve_local_agent(stdio: Stdio, redactor: Redactor) -> anyhow::Result<Result<i32, Refused>> {
     let endpoints = (stdio.input_endpoint(), stdio.output_endpoint());
     if endpoints != (Endpoint::Pipe, Endpoint::Pipe) || stdio.unusable().is_some() {
         return Ok(Err(Refused(
@@ -47,6 +48,7 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
     let backend = Backend::new(Environment {
         can_ask: cfg!(feature = "approval"),
         invocation: "local_agent",
+        redactor: Some(redactor),
         ..Environment::of_process()?
     });
     let ended = run(
@@ -60,13 +62,17 @@ pub fn serve_local_agent(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
 
 /// Serves application-service. Nothing is touched when the standard descriptors won't do.
 #[cfg(feature = "application-service")]
-pub fn serve_application_service(stdio: Stdio) -> anyhow::Result<Result<i32, Refused>> {
+pub fn serve_application_service(
+    stdio: Stdio,
+    redactor: Redactor,
+) -> anyhow::Result<Result<i32, Refused>> {
     if let Some(why) = stdio.unusable() {
         return Ok(Err(Refused(why)));
     }
     let runtime = crate::runtime()?;
     let backend = Backend::new(Environment {
         invocation: "application_service",
+        redactor: Some(redactor),
         ..Environment::of_process()?
     });
     backend.prepare()?;

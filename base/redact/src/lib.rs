@@ -149,6 +149,15 @@ impl Redactor {
         this
     }
 
+    /// Knows the secrets of this process's own environment.
+    pub fn of_process() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let vars: Vec<(String, String)> = std::env::vars_os().filter_map(text).collect();
+        Self::new(vars.iter().map(|(name, value)| (&**name, &**value)))
+    }
+
     /// From now on these are secrets too, for all clones and for streams that are open. Those below
     /// 8 bytes are left out, they would mask ordinary words. At most 1,024 forms are known in all:
     /// beyond that the ones learned first are forgotten, those of the environment never.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 /// Connections that may be open at once, most of which wait or send slowly.
 const CONNECTIONS: usize = 1024;
@@ -66,10 +67,11 @@ pub async fn accept_until<S, C>(
                     }
                 };
                 let connection = connect(stream, stop.clone());
-                connections.spawn(async move {
+                let served = async move {
                     let _place = place;
                     connection.await;
-                });
+                };
+                connections.spawn(served.instrument(tracing::info_span!("connection")));
             }
         }
     }

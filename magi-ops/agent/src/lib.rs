@@ -28,6 +28,7 @@ pub use startup::{
     Environment, Examination, InitializeError, StartupError, StartupErrorKind, Trusted, examine,
     trust,
 };
+pub use store::Redactor;
 /// How a run ended.
 pub use store::sessions::Outcome;
 /// A session's id, which names no path.

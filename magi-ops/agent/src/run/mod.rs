@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use provider::Message;
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
+use tracing::Instrument as _;
 
 use crate::attach::Conversation;
 use crate::startup::{Admitted, Choice, Selected, StartupErrorKind};
@@ -196,7 +197,8 @@ pub(crate) fn start(owner: Arc<dyn Owner>, task: Task) -> Run {
         activities: 0,
         warned: false,
     };
-    tokio::spawn(worker.run(task.prompt));
+    let span = tracing::info_span!("run", run = %run_id, session = %session_id);
+    tokio::spawn(worker.run(task.prompt).instrument(span));
     Run {
         session_id,
         run_id,
@@ -275,6 +277,7 @@ impl Worker {
             result = result.and(self.end_hooks(outcome).await);
         }
         if let Err(Stop::Failed(code, summary)) = &result {
+            tracing::info!(code = code.word(), reason = %summary, "the run failed");
             // After the messages' ends: in the history, the reason stands below what it ended.
             let (code, summary) = (*code, summary.clone());
             if let Err(stop) = self.diagnose_for_good(code, summary).await {
@@ -333,7 +336,10 @@ impl Worker {
         self.begin_hooks().await?;
         self.report_instructions().await?;
         for response in 0..MAX_RESPONSES {
-            let calls = self.respond(response, &selected).await?;
+            let calls = self
+                .respond(response, &selected)
+                .instrument(tracing::info_span!("response", response))
+                .await?;
             self.warn_if_degraded().await;
             if calls.is_empty() {
                 return Ok(());

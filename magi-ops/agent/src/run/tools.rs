@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tools::hooks::HookVerdict;
 use tools::{Access, ActivityKind, Concurrency, ToolOutcome};
+use tracing::Instrument as _;
 
 use super::control::{Answer, Control};
 use super::event::{Activity, ActivityState};
@@ -190,11 +191,12 @@ impl Worker {
         let (admitted, control) = (Arc::clone(&self.admitted), Arc::clone(&self.control));
         let (sink, call) = (self.sink.clone(), call.clone());
         let (asked, settled) = oneshot::channel();
+        let response = tracing::Span::current();
         running.spawn(async move {
             // A task of its own within: a tool that panics is a failed call, not a failed run.
-            let work = tokio::spawn(async move {
-                run(&admitted, &control, &sink, &call, &access, asked).await
-            });
+            let span = tracing::info_span!(parent: &response, "tool", name = %call.name);
+            let work = async move { run(&admitted, &control, &sink, &call, &access, asked).await };
+            let work = tokio::spawn(work.instrument(span));
             let outcome = work.await.unwrap_or_else(|_| {
                 Ran::from(ToolOutcome {
                     content: "the tool stopped unexpectedly".to_owned(),

@@ -114,6 +114,7 @@ pub(crate) fn admit(
     reached: &mut Reached,
     stop: &CancellationToken,
 ) -> Result<Admitted, StartupError> {
+    let _span = tracing::info_span!("startup").entered();
     let redactor = environment.redactor();
     let admitted = read(environment, &redactor, reached, stop);
     reached.notices = redacted(std::mem::take(&mut reached.notices), &redactor);

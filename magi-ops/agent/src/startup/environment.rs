@@ -24,6 +24,8 @@ pub struct Environment {
     /// Who asks: the dialect's name for itself, which hooks are told as `invocation` (spec:
     /// local-agent, "Shared startup and effects").
     pub invocation: &'static str,
+    /// What knows the secrets of `vars`, shared with whoever else shows something; made from them without it.
+    pub redactor: Option<Redactor>,
 }
 
 impl Environment {
@@ -40,6 +42,7 @@ impl Environment {
                 .collect(),
             can_ask: false,
             invocation: "",
+            redactor: None,
         })
     }
 
@@ -90,6 +93,9 @@ impl Environment {
     }
 
     pub(crate) fn redactor(&self) -> Redactor {
+        if let Some(redactor) = &self.redactor {
+            return redactor.clone();
+        }
         Redactor::new(
             self.vars
                 .iter()

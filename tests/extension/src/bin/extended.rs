@@ -8,7 +8,7 @@ use extension as _;
 use handlers as _;
 
 use extension::tiny::Tiny;
-use handlers::magi::Refused;
+use handlers::magi::{Redactor, Refused};
 use handlers::mighty::Launch;
 use host::serve::duplex::{self, Ended};
 use host::transport::{Input, Output, Stdio};
@@ -28,9 +28,11 @@ fn main() -> ExitCode {
 
 fn serve(stdio: Stdio) -> anyhow::Result<i32> {
     match std::env::args().nth(1).as_deref() {
-        Some("local-agent") => handlers::magi::serve_local_agent(stdio).map(launched),
+        Some("local-agent") => {
+            handlers::magi::serve_local_agent(stdio, Redactor::of_process()).map(launched)
+        }
         Some("application-service") => {
-            handlers::magi::serve_application_service(stdio).map(launched)
+            handlers::magi::serve_application_service(stdio, Redactor::of_process()).map(launched)
         }
         Some("mty-agent") => {
             let launch = Launch {

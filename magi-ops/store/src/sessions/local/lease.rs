@@ -58,6 +58,7 @@ pub(super) struct AppendLock {
 
 impl Lease {
     pub(super) fn acquire(dir: &Path, id: &SessionId) -> Result<Self, SessionError> {
+        let _span = tracing::debug_span!("lease", session = id.as_str()).entered();
         let path = dir.join(id.lock_name());
         let append = dir.join(id.append_name());
         match file::open_to_read(&append) {

@@ -1,0 +1,184 @@
+//! Black-box tests of the log that `MC_LOG` turns on: what it holds, what it never holds, and that it stops nothing.
+//! What a client is shown is the other files' matter.
+#![cfg(all(
+    feature = "log",
+    feature = "local-agent",
+    feature = "lifecycle",
+    feature = "session",
+    feature = "history",
+    feature = "turn",
+    feature = "approval",
+    unix
+))]
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+#[path = "local_agent/client.rs"]
+#[allow(dead_code)]
+mod client;
+#[path = "local_agent/run.rs"]
+#[allow(dead_code)]
+mod run;
+#[path = "secrets/shapes.rs"]
+#[allow(dead_code)]
+mod shapes;
+#[path = "secrets/shown.rs"]
+#[allow(dead_code)]
+mod shown;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::client::{Agent, launch};
+use crate::shapes::all;
+use crate::shown::Shown;
+use crate::support::Place;
+
+fn logs(place: &Arc<Place>) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(place.mc_home().join("logs")) else {
+        return Vec::new();
+    };
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Every line, each of which must be an object of JSON.
+fn lines(place: &Arc<Place>) -> Vec<Value> {
+    let files = logs(place);
+    let text: String = files
+        .iter()
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .collect();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// One turn with a command and a hook, in a process with this filter.
+fn turn(place: &Arc<Place>, filter: &str) {
+    let mut agent = Agent::spawn(launch().place(place).env("MC_LOG", filter));
+    agent.initialize();
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed", "{:?}", run.events);
+    // This also asserts that nothing stands on its standard error.
+    agent.end();
+}
+
+fn place() -> Arc<Place> {
+    let steps = json!([{"tool": "bash", "input": {"command": "echo ok"}}, {"text": "ok"}]);
+    let place = Place::with_script(&json!({"turns": [{ "steps": steps }]}));
+    let script = place.root().join("script.json");
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": script}},
+        "permissions": {"bash": "allow"},
+        "hooks": {"pre_tool": ["true"]},
+    }));
+    place
+}
+
+#[test]
+fn the_log_names_everything_on_a_request_s_way_and_is_private() {
+    let place = place();
+    turn(&place, "trace");
+    let text = json!(lines(&place)).to_string();
+    for word in [
+        "connection",
+        "request",
+        "run",
+        "response",
+        "tool",
+        "command",
+        "startup",
+        "lease",
+        "append",
+        "hook",
+    ] {
+        assert!(text.contains(&format!("\"{word}\"")), "{word}");
+    }
+    let mode = |path: &PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&place.mc_home().join("logs")), 0o700);
+    let files = logs(&place);
+    assert!(files.len() == 1 && mode(&files[0]) == 0o600, "{files:?}");
+}
+
+#[test]
+fn nothing_is_written_without_a_filter() {
+    let place = place();
+    turn(&place, "");
+    assert!(logs(&place).is_empty());
+}
+
+#[test]
+fn a_filter_that_is_none_and_a_folder_that_is_none_stop_nothing() {
+    let unread = place();
+    turn(&unread, "agent=loudly,=,");
+    assert!(
+        json!(lines(&unread))
+            .to_string()
+            .contains("MC_LOG is no filter")
+    );
+    let blocked = place();
+    std::fs::write(blocked.mc_home().join("logs"), "a file").unwrap();
+    turn(&blocked, "trace");
+}
+
+#[test]
+fn logs_of_earlier_processes_leave_after_a_fortnight() {
+    let place = place();
+    let folder = place.mc_home().join("logs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let day = std::time::Duration::from_secs(24 * 60 * 60);
+    for (name, days) in [
+        ("2020-01-01-1.jsonl", 15),
+        ("2020-01-02-1.jsonl", 13),
+        ("notes.txt", 99),
+    ] {
+        let file = std::fs::File::create(folder.join(name)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - day * days)
+            .unwrap();
+    }
+    turn(&place, "info");
+    let kept = |name: &str| folder.join(name).exists();
+    assert!(!kept("2020-01-01-1.jsonl") && kept("2020-01-02-1.jsonl") && kept("notes.txt"));
+}
+
+#[test]
+fn no_secret_is_in_the_log() {
+    let canaries = all();
+    let turns: Vec<Value> = canaries
+        .iter()
+        .map(|canary| {
+            let line = canary.line();
+            json!({"steps": [
+                {"reasoning": line, "provider_summary": true},
+                {"tool": "read", "input": {"path": line}},
+                {"tool": "bash", "input": {"command": format!("cat <<'end'\n{line}\nend\nfalse")}},
+                {"tool": line, "input": {}},
+                {"text": line, "chunks": 3},
+            ]})
+        })
+        .collect();
+    let place = Place::with_script(&json!({ "turns": turns }));
+    let script = place.root().join("script.json");
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": script}}, "permissions": {"bash": "allow"},
+    }));
+    let mut agent = Agent::spawn(launch().place(&place).env("MC_LOG", "trace"));
+    agent.initialize();
+    let session = agent.create();
+    for canary in &canaries {
+        agent.turn(&session, &canary.line());
+    }
+    agent.end();
+    let shown = Shown::of_value(&json!(lines(&place)));
+    let leaks: Vec<String> = canaries
+        .iter()
+        .filter_map(|canary| shown.leak(canary))
+        .collect();
+    assert!(leaks.is_empty(), "{leaks:#?}");
+    assert!(shown.holds("tool"));
+}
