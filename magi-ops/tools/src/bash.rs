@@ -41,9 +41,91 @@ impl Tool for BashTool {
         Access::command(NAME, input.get("command").and_then(Value::as_str), cx)
     }
 
+    fn subject(&self, input: &Value, _: &Context) -> String {
+        let command = input.get("command").and_then(Value::as_str);
+        match command.map(programs).unwrap_or_default().as_slice() {
+            [] => NAME.to_owned(),
+            programs => format!("{NAME}: {}", programs.join(", ")),
+        }
+    }
+
     fn run(&self, call: Call, cx: Arc<Context>) -> Running {
         Box::pin(async move { run(&call, &cx).await.unwrap_or_else(ToolOutcome::from) })
     }
+}
+
+/// Programs that are named of one line.
+const PROGRAMS: usize = 4;
+/// Bytes of a line that are looked at for them.
+const LOOKED_BYTES: usize = 4096;
+/// Longest name of a program that is said, in bytes.
+const PROGRAM_BYTES: usize = 32;
+
+/// The programs of a line by their last names, each once, in its order; nothing else of it is said. A name that
+/// only the shell knows, or that is none a program would have, is passed over.
+fn programs(command: &str) -> Vec<String> {
+    let looked = bounds::clip_bytes(command, LOOKED_BYTES);
+    // What a here-document holds is no command.
+    let looked = looked.split_once("<<").map_or(looked, |(before, _)| before);
+    let mut found: Vec<String> = Vec::new();
+    for simple in crate::shell::loose_commands(&without_redirections(looked)) {
+        let Some(name) = simple
+            .words
+            .first()
+            .and_then(|word| word.literal.as_deref())
+        else {
+            continue;
+        };
+        let name = name.rsplit('/').next().unwrap_or_default();
+        let named = (1..=PROGRAM_BYTES).contains(&name.len())
+            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'+' | b'-'));
+        if named && !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
+        if found.len() == PROGRAMS {
+            break;
+        }
+    }
+    found
+}
+
+/// The line without what its commands read from and write to.
+fn without_redirections(line: &str) -> String {
+    let mut out = String::new();
+    let mut quote = None;
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None | Some('"'), '\\') => {
+                out.push(c);
+                out.extend(chars.next());
+                continue;
+            }
+            (None, '<' | '>') => {
+                while chars
+                    .next_if(|c| matches!(c, '<' | '>' | '&' | '|'))
+                    .is_some()
+                {}
+                if chars.peek() != Some(&'(') {
+                    while chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
+                    while chars
+                        .next_if(|c| !c.is_whitespace() && !";&|()<>".contains(*c))
+                        .is_some()
+                    {}
+                }
+                out.push(' ');
+                continue;
+            }
+            _ => {}
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// A command has a time limit of its own, and is killed by its guard: the set only steps in when both fail.
@@ -124,6 +206,9 @@ fn outcome(finished: &Finished, timeout_ms: u64) -> ToolOutcome {
         content.push_str("[no output]\n");
     } else if !content.ends_with('\n') {
         content.push('\n');
+    }
+    if finished.stdout.is_lossy() {
+        content.push_str("[not valid UTF-8: wrong bytes are shown as U+FFFD]\n");
     }
     content.extend(note.iter().map(String::as_str));
     let lines = counted(finished.stdout.lines(), "line", "lines");

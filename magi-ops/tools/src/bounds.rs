@@ -1,9 +1,9 @@
 //! The limits of the tools, the watch that stops their loops, and the clipping of text.
 //! No file is touched here.
 
-use std::cell::Cell;
 use std::collections::BinaryHeap;
 use std::ffi::OsStr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
@@ -22,14 +22,8 @@ pub(crate) const LIST_ENTRIES: usize = 1_000;
 pub(crate) const GLOB_PATHS: usize = 1_000;
 /// Matches of one `grep`.
 pub(crate) const GREP_MATCHES: usize = 500;
-/// Files that one `grep` looks into.
-pub(crate) const GREP_FILES: usize = 100_000;
 /// Bytes of the longest file that `grep` looks into.
 pub(crate) const GREP_FILE_BYTES: u64 = 16 * 1024 * 1024;
-/// Directories that a walk keeps waiting at one time.
-pub(crate) const WALK_PENDING: usize = 100_000;
-/// Bytes of a `.gitignore`; a longer one is not honoured, and that is said.
-pub(crate) const GITIGNORE_BYTES: u64 = 256 * 1024;
 /// Bytes of a path in an input.
 pub(crate) const PATH_BYTES: usize = 4_096;
 /// Bytes of a pattern in an input.
@@ -58,39 +52,52 @@ pub enum Stop {
 pub struct Watch {
     stop: CancellationToken,
     deadline: Instant,
-    /// Checks left until the clock is read again.
-    ticks: Cell<u32>,
+    /// How often it was asked.
+    ticks: AtomicU32,
 }
 
 /// Checks between two looks at the clock: reading it for every entry of a walk would cost more
 /// than the entry.
-const TICKS: u32 = 64;
+const CLOCK_TICKS: u32 = 64;
+/// Checks between two looks at the token, whose lock the threads of a walk share.
+const TOKEN_TICKS: u32 = 8;
 
 impl Watch {
     pub(crate) fn new(stop: CancellationToken, deadline: Instant) -> Self {
         Self {
             stop,
             deadline,
-            ticks: Cell::new(0),
+            ticks: AtomicU32::new(0),
         }
+    }
+
+    /// For another thread of the same call.
+    pub(crate) fn another(&self) -> Self {
+        Self::new(self.stop.clone(), self.deadline)
     }
 
     /// To be called once for every entry, buffer or line: each is far below a millisecond.
     pub(crate) fn check(&self) -> Result<(), Stop> {
+        let ticks = self.ticks.load(Relaxed);
+        self.ticks.store(ticks.wrapping_add(1), Relaxed);
+        if ticks.is_multiple_of(TOKEN_TICKS) && self.stop.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        if ticks.is_multiple_of(CLOCK_TICKS) && Instant::now() >= self.deadline {
+            return Err(Stop::Deadline);
+        }
+        Ok(())
+    }
+
+    /// The same, whenever it was asked last: before something happens that can't be undone, and for a reason.
+    pub(crate) fn check_now(&self) -> Result<(), Stop> {
         if self.stop.is_cancelled() {
             return Err(Stop::Cancelled);
         }
-        match self.ticks.get() {
-            0 if Instant::now() >= self.deadline => Err(Stop::Deadline),
-            0 => {
-                self.ticks.set(TICKS);
-                Ok(())
-            }
-            left => {
-                self.ticks.set(left - 1);
-                Ok(())
-            }
+        if Instant::now() >= self.deadline {
+            return Err(Stop::Deadline);
         }
+        Ok(())
     }
 }
 
@@ -125,6 +132,13 @@ impl<T: Ord> Smallest<T> {
     /// How many items there were in all.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
+    }
+
+    /// Takes what another one kept and saw.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        let unkept = other.seen - other.kept.len() as u64;
+        other.kept.into_iter().for_each(|item| self.push(item));
+        self.seen += unkept;
     }
 
     pub(crate) fn into_sorted(self) -> Vec<T> {

@@ -21,6 +21,8 @@ pub struct Context {
     protected: Vec<PathBuf>,
     skills: Vec<Skill>,
     credentials: Arc<Credentials>,
+    home: Option<PathBuf>,
+    staging: Option<Arc<files::Staging>>,
     /// What commands run under.
     guard: Arc<Guard>,
     rules: Rules,
@@ -40,6 +42,8 @@ impl Context {
             skills: Vec::new(),
             credentials: Arc::new(Credentials::of(None)),
             rules: Rules::new(Permission::Ask, [], []),
+            home: None,
+            staging: None,
             guard: Arc::new(Guard::this_program()),
             replacing: Arc::default(),
         }
@@ -52,10 +56,12 @@ impl Context {
         self
     }
 
-    /// The person's home, whose credentials are asked for before they are read.
+    /// The person's home, which `~` stands for in a path, and whose credentials are asked for before they are
+    /// read.
     #[must_use]
     pub fn with_home(mut self, home: Option<&Path>) -> Self {
         self.credentials = Arc::new(Credentials::of(home));
+        self.home = home.map(Path::to_owned);
         self
     }
 
@@ -63,6 +69,14 @@ impl Context {
     #[must_use]
     pub fn with_rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
+        self
+    }
+
+    /// A directory of the product's own, made when it is needed, where a new file has its name for the moment
+    /// before it takes another one's place. Without one, that moment passes in the file's own directory.
+    #[must_use]
+    pub fn with_staging(mut self, directory: PathBuf) -> Self {
+        self.staging = Some(Arc::new(files::Staging::new(directory)));
         self
     }
 
@@ -113,12 +127,14 @@ impl Context {
     /// The workspace is missing or can't be looked at.
     pub fn scope(&self) -> Result<Scope, ToolError> {
         let scope = Scope::new(&self.workspace, &self.hidden)?;
-        Ok(scope.with_credentials(Arc::clone(&self.credentials)))
+        Ok(scope
+            .with_credentials(Arc::clone(&self.credentials))
+            .with(self.home.clone(), self.staging.clone()))
     }
 
     /// The path of an input as a person is shown it, by its words alone: relative inside the workspace, its
     /// last part elsewhere.
     pub fn subject(&self, path: &str) -> String {
-        crate::workspace::subject(&self.workspace, path)
+        crate::workspace::subject(&self.workspace, self.home.as_deref(), path)
     }
 }

@@ -109,7 +109,7 @@ impl Resolved<'_> {
         metadata.nlink() > 1 && self.files().contains(&(metadata.dev(), metadata.ino()))
     }
 
-    fn places(&self) -> &[PathBuf] {
+    pub(crate) fn places(&self) -> &[PathBuf] {
         self.places
             .get_or_init(|| self.credentials.resolved(self.workspace))
     }

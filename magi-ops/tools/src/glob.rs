@@ -1,15 +1,19 @@
 //! `glob`: the paths under a directory that match a pattern.
 //! Looks at names only and opens no file.
 
-use std::path::PathBuf;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 use std::sync::Arc;
 
+use files::{Entry, Visitor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounds::{GLOB_PATHS, OUTPUT_BYTES, Smallest, Watch, counted, is_plain, strange_names};
+use crate::bounds::{
+    GLOB_PATHS, OUTPUT_BYTES, Smallest, Stop, Watch, counted, is_plain, strange_names,
+};
 use crate::error::ToolError;
 use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::walk::{self, PathGlob};
@@ -58,16 +62,45 @@ struct Input {
     path: Option<String>,
 }
 
+/// What one thread finds.
+struct Finder<'a> {
+    pattern: &'a PathGlob,
+    root: &'a Path,
+    watch: Watch,
+    stopped: Option<Stop>,
+    kept: Smallest<PathBuf>,
+}
+
+impl Visitor for Finder<'_> {
+    fn goes_on(&mut self) -> bool {
+        self.stopped = self.watch.check().err();
+        self.stopped.is_none()
+    }
+
+    fn visit(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
+        if self.pattern.takes(self.root, entry) {
+            self.kept.push(entry.path());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
     let pattern = PathGlob::new("pattern", &input.pattern)?;
     let root = scope.resolve(input.path.as_deref().unwrap_or("."))?;
+    let make = || Finder {
+        pattern: &pattern,
+        root: &root,
+        watch: watch.another(),
+        stopped: None,
+        kept: Smallest::new(GLOB_PATHS),
+    };
+    let (finders, gaps) = walk::files(&root, scope, true, make, |finder| finder.stopped)?;
     let mut kept: Smallest<PathBuf> = Smallest::new(GLOB_PATHS);
-    let gaps = walk::files(&root, scope, watch, |path| {
-        if pattern.matches(&root, &path) {
-            kept.push(path);
-        }
-    })?;
+    finders
+        .into_iter()
+        .for_each(|finder| kept.absorb(finder.kept));
     let total = kept.seen();
     let mut out = String::new();
     let (mut shown, mut strange) = (0_u64, 0);

@@ -1,22 +1,25 @@
 //! `grep`: lines that match a regular expression, in one file or under a directory.
 //! The searching itself is ripgrep's library; here are its bounds and its output.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use files::{Entry, SmallFiles, Visitor};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::bounds::{
-    GREP_FILE_BYTES, GREP_FILES, GREP_MATCHES, MATCH_CHARS, OUTPUT_BYTES, Smallest, Stop, Watch,
-    clip_bytes, clip_chars, counted,
+    GREP_FILE_BYTES, GREP_MATCHES, MATCH_CHARS, OUTPUT_BYTES, Stop, Watch, clip_bytes, clip_chars,
+    counted,
 };
 use crate::error::ToolError;
 use crate::read::SNIFF_BYTES;
@@ -76,6 +79,9 @@ struct Input {
 const REGEX_BYTES: usize = 2 * 1024 * 1024;
 /// Memory of a pattern's lazy automaton.
 const AUTOMATON_BYTES: usize = 8 * 1024 * 1024;
+/// Files of up to this many bytes are read whole before they are searched; between the pieces of a longer one
+/// the watch is looked at.
+const WHOLE_BYTES: usize = 256 * 1024;
 
 fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let input: Input = input::decode(input)?;
@@ -94,197 +100,364 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
         None => None,
     };
     let root = scope.resolve(input.path.as_deref().unwrap_or("."))?;
-    let mut search = Search::new(matcher, scope, watch);
-    if root.is_dir() {
-        let mut files: Smallest<PathBuf> = Smallest::new(GREP_FILES);
-        search.gaps = walk::files(&root, scope, watch, |path| {
-            if only.as_ref().is_none_or(|only| only.matches(&root, &path)) {
-                files.push(path);
-            }
-        })?;
-        search.files_left_out = files.seen().saturating_sub(GREP_FILES as u64);
-        for path in files.into_sorted() {
-            if search.full || search.gaps.timed_out {
-                break;
-            }
-            search.walked(path)?;
-        }
+    let search = Search {
+        matcher,
+        only,
+        root: &root,
+        scope,
+        best: Mutex::default(),
+        full: AtomicBool::new(false),
+    };
+    let (threads, gaps) = if root.is_dir() {
+        let make = || Thread::new(&search, watch);
+        walk::files(&root, scope, false, make, |thread| thread.stopped)?
     } else {
+        let mut thread = Thread::new(&search, watch);
         // The file was named: what keeps it from being searched is the answer.
         let (file, length) = scope.open_file(&root)?;
-        if only.is_none_or(|only| only.matches(&root, &root))
-            && search.file(&root, file, length)? == Looked::Binary
+        if search
+            .only
+            .as_ref()
+            .is_none_or(|only| only.matches(&root, &root))
         {
+            thread.search(&root, file, length);
+        }
+        if thread.binary > 0 {
             return Err(ToolError::Binary {
                 path: scope.shown(&root),
                 bytes: length,
             });
         }
-    }
-    Ok(search.done())
+        match thread.stopped {
+            Some(Stop::Cancelled) => return Err(ToolError::Cancelled),
+            Some(Stop::Deadline) => return Err(ToolError::TimedOut),
+            None => (vec![thread], Gaps::default()),
+        }
+    };
+    let skipped = Skipped::of(&threads);
+    drop(threads);
+    Ok(search.success(&skipped, gaps))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Looked {
-    Binary,
-    Otherwise,
-}
-
+/// What all threads of one search share.
 struct Search<'a> {
     matcher: RegexMatcher,
-    searcher: Searcher,
+    only: Option<PathGlob>,
+    root: &'a Path,
     scope: &'a Scope,
-    watch: &'a Watch,
-    out: String,
-    matches: u64,
-    matching_files: u64,
-    /// A limit of the output is reached.
-    full: bool,
-    too_long: u64,
-    unreadable: u64,
-    /// Files with a NUL after what looked like text; searched up to there.
-    cut_short: u64,
-    /// A line that is shown is not valid UTF-8.
-    lossy: bool,
-    files_left_out: u64,
-    gaps: Gaps,
+    best: Mutex<Best>,
+    /// There are more matches than are shown.
+    full: AtomicBool,
 }
 
-impl<'a> Search<'a> {
-    fn new(matcher: RegexMatcher, scope: &'a Scope, watch: &'a Watch) -> Self {
-        let searcher = SearcherBuilder::new()
-            .line_number(true)
-            .line_terminator(LineTerminator::crlf())
-            .binary_detection(BinaryDetection::quit(0))
-            .build();
-        Self {
-            matcher,
-            searcher,
-            scope,
-            watch,
-            out: String::new(),
-            matches: 0,
-            matching_files: 0,
-            full: false,
-            too_long: 0,
-            unreadable: 0,
-            cut_short: 0,
-            lossy: false,
-            files_left_out: 0,
-            gaps: Gaps::default(),
+/// The matches of the first files in the order of paths, at least one more than are shown if there are as many:
+/// whichever thread finds what first, the answer is the same.
+#[derive(Default)]
+struct Best {
+    files: BTreeMap<PathBuf, Matches>,
+    total: usize,
+}
+
+/// The first matches of one file.
+#[derive(Default)]
+struct Matches {
+    lines: Vec<Line>,
+    /// A NUL stands behind what looked like text; searched up to there.
+    cut_short: bool,
+}
+
+struct Line {
+    number: u64,
+    text: String,
+    lossy: bool,
+}
+
+impl Search<'_> {
+    /// Whether nothing at this path, or below it, can be among what is shown.
+    fn is_past(&self, path: &Path) -> bool {
+        self.full.load(Relaxed)
+            && self
+                .best()
+                .files
+                .last_key_value()
+                .is_some_and(|(last, _)| path > last)
+    }
+
+    fn best(&self) -> MutexGuard<'_, Best> {
+        self.best.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, path: PathBuf, matches: Matches) {
+        let mut best = self.best();
+        best.total += matches.lines.len();
+        best.files.insert(path, matches);
+        while let Some(last) = best.files.last_entry() {
+            let without = last.get().lines.len();
+            if best.total - without <= GREP_MATCHES {
+                break;
+            }
+            best.total -= without;
+            best.files.pop_last();
+        }
+        if best.total > GREP_MATCHES {
+            self.full.store(true, Relaxed);
         }
     }
 
-    /// A file that the walk found. Links are passed over: what they point at is either found
-    /// itself or lies outside.
-    fn walked(&mut self, path: PathBuf) -> Result<(), ToolError> {
-        match self.scope.open_file(&path) {
-            Ok((file, length)) => self.file(&path, file, length).map(drop),
-            Err(ToolError::Special { .. } | ToolError::Missing(_)) => Ok(()),
-            Err(_) => {
-                self.unreadable += 1;
-                Ok(())
+    fn success(self, skipped: &Skipped, gaps: Gaps) -> Success {
+        let best = self
+            .best
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut out = String::new();
+        let (mut shown, mut files, mut cut_short) = (0_u64, 0_u64, 0_u64);
+        let (mut lossy, mut full) = (false, false);
+        'files: for (path, matches) in &best.files {
+            let name = self.scope.shown(path);
+            for (at, line) in matches.lines.iter().enumerate() {
+                let text = format!("{name}:{}: {}\n", line.number, line.text);
+                if shown == GREP_MATCHES as u64 || out.len() + text.len() > OUTPUT_BYTES {
+                    full = true;
+                    break 'files;
+                }
+                out += &text;
+                shown += 1;
+                files += u64::from(at == 0);
+                lossy |= line.lossy;
             }
+            cut_short += u64::from(matches.cut_short);
         }
-    }
-
-    fn file(&mut self, path: &Path, mut file: File, length: u64) -> Result<Looked, ToolError> {
-        if length > GREP_FILE_BYTES {
-            self.too_long += 1;
-            return Ok(Looked::Otherwise);
-        }
-        match is_binary(&mut file) {
-            Ok(false) => {}
-            Ok(true) => return Ok(Looked::Binary),
-            Err(_) => {
-                self.unreadable += 1;
-                return Ok(Looked::Otherwise);
-            }
-        }
-        let name = self.scope.shown(path);
-        let before = self.matches;
-        let mut sink = Lines {
-            name: &name,
-            out: &mut self.out,
-            matches: &mut self.matches,
-            full: &mut self.full,
-            cut_short: &mut self.cut_short,
-            lossy: &mut self.lossy,
-            watch: self.watch,
-        };
-        let reader = Watched {
-            // The file may have grown since its length was read.
-            inner: file.take(GREP_FILE_BYTES),
-            watch: self.watch,
-        };
-        let result = self
-            .searcher
-            .search_reader(&self.matcher, reader, &mut sink);
-        if self.matches > before {
-            self.matching_files += 1;
-        }
-        if result.is_err() {
-            match self.watch.check() {
-                Err(Stop::Cancelled) => return Err(ToolError::Cancelled),
-                Err(Stop::Deadline) => self.gaps.timed_out = true,
-                Ok(()) => self.unreadable += 1,
-            }
-        }
-        Ok(Looked::Otherwise)
-    }
-
-    fn done(self) -> Success {
-        let mut out = self.out;
-        if self.matches == 0 {
+        if shown == 0 {
             out += "[no line matches]\n";
         }
-        if self.full {
+        if full {
             out += &format!(
-                "[truncated: the first {} matches; narrow the pattern, the path or the glob]\n",
-                self.matches
+                "[truncated: the first {shown} matches; narrow the pattern, the path or the glob]\n"
             );
         }
-        if self.lossy {
+        if lossy {
             out += "[not valid UTF-8: wrong bytes are shown as U+FFFD]\n";
         }
-        if self.cut_short > 0 {
-            out += &format!(
-                "[{} searched only up to a NUL byte]\n",
-                counted(self.cut_short, "file was", "files were")
-            );
+        if !full {
+            cut_short += skipped.cut_short;
         }
-        if self.too_long > 0 {
-            out += &format!("[{} files above 16 MiB were skipped]\n", self.too_long);
+        if cut_short > 0 {
+            let files = counted(cut_short, "file was", "files were");
+            out += &format!("[{files} searched only up to a NUL byte]\n");
         }
-        if self.unreadable > 0 {
-            out += &format!("[{} files could not be read]\n", self.unreadable);
-        }
-        if self.files_left_out > 0 {
-            out += &format!(
-                "[incomplete: {} files were left out; name a narrower path]\n",
-                self.files_left_out
-            );
+        // Of what lies behind the last match that is shown, not everything was looked at.
+        if !full {
+            out += &skipped.notes();
         }
         let mut out = out.trim_end().to_owned();
-        out += &self.gaps.notes();
+        if !full {
+            out += &gaps.notes();
+        }
         out.push('\n');
         Success {
             content: out,
             summary: format!(
                 "({} in {})",
-                counted(self.matches, "match", "matches"),
-                counted(self.matching_files, "file", "files")
+                counted(shown, "match", "matches"),
+                counted(files, "file", "files")
             ),
         }
     }
 }
 
-/// Whether the file's beginning holds a NUL; leaves the file at its beginning.
-fn is_binary(file: &mut File) -> io::Result<bool> {
-    let mut start = Vec::with_capacity(SNIFF_BYTES);
-    file.take(SNIFF_BYTES as u64).read_to_end(&mut start)?;
-    file.rewind()?;
-    Ok(memchr::memchr(0, &start).is_some())
+/// Files that were not searched, by the reason.
+#[derive(Default)]
+struct Skipped {
+    binary: u64,
+    cut_short: u64,
+    too_long: u64,
+    unreadable: u64,
+}
+
+impl Skipped {
+    fn of(threads: &[Thread<'_>]) -> Self {
+        threads.iter().fold(Self::default(), |sum, thread| Self {
+            binary: sum.binary + thread.binary,
+            cut_short: sum.cut_short + thread.cut_short,
+            too_long: sum.too_long + thread.too_long,
+            unreadable: sum.unreadable + thread.unreadable,
+        })
+    }
+
+    fn notes(&self) -> String {
+        let mut out = String::new();
+        for (count, one, many) in [
+            (
+                self.binary,
+                "binary file was skipped",
+                "binary files were skipped",
+            ),
+            (
+                self.too_long,
+                "file above 16 MiB was skipped",
+                "files above 16 MiB were skipped",
+            ),
+            (
+                self.unreadable,
+                "file could not be read",
+                "files could not be read",
+            ),
+        ] {
+            if count > 0 {
+                out += &format!("[{}]\n", counted(count, one, many));
+            }
+        }
+        out
+    }
+}
+
+/// One thread of a search.
+struct Thread<'a> {
+    search: &'a Search<'a>,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    small: SmallFiles,
+    watch: Watch,
+    stopped: Option<Stop>,
+    binary: u64,
+    /// Files without a match up to a NUL.
+    cut_short: u64,
+    too_long: u64,
+    unreadable: u64,
+}
+
+impl<'a> Thread<'a> {
+    fn new(search: &'a Search<'a>, watch: &Watch) -> Self {
+        Self {
+            search,
+            // A copy of its own: threads would wait for each other at the automaton's memory.
+            matcher: search.matcher.clone(),
+            searcher: SearcherBuilder::new()
+                .line_number(true)
+                .line_terminator(LineTerminator::crlf())
+                .binary_detection(BinaryDetection::quit(0))
+                .build(),
+            small: SmallFiles::up_to(WHOLE_BYTES),
+            watch: watch.another(),
+            stopped: None,
+            binary: 0,
+            cut_short: 0,
+            too_long: 0,
+            unreadable: 0,
+        }
+    }
+
+    fn search(&mut self, path: &Path, file: File, length: u64) {
+        if length > GREP_FILE_BYTES {
+            self.too_long += 1;
+            return;
+        }
+        let mut sink = Sorted {
+            matches: Matches::default(),
+            watch: &self.watch,
+        };
+        let searched = match self.small.read(&file, length) {
+            Ok(Some(bytes)) => {
+                if is_binary(bytes) {
+                    self.binary += 1;
+                    return;
+                }
+                // The searcher looks for a NUL only so far into a text that it has whole.
+                let text = match memchr::memchr(0, bytes) {
+                    Some(end) if !is_utf_16(bytes) => {
+                        sink.matches.cut_short = true;
+                        &bytes[..end]
+                    }
+                    _ => bytes,
+                };
+                self.searcher.search_slice(&self.matcher, text, &mut sink)
+            }
+            Ok(None) => {
+                let mut start = [0; SNIFF_BYTES];
+                // The file may have grown since its length was read.
+                let mut file = file.take(GREP_FILE_BYTES);
+                match file.read(&mut start) {
+                    Ok(read) if is_binary(&start[..read]) => {
+                        self.binary += 1;
+                        return;
+                    }
+                    Ok(read) => {
+                        let reader = Watched {
+                            inner: start[..read].chain(file),
+                            watch: &self.watch,
+                        };
+                        self.searcher
+                            .search_reader(&self.matcher, reader, &mut sink)
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        let matches = sink.matches;
+        if !matches.lines.is_empty() {
+            self.search.add(path.to_owned(), matches);
+        } else if matches.cut_short {
+            self.cut_short += 1;
+        }
+        if let Err(error) = searched {
+            self.stopped = self.watch.check_now().err();
+            if self.stopped.is_none() {
+                tracing::debug!(%error, "a file could not be searched");
+                self.unreadable += 1;
+            }
+        }
+    }
+}
+
+impl Visitor for Thread<'_> {
+    fn goes_on(&mut self) -> bool {
+        if self.stopped.is_none() {
+            self.stopped = self.watch.check().err();
+        }
+        self.stopped.is_none()
+    }
+
+    fn enters(&mut self, directory: &Path) -> bool {
+        !self.search.is_past(directory)
+    }
+
+    fn visit(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
+        let search = self.search;
+        if search
+            .only
+            .as_ref()
+            .is_some_and(|only| !only.takes(search.root, entry))
+        {
+            return ControlFlow::Continue(());
+        }
+        let path = entry.path();
+        if search.is_past(&path) {
+            return ControlFlow::Continue(());
+        }
+        let opened = entry.open().and_then(|file| Ok((file.metadata()?, file)));
+        match opened {
+            Ok((metadata, file)) => match search.scope.check_regular(&metadata, &path) {
+                Ok(()) => self.search(&path, file, metadata.len()),
+                Err(ToolError::Special { .. } | ToolError::Directory(_)) => {}
+                Err(_) => self.unreadable += 1,
+            },
+            // Gone, or another thing, meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => self.unreadable += 1,
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether a file's beginning holds a NUL; text in UTF-16 says by its mark that it is text.
+fn is_binary(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(SNIFF_BYTES)];
+    !is_utf_16(start) && memchr::memchr(0, start).is_some()
+}
+
+fn is_utf_16(start: &[u8]) -> bool {
+    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
 }
 
 /// A reader that fails once the watch says so: a search looks at nothing else between matches.
@@ -301,53 +474,41 @@ impl<R: Read> Read for Watched<'_, R> {
 }
 
 fn stopped(watch: &Watch) -> io::Result<()> {
-    watch.check().map_err(|_| io::Error::other("stopped"))
+    watch
+        .check_now()
+        .map_err(|stop| io::Error::other(format!("{stop:?}")))
 }
 
-/// Writes the matching lines of one file.
-struct Lines<'a> {
-    name: &'a str,
-    out: &'a mut String,
-    matches: &'a mut u64,
-    full: &'a mut bool,
-    cut_short: &'a mut u64,
-    lossy: &'a mut bool,
+/// Takes the matching lines of one file, at most one more than are shown of all.
+struct Sorted<'a> {
+    matches: Matches,
     watch: &'a Watch,
 }
 
-impl Sink for Lines<'_> {
+impl Sink for Sorted<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         stopped(self.watch)?;
-        // Only known to be too many with one match more than are shown.
-        if *self.matches == GREP_MATCHES as u64 {
-            *self.full = true;
-            return Ok(false);
-        }
         let bytes = found.bytes();
         let kept = &bytes[..bytes.len().min(MATCH_CHARS * 4 + 4)];
         // Our own cut may go through a character; that is not the file's fault.
-        let wrong = std::str::from_utf8(kept)
+        let lossy = std::str::from_utf8(kept)
             .is_err_and(|error| error.error_len().is_some() || kept.len() == bytes.len());
         let kept = String::from_utf8_lossy(kept);
         let kept = kept.trim_end_matches(['\r', '\n']);
         let text = clip_chars(kept, MATCH_CHARS);
         let cut = if text.len() < kept.len() { "…" } else { "" };
-        let number = found.line_number().unwrap_or(0);
-        let line = format!("{}:{number}: {text}{cut}\n", self.name);
-        if self.out.len() + line.len() > OUTPUT_BYTES {
-            *self.full = true;
-            return Ok(false);
-        }
-        self.out.push_str(&line);
-        *self.matches += 1;
-        *self.lossy |= wrong;
-        Ok(true)
+        self.matches.lines.push(Line {
+            number: found.line_number().unwrap_or(0),
+            text: format!("{text}{cut}"),
+            lossy,
+        });
+        Ok(self.matches.lines.len() <= GREP_MATCHES)
     }
 
     fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
-        *self.cut_short += 1;
+        self.matches.cut_short = true;
         Ok(true)
     }
 }

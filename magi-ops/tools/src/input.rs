@@ -5,9 +5,79 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::bounds::{PATTERN_BYTES, clip_bytes};
+use crate::bounds::{PATTERN_BYTES, clip_bytes, printable};
 use crate::context::Context;
 use crate::error::ToolError;
+
+/// Words for the model about members that its tool does not have.
+const IGNORED_NAMES: usize = 8;
+
+/// An input as the tool takes it: members that its schema does not have are taken out, and numbers and booleans
+/// that stand in text are read, where the schema wants them. With a word for the model on what was taken out.
+pub(crate) fn lenient(schema: &Value, input: &Value) -> (Value, Option<String>) {
+    let (Some(members), Some(given)) = (
+        schema.get("properties").and_then(Value::as_object),
+        input.as_object(),
+    ) else {
+        return (input.clone(), None);
+    };
+    let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+    let mut taken = serde_json::Map::new();
+    let mut ignored = Vec::new();
+    for (name, value) in given {
+        match members.get(name) {
+            Some(member) => {
+                taken.insert(name.clone(), plain(member, value));
+            }
+            None if closed => ignored.push(name),
+            None => {
+                taken.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    let note = (!ignored.is_empty()).then(|| {
+        let names: Vec<_> = ignored
+            .iter()
+            .take(IGNORED_NAMES)
+            .map(|name| clip_bytes(&printable(name), 64).to_owned())
+            .collect();
+        let more = if ignored.len() > names.len() {
+            ", …"
+        } else {
+            ""
+        };
+        let known: Vec<_> = members.keys().map(String::as_str).collect();
+        format!(
+            "[ignored, the tool has no such input: {}{more}; it has {}]\n",
+            names.join(", "),
+            known.join(", ")
+        )
+    });
+    (Value::Object(taken), note)
+}
+
+/// A number or a boolean out of a text, if that is what the schema of the member wants.
+fn plain(schema: &Value, value: &Value) -> Value {
+    let Some(text) = value.as_str() else {
+        return value.clone();
+    };
+    let wants = |kind: &str| match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|wanted| wanted == kind),
+        wanted => wanted.is_some_and(|wanted| wanted == kind),
+    };
+    if wants("string") {
+        return value.clone();
+    }
+    let read = match serde_json::from_str(text.trim()) {
+        Ok(Value::Number(number)) if wants("number") => Some(Value::Number(number)),
+        Ok(Value::Number(number)) if wants("integer") && !number.is_f64() => {
+            Some(Value::Number(number))
+        }
+        Ok(Value::Bool(word)) if wants("boolean") => Some(Value::Bool(word)),
+        _ => None,
+    };
+    read.unwrap_or_else(|| value.clone())
+}
 
 /// Decodes an input strictly: unknown members and wrong types are errors that name the member.
 pub(crate) fn decode<T: DeserializeOwned>(input: &Value) -> Result<T, ToolError> {

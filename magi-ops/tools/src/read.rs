@@ -61,6 +61,8 @@ struct Input {
     limit: Option<u64>,
 }
 
+/// What some editors put before a text in UTF-8.
+pub(crate) const BOM: &[u8] = "\u{feff}".as_bytes();
 /// Bytes at a file's beginning that are searched for NUL, as git tells binary files.
 pub(crate) const SNIFF_BYTES: usize = 8 * 1024;
 
@@ -96,7 +98,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
             more = true;
             break;
         }
-        let text = line.text();
+        let text = line.text(number == 1);
         lossy |= text.lossy;
         clipped |= text.clipped;
         let numbered = format!("{number:>6}\t{}\n", text.text);
@@ -189,8 +191,12 @@ impl Line {
         }
     }
 
-    fn text(&self) -> Text {
+    /// `first`: a byte order mark at its beginning is no part of the text.
+    fn text(&self, first: bool) -> Text {
         let mut bytes = self.bytes.as_slice();
+        if first {
+            bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+        }
         if !self.cut {
             bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         }

@@ -1,21 +1,21 @@
-//! Writing files: a complete new file beside the old one, then one rename. Directories on the way.
+//! Writing files: a complete new file without a name, which then takes one in one step. Directories on the way.
 //! The only place of this crate that changes a file system; what to write is decided elsewhere.
 
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-use rustix::fs::{Access, AtFlags, Mode, OFlags};
-use rustix::fs::{accessat, mkdirat, openat, renameat, unlinkat};
+use files::NewFile;
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, mkdirat};
 use rustix::io::Errno;
 
 use crate::bounds::Watch;
 use crate::error::ToolError;
-use crate::workspace::{CAREFULLY, Scope};
+use crate::workspace::Scope;
 
 /// Bytes between two looks at the watch while a file is written.
 const CHUNK: usize = 64 * 1024;
@@ -74,10 +74,10 @@ impl<'a> Slot<'a> {
     /// The file that stands here, open for reading; refused if it is no regular one, or a
     /// hidden one under another name.
     pub(crate) fn open(&self) -> Result<Option<(File, Stamp)>, ToolError> {
-        let file = match openat(&self.directory, &self.name, CAREFULLY, Mode::empty()) {
+        let file = match files::open_at(&self.directory, &self.name, OFlags::empty()) {
             Ok(file) => File::from(file),
-            Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(self.scope.open_error(&error.into(), &self.path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.scope.open_error(&error, &self.path)),
         };
         let metadata = file.metadata().map_err(|error| self.unwritten(&error))?;
         self.scope.check_regular(&metadata, &self.path)?;
@@ -116,21 +116,22 @@ impl<'a> Slot<'a> {
             )
             .map_err(|error| self.unwritten(&error.into()))?;
         }
-        let fresh = Fresh::create(&self.directory, old.is_none())
+        // Closed to others until it is known what the file's should be.
+        let mode = if old.is_none() { 0o666 } else { 0o600 };
+        let mut fresh = NewFile::create(self.directory.as_fd(), mode)
             .map_err(|error| self.unwritten(&error))?;
         for part in parts.iter().flat_map(|part| part.chunks(CHUNK)) {
-            watch.check()?;
-            (&fresh.file)
+            watch.check_now()?;
+            fresh
+                .file()
                 .write_all(part)
                 .map_err(|error| self.unwritten(&error))?;
         }
         if let Some(old) = old {
-            fresh
-                .take_after(&old)
-                .map_err(|error| self.unwritten(&error))?;
+            take_after(fresh.file(), &old).map_err(|error| self.unwritten(&error))?;
         }
         fresh
-            .file
+            .file()
             .sync_all()
             .map_err(|error| self.unwritten(&error))?;
         let _turn = self
@@ -141,9 +142,18 @@ impl<'a> Slot<'a> {
         let now = self.open()?.map(|(_, stamp)| stamp);
         self.expect(expected, now)?;
         // The last look: after a cancellation was answered, nothing may change any more.
-        watch.check()?;
+        watch.check_now()?;
+        if now.is_none() {
+            match fresh.place(&self.name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                placed => {
+                    placed.map_err(|error| self.unwritten(&error))?;
+                    return Ok(old.is_some());
+                }
+            }
+        }
         fresh
-            .rename(&self.name)
+            .replace(&self.name, self.scope.staging.as_deref())
             .map_err(|error| self.unwritten(&error))?;
         Ok(old.is_some())
     }
@@ -163,7 +173,7 @@ impl<'a> Slot<'a> {
 /// Opens a directory after creating it and what is missing above it, one step at a time, so that
 /// no link is followed on the way.
 fn create_directories(scope: &Scope, path: &Path) -> Result<OwnedFd, ToolError> {
-    let failed = |error: Errno| ToolError::unwritten(&error.into(), &scope.shown(path));
+    let failed = |error: io::Error| ToolError::unwritten(&error, &scope.shown(path));
     let mut missing = Vec::new();
     let mut at = path;
     let mut directory = loop {
@@ -178,67 +188,24 @@ fn create_directories(scope: &Scope, path: &Path) -> Result<OwnedFd, ToolError> 
     for name in missing.into_iter().rev() {
         match mkdirat(&directory, name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(failed(error.into())),
         }
-        let flags = CAREFULLY | OFlags::DIRECTORY;
-        directory = openat(&directory, name, flags, Mode::empty()).map_err(failed)?;
+        directory = files::open_at(&directory, name, OFlags::DIRECTORY).map_err(failed)?;
     }
     Ok(directory)
 }
 
-/// A new file under a name of its own, which goes away unless it is renamed.
-struct Fresh<'a> {
-    directory: &'a OwnedFd,
-    name: String,
-    file: File,
-    renamed: bool,
-}
-
-impl<'a> Fresh<'a> {
-    /// `public`: with the permissions of any new file. Otherwise closed to others until it is
-    /// known what the file's should be.
-    fn create(directory: &'a OwnedFd, public: bool) -> io::Result<Self> {
-        let name = format!(".magi-code-{}.tmp", uuid::Uuid::new_v4().simple());
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let mode = Mode::from_raw_mode(if public { 0o666 } else { 0o600 });
-        let file = File::from(openat(directory, &name, flags, mode)?);
-        Ok(Self {
-            directory,
-            name,
-            file,
-            renamed: false,
-        })
+/// Takes over the permissions and the owner. Never a set-id bit: the kernel, too, drops
+/// those when somebody writes.
+fn take_after(file: &File, old: &Stamp) -> io::Result<()> {
+    let (owner, group) = old.owner;
+    let mut mode = old.mode & 0o777;
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != old.owner && fchown(file, Some(owner), Some(group)).is_err() {
+        // What the old group might do is not meant for ours.
+        mode &= !0o070;
     }
-
-    /// Takes over the permissions and the owner. Never a set-id bit: the kernel, too, drops
-    /// those when somebody writes.
-    fn take_after(&self, old: &Stamp) -> io::Result<()> {
-        let (owner, group) = old.owner;
-        let mut mode = old.mode & 0o777;
-        let own = self.file.metadata()?;
-        if (own.uid(), own.gid()) != old.owner
-            && fchown(&self.file, Some(owner), Some(group)).is_err()
-        {
-            // What the old group might do is not meant for ours.
-            mode &= !0o070;
-        }
-        self.file.set_permissions(Permissions::from_mode(mode))
-    }
-
-    fn rename(mut self, name: &OsString) -> io::Result<()> {
-        renameat(self.directory, &self.name, self.directory, name)?;
-        self.renamed = true;
-        Ok(())
-    }
-}
-
-impl Drop for Fresh<'_> {
-    fn drop(&mut self) {
-        if !self.renamed {
-            let _ = unlinkat(self.directory, &self.name, AtFlags::empty());
-        }
-    }
+    file.set_permissions(Permissions::from_mode(mode))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::access::{Access, DefaultPolicy};
 use crate::approval::Question;
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::input::lenient;
 use crate::tool::{Call, Registration, Tool, ToolOutcome, ToolSpec, line};
 
 /// How long the look at a call may take; a dead network mount must not hold a run up.
@@ -120,7 +121,10 @@ impl ToolSet {
     /// What a call is about, for a person: one line of at most 200 bytes. Not redacted.
     pub fn subject(&self, name: &str, input: &Value) -> String {
         match self.member(name) {
-            Some(member) => line(&member.tool.subject(input, &member.context)),
+            Some(member) => {
+                let (input, _) = lenient(&member.spec.input_schema, input);
+                line(&member.tool.subject(&input, &member.context))
+            }
             None => "unknown tool".to_owned(),
         }
     }
@@ -134,7 +138,7 @@ impl ToolSet {
         let Some(member) = self.member(name).cloned() else {
             return Access::new(DefaultPolicy::Allow, Question::new(name, ""));
         };
-        let looked = input.clone();
+        let (looked, _) = lenient(&member.spec.input_schema, input);
         let look =
             tokio::task::spawn_blocking(move || member.tool.access(&looked, &member.context));
         let failed: &dyn std::fmt::Display = match timeout(LOOK_LIMIT, look).await {
@@ -190,7 +194,15 @@ impl ToolSet {
         let mut outcome = if cancel.is_cancelled() {
             ToolError::Cancelled.into()
         } else {
-            bounded(member, input, access, cancel).await
+            let (input, ignored) = lenient(&member.spec.input_schema, input);
+            let mut outcome: ToolOutcome = bounded(member, input, access, cancel).await;
+            if let Some(note) = ignored {
+                if !outcome.content.ends_with('\n') {
+                    outcome.content.push('\n');
+                }
+                outcome.content += &note;
+            }
+            outcome
         };
         let gap = if outcome.summary.starts_with(':') {
             ""
@@ -205,7 +217,7 @@ impl ToolSet {
 /// Runs a call within the limits of its tool. The only place that bounds, contains and gives up on calls.
 async fn bounded(
     member: &Member,
-    input: &Value,
+    input: Value,
     access: Option<&Access>,
     cancel: &CancellationToken,
 ) -> ToolOutcome {
@@ -213,7 +225,7 @@ async fn bounded(
     let stop = cancel.child_token();
     let _stop_when_dropped = stop.clone().drop_guard();
     let call = Call {
-        input: input.clone(),
+        input,
         cancel: stop,
         deadline: Instant::now() + limits.wall,
         admitted: access.map(Access::target),

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
 use store::KERNEL_TREES;
 
 use crate::bounds::{PATH_BYTES, clip_bytes, printable};
@@ -26,6 +26,10 @@ pub struct Scope {
     credentials: Arc<Credentials>,
     credential_places: OnceLock<Vec<PathBuf>>,
     credential_files: OnceLock<HashSet<(u64, u64)>>,
+    /// What `~` stands for.
+    home: Option<PathBuf>,
+    /// Where a file waits for its place.
+    pub(crate) staging: Option<Arc<files::Staging>>,
     /// The only path that may be written, and the only place with credentials that may be read, where an
     /// admission named one.
     admitted: Option<PathBuf>,
@@ -51,6 +55,8 @@ impl Scope {
             credentials: Arc::new(Credentials::of(None)),
             credential_places: OnceLock::new(),
             credential_files: OnceLock::new(),
+            home: None,
+            staging: None,
             admitted: None,
             replacing: Arc::default(),
         })
@@ -85,9 +91,28 @@ impl Scope {
         })
     }
 
-    /// Whether a walk that began at `root` must leave this path out, since nobody was asked for it.
-    pub(crate) fn is_left_out(&self, root: &Path, path: &Path) -> bool {
-        self.known().hold(path) && !self.known().hold(root)
+    /// Whether a walk from `root` may come upon credentials that nobody was asked for.
+    pub(crate) fn may_meet_credentials(&self, root: &Path) -> bool {
+        let known = self.known();
+        !known.hold(root)
+            && (!root.starts_with(&self.workspace)
+                || known.places().iter().any(|place| place.starts_with(root)))
+    }
+
+    /// Whether a path that a walk found is a place that is known to hold credentials.
+    pub(crate) fn is_credential(&self, path: &Path) -> bool {
+        self.known().hold(path)
+    }
+
+    /// With the directory that `~` stands for, and one for files that wait for their place.
+    pub(crate) fn with(
+        mut self,
+        home: Option<PathBuf>,
+        staging: Option<Arc<files::Staging>>,
+    ) -> Self {
+        self.home = home;
+        self.staging = staging;
+        self
     }
 
     /// For a call that may write: bound to the one path that was looked at when it was
@@ -158,13 +183,34 @@ impl Scope {
         if given.contains('\0') {
             return Err(ToolError::Input("path contains a NUL character".to_owned()));
         }
-        let written = self.workspace.join(given);
+        let written = match tilde(given) {
+            None => self.workspace.join(given),
+            Some(below) => match (below, &self.home) {
+                (Some(below), Some(home)) => home.join(below),
+                (None, _) => {
+                    return Err(ToolError::Input(format!(
+                        "another person's home can't be named; write ./{} for a file of this name",
+                        clip_bytes(&printable(given), 512)
+                    )));
+                }
+                (Some(_), None) => {
+                    return Err(ToolError::Input(
+                        "path begins with ~, and nobody's home directory is known".to_owned(),
+                    ));
+                }
+            },
+        };
         if self.is_hidden(&lexical(&written)) {
             return Err(ToolError::Hidden(
                 clip_bytes(&printable(given), 512).to_owned(),
             ));
         }
         Ok(written)
+    }
+
+    /// What is hidden: absolute paths, each with everything below it.
+    pub(crate) fn hidden(&self) -> &[PathBuf] {
+        &self.hidden
     }
 
     pub(crate) fn is_hidden(&self, resolved: &Path) -> bool {
@@ -195,7 +241,7 @@ impl Scope {
     /// Opens a resolved path for reading if it is a regular file. Never blocks on a FIFO or a
     /// device, and never follows a link that took a directory's place after resolving.
     pub(crate) fn open_file(&self, resolved: &Path) -> Result<(File, u64), ToolError> {
-        let file = open(resolved, OFlags::empty())
+        let file = files::open_resolved(resolved, OFlags::empty())
             .map(File::from)
             .map_err(|error| self.open_error(&error, resolved))?;
         let metadata = file
@@ -251,7 +297,8 @@ impl Scope {
 
     /// Opens a resolved directory.
     pub(crate) fn open_directory(&self, resolved: &Path) -> Result<OwnedFd, ToolError> {
-        open(resolved, OFlags::DIRECTORY).map_err(|error| self.open_error(&error, resolved))
+        files::open_resolved(resolved, OFlags::DIRECTORY)
+            .map_err(|error| self.open_error(&error, resolved))
     }
 
     pub(crate) fn open_error(&self, error: &io::Error, resolved: &Path) -> ToolError {
@@ -281,54 +328,6 @@ impl Scope {
     }
 }
 
-/// For opening what stands at a name, whatever it is: never waits, never follows a link.
-pub(crate) const CAREFULLY: OFlags = OFlags::RDONLY
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NOCTTY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK);
-
-/// Opens a path that holds no symbolic link, without blocking and without following one.
-fn open(resolved: &Path, extra: OFlags) -> io::Result<OwnedFd> {
-    let flags = CAREFULLY | extra;
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, ResolveFlags, openat2};
-        use rustix::io::Errno;
-        // Refuses links in the middle of the path, too. Old kernels and some sandboxes lack it.
-        match openat2(
-            CWD,
-            resolved,
-            flags,
-            Mode::empty(),
-            ResolveFlags::NO_SYMLINKS,
-        ) {
-            Err(Errno::NOSYS | Errno::PERM) => {}
-            result => return Ok(result?),
-        }
-    }
-    open_step_by_step(resolved, flags)
-}
-
-/// The same where the kernel has no call for it: one directory after the other.
-fn open_step_by_step(resolved: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    #[cfg(target_os = "linux")]
-    const PASS: OFlags = OFlags::PATH;
-    #[cfg(not(target_os = "linux"))]
-    const PASS: OFlags = OFlags::RDONLY;
-    let pass = PASS | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let (Some(parent), Some(name)) = (resolved.parent(), resolved.file_name()) else {
-        return Ok(rustix::fs::open(resolved, flags, Mode::empty())?);
-    };
-    let mut at = rustix::fs::open("/", pass, Mode::empty())?;
-    for component in parent.components() {
-        if let Component::Normal(name) = component {
-            at = rustix::fs::openat(&at, name, pass, Mode::empty())?;
-        }
-    }
-    Ok(rustix::fs::openat(&at, name, flags, Mode::empty())?)
-}
-
 /// The path as written and as resolved: the written one covers what does not exist yet or can't
 /// be looked at.
 pub(crate) fn spellings(workspace: &Path, path: &Path) -> impl Iterator<Item = PathBuf> {
@@ -337,10 +336,25 @@ pub(crate) fn spellings(workspace: &Path, path: &Path) -> impl Iterator<Item = P
     [lexical(&written)].into_iter().chain(resolved)
 }
 
+/// What a path that begins with `~` names below the person's home; `Some(None)` for another person's.
+fn tilde(path: &str) -> Option<Option<&str>> {
+    let rest = path.strip_prefix('~')?;
+    Some(match rest {
+        "" => Some(""),
+        _ => rest
+            .strip_prefix('/')
+            .map(|below| below.trim_start_matches('/')),
+    })
+}
+
 /// A path as it is written, for a person: relative inside the workspace, its last part elsewhere. No file
 /// is looked at.
-pub(crate) fn subject(workspace: &Path, path: &str) -> String {
-    let path = lexical(&workspace.join(path));
+pub(crate) fn subject(workspace: &Path, home: Option<&Path>, path: &str) -> String {
+    let path = match (tilde(path), home) {
+        (Some(Some(below)), Some(home)) => home.join(below),
+        _ => workspace.join(path),
+    };
+    let path = lexical(&path);
     let shown = match path.strip_prefix(workspace) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
         Ok(inside) => inside.to_string_lossy(),
@@ -447,26 +461,5 @@ mod tests {
             io::ErrorKind::NotADirectory
         );
         assert_eq!(follow(Path::new("/../..")).unwrap(), Path::new("/"));
-    }
-
-    #[test]
-    fn opening_step_by_step_follows_no_link_anywhere() {
-        let home = tempfile::tempdir().unwrap();
-        let root = home.path().canonicalize().unwrap();
-        fs::create_dir(root.join("a")).unwrap();
-        fs::write(root.join("a/file"), "").unwrap();
-        symlink("a", root.join("link")).unwrap();
-        symlink("a/file", root.join("last")).unwrap();
-        for (path, opens) in [
-            ("a/file", true),
-            ("link/file", false),
-            ("last", false),
-            ("none", false),
-        ] {
-            let path = root.join(path);
-            assert_eq!(open_step_by_step(&path, CAREFULLY).is_ok(), opens);
-            assert_eq!(open(&path, OFlags::empty()).is_ok(), opens);
-        }
-        assert!(open_step_by_step(Path::new("/"), CAREFULLY).is_ok());
     }
 }

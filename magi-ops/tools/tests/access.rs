@@ -340,7 +340,7 @@ async fn skills_are_offered_and_loaded() {
         run(json!({ "skill": "pdf" }))
             .await
             .content
-            .contains("unknown field")
+            .contains("missing field `name`")
     );
 }
 

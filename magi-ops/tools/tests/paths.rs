@@ -215,3 +215,121 @@ async fn rules_above_a_workspace_without_a_repository_are_not_its_own() {
     let outcome = place.ok("glob", json!({ "pattern": "*" })).await;
     assert_eq!(outcome.content, "a.rs\n");
 }
+
+#[tokio::test]
+async fn a_tilde_is_the_persons_home() {
+    let place = place();
+    fs::write(place.outside.join("notes.txt"), "at home\n").unwrap();
+    place.write("~odd", "odd\n");
+    let context = place.context().with_home(Some(&place.outside));
+    let tools = ToolSet::registered(context).unwrap();
+    let run = async |tool, input| tools.run(tool, &input, CancellationToken::new()).await;
+    for path in ["~/notes.txt", "~//notes.txt", "~/./notes.txt"] {
+        let outcome = run("read", json!({ "path": path })).await;
+        assert!(outcome.content.contains("at home"), "{path}: {outcome:?}");
+    }
+    let outcome = run("list", json!({ "path": "~" })).await;
+    assert!(outcome.content.contains("notes.txt"), "{outcome:?}");
+    // The ordinary rules outside the workspace.
+    let input = json!({ "path": "~/new.txt", "content": "x" });
+    let access = tools.access("write", &input).await;
+    assert_eq!(access.default, tools::DefaultPolicy::Ask);
+    assert_eq!(
+        access.question.render(str::to_owned, 960),
+        format!(
+            "write outside the workspace: {}",
+            place.outside.join("new.txt").display()
+        )
+    );
+    assert_eq!(tools.subject("write", &input), "write new.txt");
+    for path in ["~root/x", "~odd", "~~"] {
+        for (tool, input) in [
+            ("read", json!({ "path": path })),
+            ("write", json!({ "path": path, "content": "x" })),
+        ] {
+            let outcome = run(tool, input).await;
+            assert!(
+                outcome.content.contains(&format!(
+                    "another person's home can't be named; write ./{path}"
+                )),
+                "{outcome:?}"
+            );
+        }
+    }
+    let outcome = run("read", json!({ "path": "./~odd" })).await;
+    assert!(outcome.content.contains("odd"), "{outcome:?}");
+    let homeless = place.err("read", json!({ "path": "~/notes.txt" })).await;
+    assert!(homeless.content.contains("nobody's home"), "{homeless:?}");
+    assert!(!place.workspace.join("~").exists());
+}
+
+#[tokio::test]
+async fn a_call_says_what_it_is_about() {
+    let place = place();
+    let tools = place.tools();
+    let absolute = place.workspace.join("src/lib.rs");
+    let elsewhere = place.outside.join("deep/notes.txt");
+    for (tool, input, subject) in [
+        ("read", json!({ "path": "README.md" }), "read README.md"),
+        (
+            "read",
+            json!({ "path": "./a/../b.rs", "limit": 5 }),
+            "read b.rs",
+        ),
+        (
+            "edit",
+            json!({ "path": absolute, "old": "secret" }),
+            "edit src/lib.rs",
+        ),
+        ("write", json!({ "path": elsewhere }), "write notes.txt"),
+        ("list", json!({}), "list"),
+        ("list", json!({ "path": place.workspace }), "list ."),
+        (
+            "grep",
+            json!({ "pattern": "secret", "path": "src" }),
+            "grep src",
+        ),
+        ("glob", json!({ "pattern": "secret" }), "glob"),
+        (
+            "read",
+            json!({ "path": "a\nb\u{202e}" }),
+            "read a\\nb\\u{202e}",
+        ),
+        (
+            "bash",
+            json!({ "command": "cargo test --all" }),
+            "bash: cargo",
+        ),
+        (
+            "bash",
+            json!({ "command": "cd src && KEY=secret /usr/bin/git log | head -5; git x" }),
+            "bash: cd, git, head",
+        ),
+        (
+            "bash",
+            json!({ "command": "'my prog' x; $SHELL -c y" }),
+            "bash",
+        ),
+        (
+            "bash",
+            json!({ "command": "cat <<end\nsecret words\nend" }),
+            "bash: cat",
+        ),
+        (
+            "bash",
+            json!({ "command": "echo 'a; rm b > c'" }),
+            "bash: echo",
+        ),
+        (
+            "bash",
+            json!({ "command": "ls >out.txt 2>& 1 | wc -l < in && cat <(sort a)" }),
+            "bash: ls, wc, cat, sort",
+        ),
+        ("made up", json!({ "path": "x" }), "unknown tool"),
+        ("read", json!(5), "read"),
+    ] {
+        assert_eq!(tools.subject(tool, &input), subject, "{input}");
+    }
+    let long = tools.subject("read", &json!({ "path": "x".repeat(500) }));
+    assert!(long.len() <= 200 && long.ends_with('…'), "{long}");
+}

@@ -71,7 +71,7 @@ fn an_unreadable_directory_is_told_of() {
         let grep = place.ok("grep", json!({ "pattern": "word" })).await;
         assert_eq!(
             grep.content,
-            "b.txt:1: word\n[1 directories could not be read]\n"
+            "b.txt:1: word\n[1 directory could not be read]\n"
         );
         for (tool, path) in [("list", "closed"), ("read", "closed/a.txt")] {
             let outcome = place.err(tool, json!({ "path": path })).await;

@@ -300,3 +300,73 @@ fn a_cancelled_write_leaves_the_old_file_or_the_new_one() {
         assert_eq!(place.paths(), ["file"].map(Path::new));
     }
 }
+
+/// A model sees neither, so neither may get lost.
+#[tokio::test]
+async fn a_replaced_file_keeps_its_mark_and_its_line_ends() {
+    let place = place();
+    for (before, content, after, notes) in [
+        (
+            "\u{feff}a\r\nb\r\n",
+            "x\ny",
+            "\u{feff}x\r\ny",
+            "[the file still begins with its byte order mark]\n[its lines still end with CRLF]\n",
+        ),
+        ("a\r\n", "x\n", "x\r\n", "[its lines still end with CRLF]\n"),
+        // Both kinds, or none, tell nothing.
+        ("a\r\nb\n", "x\n", "x\n", ""),
+        ("a", "x\n", "x\n", ""),
+        // What the input says itself is meant so.
+        ("a\r\n", "x\r\ny\n", "x\r\ny\n", ""),
+        ("\u{feff}a", "\u{feff}x", "\u{feff}x", ""),
+        (
+            "\u{feff}a",
+            "",
+            "\u{feff}",
+            "[the file still begins with its byte order mark]\n",
+        ),
+    ] {
+        place.write("file", before);
+        let input = json!({ "path": "file", "content": content });
+        let outcome = place.ok("write", input).await;
+        assert_eq!(String::from_utf8(place.read("file")).unwrap(), after);
+        let (first, rest) = outcome.content.split_once('\n').unwrap();
+        assert!(
+            first.ends_with(&format!("{} bytes", after.len())) || after.len() == 1,
+            "{first}"
+        );
+        assert_eq!(rest, notes, "{before:?}");
+    }
+    place.write("file", b"\xff\xfea\0");
+    let input = json!({ "path": "file", "content": "x" });
+    let outcome = place.ok("write", input).await;
+    assert!(
+        outcome
+            .content
+            .ends_with("[the file was UTF-16; it is UTF-8 now]\n"),
+        "{}",
+        outcome.content
+    );
+}
+
+/// Nothing has a name in the workspace before it is whole; where a file is replaced, the moment in between passes
+/// in a directory of our own.
+#[tokio::test]
+async fn a_file_waits_for_its_place_elsewhere() {
+    let place = place();
+    let staging = place.hidden.join("staging");
+    fs::create_dir(&staging).unwrap();
+    let left = format!(".magi-code-{}.tmp", "0".repeat(32));
+    for name in [left.as_str(), "other"] {
+        fs::write(staging.join(name), "left by one that was killed").unwrap();
+    }
+    let tools = ToolSet::registered(place.context().with_staging(staging.clone())).unwrap();
+    for content in ["one", "two"] {
+        let input = json!({ "path": "a", "content": content });
+        let outcome = tools.run("write", &input, CancellationToken::new()).await;
+        assert!(!outcome.is_error, "{outcome:?}");
+        assert_eq!(place.read("a"), content.as_bytes());
+        assert_eq!(place.paths().len(), 1);
+    }
+    assert!(!staging.join(left).exists() && staging.join("other").exists());
+}

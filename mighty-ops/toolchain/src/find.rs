@@ -1,22 +1,24 @@
 //! Literal search over a package: `*.mty` anywhere under the root, Markdown under its `docs/`.
 //! Reads files and nothing else; ranking, indexes and the wire form of hits do not belong here.
 
-use crate::literal::Literal;
-use crate::walk::{self, holds, open_regular};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+mod search;
+
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
-use std::ops::ControlFlow;
+use std::io;
 use std::path::{Path, PathBuf};
+
+use search::{Search, Thread};
 use tokio_util::sync::CancellationToken;
+
+use crate::literal::Literal;
 
 /// Longest `text` of a hit, in bytes, the marks of a cut left out.
 pub const MAX_TEXT_BYTES: usize = 4 << 10;
 /// Text shown before the match when the beginning of a long line is cut off, in bytes.
 const LEAD_BYTES: usize = 512;
-/// Memory for one line, in bytes. A file is searched up to its first longer line.
-const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// Threads of one search at most.
+const THREADS: usize = 8;
 
 /// What to search for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,47 +97,23 @@ pub fn find(request: &FindRequest, cancelled: &CancellationToken) -> Result<Foun
     if request.top == 0 {
         return Ok(found);
     }
-    let mut searcher = SearcherBuilder::new()
-        .line_number(true)
-        .heap_limit(Some(MAX_LINE_BYTES))
-        .binary_detection(BinaryDetection::none())
-        .build();
     let package = Package::around(&root);
-    let mut room = request.max_bytes;
-    let visit = |path: &Path| {
-        let Some(file) = package.searched_name(path) else {
-            return ControlFlow::Continue(());
-        };
-        let Ok(opened) = open_regular(path) else {
-            return ControlFlow::Continue(());
-        };
-        let mut sink = Collect {
-            literal: &literal,
-            file,
-            found: &mut found,
-            top: request.top,
-            room: &mut room,
-            full: false,
-        };
-        let reader = Cancellable {
-            inner: opened,
-            cancelled,
-        };
-        let searched = searcher.search_reader(&literal, reader, &mut sink);
-        let full = sink.full;
-        // A file that cannot be read to its end keeps the hits that came before.
-        found.truncated |= searched.is_err();
-        if full {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+    let search = Search::new(request, &literal, &package, cancelled);
+    let options = files::Options {
+        root: &root,
+        excluded: &[],
+        dotted: false,
+        links: false,
+        top: None,
+        threads: std::thread::available_parallelism().map_or(1, |cores| cores.get().min(THREADS)),
     };
-    let walked = walk::files(&root, cancelled, |path| package.is_build(path), visit);
+    let open = files::open_resolved(&root, files::DIRECTORY).map_err(FindError::RootUnreadable)?;
+    files::walk(options, open, || Thread::new(&search));
     // Also when the last read was the one that saw it.
-    if walked.is_err() || cancelled.is_cancelled() {
+    if cancelled.is_cancelled() {
         return Err(FindError::Cancelled);
     }
+    search.finish(&mut found);
     Ok(found)
 }
 
@@ -187,6 +165,12 @@ impl<'r> Package<'r> {
                 }))
     }
 
+    /// Whether a file of this name is searched anywhere: most are told by it alone.
+    fn may_search(&self, name: &OsStr) -> bool {
+        let name = name.as_encoded_bytes();
+        name.ends_with(b".mty") || is_markdown(name)
+    }
+
     /// The path to show for a file that is to be searched, and `None` for every other.
     fn searched_name(&self, path: &Path) -> Option<String> {
         let name = path.file_name()?.as_encoded_bytes();
@@ -210,58 +194,6 @@ fn is_markdown(name: &[u8]) -> bool {
     })
 }
 
-/// Ends a read of whatever length once the search is no longer wanted.
-struct Cancellable<'c> {
-    inner: File,
-    cancelled: &'c CancellationToken,
-}
-
-impl Read for Cancellable<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.cancelled.is_cancelled() {
-            return Err(io::Error::other("cancelled"));
-        }
-        self.inner.read(buffer)
-    }
-}
-
-/// Takes the hits of one file until all hits together are enough.
-struct Collect<'a, 'q> {
-    literal: &'a Literal<'q>,
-    file: String,
-    found: &'a mut Found,
-    top: usize,
-    /// Bytes that further hits may take.
-    room: &'a mut usize,
-    /// No further hit is wanted.
-    full: bool,
-}
-
-impl Sink for Collect<'_, '_> {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        let line = without_terminator(found.bytes());
-        // None if the query's own CR matched that of the terminator.
-        if let (Some(at), Some(number)) = (self.literal.position(line), found.line_number()) {
-            let text = clip(line, at, self.literal.len());
-            let Some(room) = self.room.checked_sub(weight(&self.file) + weight(&text)) else {
-                self.found.truncated = true;
-                self.full = true;
-                return Ok(false);
-            };
-            *self.room = room;
-            self.found.hits.push(Hit {
-                file: self.file.clone(),
-                line: number,
-                text,
-            });
-            self.full = self.found.hits.len() >= self.top;
-        }
-        Ok(!self.full)
-    }
-}
-
 /// Bytes of a JSON string, and of what stands around it in a hit.
 fn weight(text: &str) -> usize {
     const AROUND: usize = 24;
@@ -271,6 +203,11 @@ fn weight(text: &str) -> usize {
         _ => 1,
     });
     AROUND + bytes.sum::<usize>()
+}
+
+/// Whether a directory holds an entry of that name, whatever it is.
+fn holds(directory: &Path, name: impl AsRef<OsStr>) -> bool {
+    directory.join(name.as_ref()).symlink_metadata().is_ok()
 }
 
 fn without_terminator(line: &[u8]) -> &[u8] {
@@ -350,19 +287,6 @@ mod tests {
             clip(line.as_bytes(), 9000, 6),
             format!("…{}needle", "-".repeat(512))
         );
-    }
-
-    #[test]
-    fn a_read_after_cancelling_fails() {
-        let cancelled = CancellationToken::new();
-        let mut reader = Cancellable {
-            inner: File::open("/dev/zero").unwrap(),
-            cancelled: &cancelled,
-        };
-        let mut buffer = [0; 16];
-        assert_eq!(reader.read(&mut buffer).unwrap(), 16);
-        cancelled.cancel();
-        assert!(reader.read(&mut buffer).is_err());
     }
 
     proptest! {

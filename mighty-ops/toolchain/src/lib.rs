@@ -22,8 +22,6 @@ mod session;
 mod source;
 #[cfg(any(feature = "check", feature = "fmt"))]
 mod tree;
-#[cfg(feature = "find")]
-mod walk;
 #[cfg(any(feature = "fix", feature = "fmt"))]
 mod write;
 

@@ -1,36 +1,31 @@
-//! Replacing a file's text so that nobody ever sees half of it: a temporary file beside it, then a rename.
+//! Replacing a file's text so that nobody ever sees half of it: a file without a name, which then takes its place.
 //! Must not decide what is written.
 
 use std::io::{self, Write as _};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Replaces the text of an existing file. A link is followed to its file; permissions stay. After an error the
 /// file is as it was.
 ///
 /// # Errors
-/// Any failure on the way; the temporary file is removed then.
+/// Any failure on the way; nothing is left of the new file then.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // The words of the temporary file's errors name it; it means nothing to anybody.
-    try_replace(path, text).map_err(|error| match error.raw_os_error() {
-        Some(_) => error,
-        None => error.kind().into(),
-    })
-}
-
-fn try_replace(path: &Path, text: &str) -> io::Result<()> {
     let target = path.canonicalize()?;
-    let dir = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let (Some(dir), Some(name)) = (target.parent(), target.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
     let about = std::fs::metadata(&target)?;
     // A rename would get around a file that is not to be written.
     if about.permissions().readonly() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let mut file = tempfile::Builder::new().prefix(".mty-").tempfile_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(about.permissions())?;
-    file.as_file().sync_all()?;
-    file.persist(&target).map_err(|e| e.error)?;
-    Ok(())
+    let dir = std::fs::File::open(dir)?;
+    let fresh = files::NewFile::create(dir.as_fd(), 0o600)?;
+    fresh.file().write_all(text.as_bytes())?;
+    fresh.file().set_permissions(about.permissions())?;
+    fresh.file().sync_all()?;
+    fresh.replace(name, None)
 }
 
 #[cfg(test)]
@@ -60,7 +55,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn an_error_does_not_name_the_temporary_file() {
+    fn a_path_may_be_as_long_as_any() {
         // The name of the directory leaves no room for one beside the file.
         let dir = tempfile::tempdir().unwrap();
         let mut deep = dir.path().to_path_buf();
@@ -71,9 +66,9 @@ mod tests {
         fs::create_dir_all(&deep).unwrap();
         let file = deep.join("a.mty");
         fs::write(&file, "old").unwrap();
-        let error = replace(&file, "new").unwrap_err().to_string();
-        assert!(!error.contains(".mty-"), "{error}");
-        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        replace(&file, "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::read_dir(&deep).unwrap().count(), 1);
     }
 
     #[test]

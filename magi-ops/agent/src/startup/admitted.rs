@@ -173,7 +173,8 @@ fn read(
         .with_home(environment.user_home.as_deref())
         .with_rules(rules)
         .with_skills(skills.collect())
-        .with_protected(vec![home.root().to_owned()]);
+        .with_protected(vec![home.root().to_owned()])
+        .with_staging(home.root().join("staging"));
     let tools = ToolSet::registered(context).map_err(|error| {
         let why = format!("the tools of this build cannot be used: {error}");
         StartupError::failed(Reason::new(why))

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::bounds::{EDIT_BYTES, WRITE_BYTES, Watch, counted};
 use crate::error::ToolError;
+use crate::read::BOM;
 use crate::replace::Slot;
 use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::workspace::Scope;
@@ -74,7 +75,7 @@ struct Input {
 }
 
 fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
-    let input: Input = input::decode(input)?;
+    let mut input: Input = input::decode(input)?;
     check(&input)?;
     let path = scope.resolve_for_writing(&input.path)?;
     let slot = Slot::existing(scope, path)?;
@@ -83,19 +84,30 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
     let Some((file, stamp)) = slot.open()? else {
         return Err(ToolError::Missing(shown));
     };
-    let before = read(&file, &shown, watch)?;
-    let edit = Edit::find(&before, &input, watch)?;
-    let after = edit.apply(&before, &shown, watch)?;
-    slot.replace(&[&after], Some(stamp), watch)?;
+    let whole = read(&file, &shown, watch)?;
+    // No model sees the mark, and it stays.
+    let (mark, before) = match whole.strip_prefix(BOM) {
+        Some(text) => {
+            for text in [&mut input.old, &mut input.new] {
+                *text = text.trim_start_matches('\u{feff}').to_owned();
+            }
+            check(&input)?;
+            (BOM, text)
+        }
+        None => (&[][..], &whole[..]),
+    };
+    let edit = Edit::find(before, &input, watch)?;
+    let after = edit.apply(before, &shown, watch)?;
+    slot.replace(&[mark, &after], Some(stamp), watch)?;
 
     let count = counted(edit.at.len() as u64, "replacement", "replacements");
-    let mut content = format!("edited {shown}: {count}, now {}\n", size(&after));
+    let mut content = format!("edited {shown}: {count}, now {}\n", size(&[mark, &after]));
     if edit.crlf {
         content += "[its lines still end with CRLF]\n";
     }
     content += &excerpt::around(&after, edit.at[0], edit.new.len());
     if edit.at.len() > 1 {
-        let lines = excerpt::line_numbers(&before, &edit.at);
+        let lines = excerpt::line_numbers(before, &edit.at);
         content += &format!("[that is the first; the others were at {lines}]\n");
     }
     Ok(Success {
@@ -128,7 +140,7 @@ fn read(file: &File, shown: &str, watch: &Watch) -> Result<Vec<u8>, ToolError> {
     let mut bytes = Vec::new();
     let mut rest = file.take(EDIT_BYTES as u64 + 1);
     loop {
-        watch.check()?;
+        watch.check_now()?;
         let got = rest
             .by_ref()
             .take(1024 * 1024)
@@ -261,12 +273,12 @@ impl Edit {
 }
 
 /// Whether every line of the file ends with CRLF.
-fn only_crlf(bytes: &[u8]) -> bool {
+pub(crate) fn only_crlf(bytes: &[u8]) -> bool {
     memchr::memchr_iter(b'\n', bytes).all(|at| at > 0 && bytes[at - 1] == b'\r')
 }
 
 /// The text with CRLF for each line end that is not one already.
-fn with_crlf(text: &[u8]) -> Vec<u8> {
+pub(crate) fn with_crlf(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + text.len() / 16);
     for (at, byte) in text.iter().enumerate() {
         if *byte == b'\n' && (at == 0 || text[at - 1] != b'\r') {

@@ -71,6 +71,27 @@ impl Captured {
         self.total > (self.head.len() + self.tail.len()) as u64
     }
 
+    /// Whether [`Self::text`] shows U+FFFD in the place of bytes that are not UTF-8.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        let mut tail: Vec<u8> = self.tail.iter().copied().collect();
+        let head = &self.head[..];
+        if !self.is_cut() {
+            let mut all = head.to_vec();
+            all.append(&mut tail);
+            return std::str::from_utf8(&all).is_err();
+        }
+        let (head, tail) = self.whole(&tail);
+        std::str::from_utf8(head).is_err() || std::str::from_utf8(tail).is_err()
+    }
+
+    /// The kept head and tail without a character that the cut went through.
+    fn whole<'a>(&'a self, tail: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        let head = &self.head[..whole_characters(&self.head)];
+        let continued = tail.iter().take(3).take_while(|b| *b & 0xc0 == 0x80);
+        (head, &tail[continued.count()..])
+    }
+
     /// The kept bytes as text, with a line in between that tells how many bytes are missing. What is not
     /// UTF-8 is replaced by U+FFFD, so the text may be three times as long as the kept bytes.
     #[must_use]
@@ -82,9 +103,7 @@ impl Captured {
             return String::from_utf8_lossy(&all).into_owned();
         }
         // A character that the cut went through is left out as well.
-        let head = &self.head[..whole_characters(&self.head)];
-        let continued = tail.iter().take(3).take_while(|b| *b & 0xc0 == 0x80);
-        let tail = &tail[continued.count()..];
+        let (head, tail) = self.whole(&tail);
         let left_out = self.total - (head.len() + tail.len()) as u64;
         let line_end = if head.ends_with(b"\n") { "" } else { "\n" };
         format!(
