@@ -64,6 +64,7 @@ impl Place {
             mc_home: Some(self.home()),
             user_home: None,
             vars: Vec::new(),
+            redactor: None,
         }
     }
 
