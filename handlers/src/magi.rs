@@ -1,9 +1,9 @@
-//! Serves the two magi dialects on the standard streams. One backend per process.
+//! Serves the two magi dialects on the standard streams. One engine per process.
 
 use std::sync::Arc;
 
+use agent::Environment;
 pub use agent::Redactor;
-use agent::{Backend, Environment};
 use host::serve::duplex::{Ended, serve};
 #[cfg(feature = "local-agent")]
 use host::transport::Endpoint;
@@ -45,16 +45,15 @@ pub fn serve_local_agent(stdio: Stdio, redactor: Redactor) -> anyhow::Result<Res
             "serve --stdio needs pipes as standard input and output",
         )));
     }
-    let backend = Backend::new(Environment {
-        can_ask: cfg!(feature = "approval"),
-        invocation: "local_agent",
+    let agent = ::magi::local_agent::Agent::new(Environment {
         redactor: Some(redactor),
         ..Environment::of_process()?
     });
     let ended = run(
         crate::runtime()?,
         stdio,
-        &backend,
+        &agent,
+        |agent| async move { agent.close().await },
         local_agent::LocalAgent::new(),
     )?;
     Ok(Ok(i32::from(ended != Ended::Drained)))
@@ -70,14 +69,14 @@ pub fn serve_application_service(
         return Ok(Err(Refused(why)));
     }
     let runtime = crate::runtime()?;
-    let backend = Backend::new(Environment {
-        invocation: "application_service",
+    let service = ::magi::application_service::Service::start(Environment {
         redactor: Some(redactor),
         ..Environment::of_process()?
-    });
-    backend.prepare()?;
+    })?;
+    let close =
+        |service: Arc<::magi::application_service::Service>| async move { service.close().await };
     let codec = application_service::ApplicationService::default();
-    match run(runtime, stdio, &backend, codec)? {
+    match run(runtime, stdio, &service, close, codec)? {
         Ended::Drained => Ok(Ok(0)),
         Ended::Failed => {
             anyhow::bail!("standard output failed, or was not read in time; the service stops")
@@ -88,27 +87,40 @@ pub fn serve_application_service(
     }
 }
 
-fn run<D: Codec>(
+fn run<D, E, F>(
     runtime: Runtime,
     stdio: Stdio,
-    backend: &Arc<Backend>,
+    engine: &Arc<E>,
+    close: impl Fn(Arc<E>) -> F,
     dialect: D,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Ended>
+where
+    D: Codec,
+    E: Send + Sync + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
     // A client that does not read the standard error must not hold anything up, and local-agent has no use for it.
     host::panics::log_panics();
-    let engines = Engines::default().with(Arc::clone(backend));
+    let engines = Engines::default().with(Arc::clone(engine));
     let workers = Workers::new(D::RULES);
     let connection = Connection::new::<D>(crate::registry()?, SERVER, engines, workers)?;
     let ended = runtime.block_on(async {
         let input = Input::new(stdio.input)?;
         let output = Output::new(stdio.output)?;
         // When the connection closes, for whatever reason, what runs is cancelled while output drains.
-        let (closing, closed) = (connection.cancel.clone(), Arc::clone(backend));
+        let (closing, closed) = (connection.cancel.clone(), close(Arc::clone(engine)));
         tokio::spawn(async move {
             closing.cancelled().await;
-            closed.close().await;
+            closed.await;
         });
-        serve(dialect, connection, input, output, backend.close()).await
+        serve(
+            dialect,
+            connection,
+            input,
+            output,
+            close(Arc::clone(engine)),
+        )
+        .await
     });
     // Slow teardown is left to process exit.
     runtime.shutdown_background();

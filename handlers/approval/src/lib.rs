@@ -1,12 +1,11 @@
 //! `approval.answer` of local-agent (spec: local-agent, "Turns, approvals and events").
 //! Translates only; who wins is decided by the engine.
 
-use agent::Backend;
 use host::{Cx, Reply};
 use local_agent::Word;
+use magi::local_agent::{Agent, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use words::turn_word;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +38,7 @@ host::operation! {
     handler: answer,
 }
 
-fn answer(cx: Cx<Backend>, params: AnswerParams) -> Result<Reply<Recorded>, Word> {
+fn answer(cx: Cx<Agent>, params: AnswerParams) -> Result<Reply<Recorded>, Word> {
     cx.engine()
         .answer_approval(
             &params.session_id,
@@ -47,6 +46,6 @@ fn answer(cx: Cx<Backend>, params: AnswerParams) -> Result<Reply<Recorded>, Word
             &params.approval_id,
             params.allow,
         )
-        .map_err(turn_word)?;
+        .map_err(word)?;
     Ok(Recorded { recorded: true }.into())
 }

@@ -1,12 +1,12 @@
 //! `history.page` of local-agent (spec: local-agent, "Owned sessions and chat history").
 //! Translates only; the projection and its bounds live in the engine.
 
-use agent::{Backend, EntryKind, HistoryEntry, HistoryPage};
+use agent::{EntryKind, HistoryEntry, HistoryPage};
 use host::{Cx, Reply};
 use local_agent::{Word, words as vocabulary};
+use magi::local_agent::{Agent, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use words::session_word;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -78,7 +78,7 @@ host::operation! {
     handler: page,
 }
 
-async fn page(cx: Cx<Backend>, params: PageParams) -> Result<Reply<Page>, Word> {
+async fn page(cx: Cx<Agent>, params: PageParams) -> Result<Reply<Page>, Word> {
     let HistoryPage {
         session_id,
         revision,
@@ -94,7 +94,7 @@ async fn page(cx: Cx<Backend>, params: PageParams) -> Result<Reply<Page>, Word> 
             cx.cancellation(),
         )
         .await
-        .map_err(session_word)?;
+        .map_err(word)?;
     let entries = entries.into_iter().map(Entry::from).collect();
     Ok(Page {
         session_id,

@@ -1,9 +1,9 @@
 //! `initialize`, `status` and `capabilities` of application-service (spec: application-service,
 //! "Initialization and negotiation", "Operations").
 
-use agent::Backend;
 use application_service::{NAME_BYTES, NEGOTIATION_ITEMS, VERSION, Word};
 use host::{Cx, Reply, negotiate};
+use magi::application_service::{Service, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -124,7 +124,7 @@ host::operation! {
     handler: status,
 }
 
-async fn status(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<ServiceStatus>, Word> {
+async fn status(cx: Cx<Service>, _: NoPayload) -> Result<Reply<ServiceStatus>, Word> {
     // A few small reads; a thread for them would cost more than they do.
     match cx.engine().provider_ready() {
         Ok(ready) => Ok(ServiceStatus {
@@ -132,10 +132,7 @@ async fn status(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<ServiceStatus>, W
             provider_auth_ready: ready,
         }
         .into()),
-        Err(error) => {
-            error.log();
-            Err(Word::InternalError)
-        }
+        Err(error) => Err(word(error)),
     }
 }
 

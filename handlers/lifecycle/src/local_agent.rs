@@ -1,14 +1,14 @@
 //! `initialize`, `status` and `shutdown` of local-agent (spec: local-agent, "Implemented operations").
 
-use agent::{Backend, InitializeError, Phase, Status};
+use agent::ErrorKind;
 use host::vocabulary::Word as _;
 use host::{Cx, Reply, negotiate};
 use local_agent::words::{Readiness, State};
 use local_agent::{NAME_BYTES, REQUIRED_CAPABILITIES, Word};
+use magi::local_agent::{Agent, Phase, Status, startup_word, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use words::startup_word as word;
 
 /// Params of methods that take none.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -70,14 +70,14 @@ host::operation! {
 }
 
 /// A second initialization is refused as such, whatever it requires.
-fn once(cx: &Cx<Backend>) -> Result<(), Word> {
+fn once(cx: &Cx<Agent>) -> Result<(), Word> {
     match cx.engine().status().phase {
         Phase::Uninitialized => Ok(()),
         Phase::Starting | Phase::Ready | Phase::Failed(_) => Err(Word::AlreadyInitialized),
     }
 }
 
-fn names(_: &Cx<Backend>, params: InitializeParams) -> Result<Vec<String>, Word> {
+fn names(_: &Cx<Agent>, params: InitializeParams) -> Result<Vec<String>, Word> {
     let names = params.required_capabilities;
     let valid = names.len() <= REQUIRED_CAPABILITIES
         && names
@@ -86,7 +86,7 @@ fn names(_: &Cx<Backend>, params: InitializeParams) -> Result<Vec<String>, Word>
     valid.then_some(names).ok_or(Word::InvalidParams)
 }
 
-async fn initialize(cx: Cx<Backend>, required: Vec<String>) -> Result<Reply<Initialized>, Word> {
+async fn initialize(cx: Cx<Agent>, required: Vec<String>) -> Result<Reply<Initialized>, Word> {
     let capabilities = cx.operations();
     if negotiate::missing(&required, capabilities).is_some() {
         return Err(Word::UnsupportedCapability);
@@ -101,13 +101,12 @@ async fn initialize(cx: Cx<Backend>, required: Vec<String>) -> Result<Reply<Init
             }
             .into())
         }
-        Err(InitializeError::AlreadyInitialized) => Err(Word::AlreadyInitialized),
-        Err(InitializeError::Startup(error)) => {
-            // The code is all that the wire tells; the reasons are for the log.
-            error.log();
-            // Everything that needs initialization is refused with the same code from now on.
-            cx.gate().close(word(error.kind).code());
-            Err(word(error.kind))
+        Err(error) => {
+            if let ErrorKind::Startup(failed) = error.kind() {
+                // Everything that needs initialization is refused with the same code from now on.
+                cx.gate().close(startup_word(failed).code());
+            }
+            Err(word(error))
         }
     }
 }
@@ -126,7 +125,7 @@ host::operation! {
     handler: status,
 }
 
-fn status(cx: Cx<Backend>, _: NoParams) -> Result<Reply<ServerStatus>, Word> {
+fn status(cx: Cx<Agent>, _: NoParams) -> Result<Reply<ServerStatus>, Word> {
     match cx.engine().status() {
         Status {
             phase: Phase::Uninitialized,
@@ -161,7 +160,7 @@ fn project(status: Status) -> ServerStatus {
         Phase::Ready => (State::Idle, Readiness::Ready),
         Phase::Failed(error) => {
             // Every startup error has its readiness; another word would be none of a client's.
-            let readiness = Readiness::from_word(word(error).code());
+            let readiness = Readiness::from_word(startup_word(error).code());
             (State::Failed, readiness.unwrap_or(Readiness::StartupFailed))
         }
     };

@@ -1,12 +1,12 @@
 //! `session.create` and `session.open` of local-agent (spec: local-agent, "Owned sessions and chat history").
 //! Translates only; sessions live in the engine.
 
-use agent::{Attached, Backend, Notice};
+use agent::{Attached, Notice};
 use host::{Cx, Reply};
 use local_agent::Word;
+use magi::local_agent::{Agent, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use words::session_word;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,12 +64,12 @@ host::operation! {
     handler: create,
 }
 
-async fn create(cx: Cx<Backend>, _: NoParams) -> Result<Reply<SessionAttached>, Word> {
+async fn create(cx: Cx<Agent>, _: NoParams) -> Result<Reply<SessionAttached>, Word> {
     let attached = cx
         .engine()
         .create_session(cx.cancellation())
         .await
-        .map_err(session_word)?;
+        .map_err(word)?;
     Ok(SessionAttached::from(attached).into())
 }
 
@@ -92,10 +92,10 @@ host::operation! {
     handler: open,
 }
 
-async fn open(cx: Cx<Backend>, params: OpenParams) -> Result<Reply<SessionAttached>, Word> {
+async fn open(cx: Cx<Agent>, params: OpenParams) -> Result<Reply<SessionAttached>, Word> {
     let opened = cx
         .engine()
         .open_session(&params.session_id, cx.cancellation())
         .await;
-    Ok(SessionAttached::from(opened.map_err(session_word)?).into())
+    Ok(SessionAttached::from(opened.map_err(word)?).into())
 }

@@ -10,10 +10,9 @@ use store::sessions::{
 };
 
 use crate::conversation::Replay;
-use crate::error::SessionError;
+use crate::error::{EngineError, ErrorKind};
 use crate::heap;
 use crate::history::Snapshot;
-use crate::run::Control;
 use crate::startup::{Admitted, Choice, Selected, Storage};
 use crate::writer::SharedWriter;
 
@@ -39,39 +38,25 @@ pub struct Attached {
     pub notices: Vec<Notice>,
 }
 
-/// One attached session: its lease, what is known of its content, and the run that works on it.
+/// One attached session: its lease and what is known of its content.
 #[derive(Debug)]
 pub(crate) struct Attachment {
     /// Keeps other writers out.
     pub(crate) lease: Arc<dyn SessionLease>,
-    /// `None` before the first turn needs it, after the file turned out to be unusable, and for
-    /// application-service while a load is under way.
+    /// `None` before the first run needs it, and after the file turned out to be unusable.
     pub(crate) conversation: Option<Conversation>,
-    /// Stays after its turns; only application-service has others.
-    pub(crate) explicit: bool,
-    /// Ends with its run.
-    pub(crate) closing: bool,
-    pub(crate) run: Option<Active>,
+    pub(crate) lifetime: Lifetime,
 }
 
-/// A run that was admitted and is not settled.
-#[derive(Debug)]
-pub(crate) struct Active {
-    pub(crate) control: Arc<Control>,
-    /// The worker is done and the conversation whole again.
-    pub(crate) ended: bool,
-    /// The caller let go of the events, the terminal one told or not.
-    pub(crate) drained: bool,
-}
-
-impl Active {
-    pub(crate) fn new(control: Arc<Control>) -> Self {
-        Self {
-            control,
-            ended: false,
-            drained: false,
-        }
-    }
+/// How long a session stays attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// Beyond its runs.
+    UntilDetached,
+    /// As long as the run that it was attached for.
+    WithItsRun,
+    /// It was let go while a run worked in it, and admits nothing any more.
+    Ending,
 }
 
 /// The content of an attached session.
@@ -95,41 +80,21 @@ pub(crate) struct Conversation {
 
 impl Attachment {
     /// A session whose content is at hand.
-    pub(crate) fn of(conversation: Conversation) -> Self {
+    pub(crate) fn of(conversation: Conversation, lifetime: Lifetime) -> Self {
         Self {
             lease: conversation.writer.with(|writer| writer.lease()),
             conversation: Some(conversation),
-            explicit: true,
-            closing: false,
-            run: None,
+            lifetime,
         }
     }
 
     /// A session of which only the lease is held.
-    pub(crate) fn leased(lease: Arc<dyn SessionLease>) -> Self {
+    pub(crate) fn leased(lease: Arc<dyn SessionLease>, lifetime: Lifetime) -> Self {
         Self {
             lease,
             conversation: None,
-            explicit: true,
-            closing: false,
-            run: None,
+            lifetime,
         }
-    }
-
-    pub(crate) fn control(&self) -> Option<&Arc<Control>> {
-        self.run.as_ref().map(|run| &run.control)
-    }
-
-    /// Clears a run that is over on both sides; says whether none is left.
-    pub(crate) fn settle(&mut self) -> bool {
-        if self
-            .run
-            .as_ref()
-            .is_some_and(|run| run.ended && run.drained)
-        {
-            self.run = None;
-        }
-        self.run.is_none()
     }
 }
 
@@ -176,7 +141,7 @@ struct Content {
 
 impl Content {
     /// Reads a session under its lease.
-    fn of(lease: &Arc<dyn SessionLease>) -> Result<(Box<dyn SessionWriter>, Self), SessionError> {
+    fn of(lease: &Arc<dyn SessionLease>) -> Result<(Box<dyn SessionWriter>, Self), EngineError> {
         let mut about = Vec::new();
         let mut replay = Replay::default();
         let mut taken = Ok(());
@@ -245,7 +210,7 @@ impl Prepared {
 pub(crate) fn create(
     admitted: &Admitted,
     selected: &Arc<Selected>,
-) -> Result<Prepared, SessionError> {
+) -> Result<Prepared, EngineError> {
     let writer = admitted.sessions.create()?;
     let selected = Some(Arc::clone(selected));
     let conversation = Conversation::new(writer, selected, Content::default());
@@ -259,7 +224,7 @@ pub(crate) fn open(
     startup: &Arc<Selected>,
     id: &SessionId,
     held: Option<&SharedWriter>,
-) -> Result<Prepared, SessionError> {
+) -> Result<Prepared, EngineError> {
     let lease = match held {
         Some(held) => held.with(|writer| writer.lease()),
         None => admitted.sessions.attach(id)?,
@@ -279,14 +244,14 @@ pub(crate) fn open(
 pub(crate) fn lease(
     storage: &Storage,
     id: &SessionId,
-) -> Result<Arc<dyn SessionLease>, SessionError> {
+) -> Result<Arc<dyn SessionLease>, EngineError> {
     let lease = storage.sessions.attach(id)?;
     verify_cwd(lease.first()?.as_slice(), &storage.cwd)?;
     Ok(lease)
 }
 
 /// Creates a session whose first record is on the disk. Blocks.
-pub(crate) fn create_durable(storage: &Storage) -> Result<Conversation, SessionError> {
+pub(crate) fn create_durable(storage: &Storage) -> Result<Conversation, EngineError> {
     let mut writer = storage.sessions.create()?;
     let begin = Body::Session {
         created_at: now_ms(),
@@ -296,15 +261,12 @@ pub(crate) fn create_durable(storage: &Storage) -> Result<Conversation, SessionE
     };
     writer
         .append(None, vec![begin], Flush::Durable)
-        .map_err(|_| SessionError::SessionInvalid)?;
+        .map_err(|error| EngineError::caused(ErrorKind::SessionInvalid, error))?;
     Ok(Conversation::new(writer, None, Content::default()))
 }
 
 /// Reads the content of a session whose lease is held. Blocks.
-pub(crate) fn load(
-    cwd: &Path,
-    lease: &Arc<dyn SessionLease>,
-) -> Result<Conversation, SessionError> {
+pub(crate) fn load(cwd: &Path, lease: &Arc<dyn SessionLease>) -> Result<Conversation, EngineError> {
     let (writer, content) = Content::of(lease)?;
     verify_cwd(&content.about, cwd)?;
     Ok(Conversation::new(writer, None, content))

@@ -5,7 +5,7 @@ use provider::{Message, ProviderState, ToolCall};
 use serde_json::{Value, json};
 use store::sessions::{Body, Record};
 
-use crate::error::SessionError;
+use crate::error::{EngineError, ErrorKind};
 use crate::is_id;
 
 /// What the model is told of a call whose result was never stored.
@@ -34,7 +34,7 @@ struct Response {
 impl Replay {
     /// Takes the next record. Refuses one whose ids could not be shown; nothing comes of the others
     /// then.
-    pub(crate) fn take(&mut self, record: Record) -> Result<(), SessionError> {
+    pub(crate) fn take(&mut self, record: Record) -> Result<(), EngineError> {
         match record.body {
             Body::UserInput { message_id, text } => {
                 check(&message_id)?;
@@ -60,7 +60,7 @@ impl Replay {
                     Some(text) => *self.text_of(response, &message_id) = text,
                     None if self.has_text(response, &message_id) => {}
                     // Neither a text nor pieces that could be it.
-                    None => return Err(SessionError::SessionInvalid),
+                    None => return Err(ErrorKind::SessionInvalid.into()),
                 }
             }
             Body::ProviderState { response, state } => self.response(response).state.push(state),
@@ -82,7 +82,7 @@ impl Replay {
             } => {
                 check(&activity_id)?;
                 if call_id.len() > MAX_CALL_ID_BYTES {
-                    return Err(SessionError::SessionInvalid);
+                    return Err(ErrorKind::SessionInvalid.into());
                 }
                 let call = ToolCall {
                     id: call_id,
@@ -104,7 +104,7 @@ impl Replay {
                 let call = calls
                     .rev()
                     .find(|(call, result)| call.id == call_id && result.is_none())
-                    .ok_or(SessionError::SessionInvalid)?;
+                    .ok_or(ErrorKind::SessionInvalid)?;
                 call.1 = Some(Message::ToolResult {
                     call_id,
                     name,
@@ -197,10 +197,10 @@ fn unknown_result(call: &ToolCall) -> Message {
     }
 }
 
-fn check(id: &str) -> Result<(), SessionError> {
+fn check(id: &str) -> Result<(), EngineError> {
     if is_id(id) {
         Ok(())
     } else {
-        Err(SessionError::SessionInvalid)
+        Err(ErrorKind::SessionInvalid.into())
     }
 }

@@ -1,21 +1,25 @@
-//! Why the facade refuses: closed vocabularies for the one session of local-agent, for its turns,
-//! and for the many sessions of application-service.
-//! Words only: no path, no content, no underlying error.
+//! The engine's one error: what kind it is, for whoever gives it a code, and what was behind it, for people.
+//! No word of a protocol; where a kind becomes one, the reason is told to the log.
 
-use crate::startup::StartupErrorKind;
+use std::error::Error;
+use std::fmt;
 
-/// Refusals of session and history operations.
+use crate::startup::{StartupError, StartupErrorKind};
+
+/// What kind of failure it is: all that a program can act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SessionError {
-    #[error("not initialized")]
+pub enum ErrorKind {
+    #[error("the process has not been initialized")]
     NotInitialized,
+    #[error("initialization was admitted before")]
+    AlreadyInitialized,
     #[error(transparent)]
     Startup(#[from] StartupErrorKind),
     #[error("another operation is active")]
     Busy,
     #[error("another session is attached")]
     StaleSession,
-    #[error("no such session")]
+    #[error("no such session, or none is attached")]
     SessionMissing,
     #[error("another writer holds the session")]
     SessionBusy,
@@ -27,93 +31,130 @@ pub enum SessionError {
     HistoryLimit,
     #[error("the revision or cursor is not the current one")]
     StaleRevision,
-    #[error("the operation was cancelled")]
-    OperationCancelled,
-}
-
-impl From<store::sessions::SessionError> for SessionError {
-    fn from(error: store::sessions::SessionError) -> Self {
-        use store::sessions::SessionError as E;
-        match error {
-            E::Missing => Self::SessionMissing,
-            E::Busy => Self::SessionBusy,
-            E::CwdMismatch => Self::CwdMismatch,
-            E::HistoryLimit => Self::HistoryLimit,
-            // Storage that fails leaves the session as unreadable as a broken file.
-            E::Invalid(_) | E::Io(_) => Self::SessionInvalid,
-        }
-    }
-}
-
-/// Refusals of what [`crate::Backend`] does for many sessions at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeskError {
-    #[error("not a session id")]
-    InvalidSessionId,
-    #[error("the prompt is blank or longer than 16384 bytes")]
+    #[error("the prompt is blank or too long")]
     InvalidPrompt,
-    #[error("too many attached sessions, or too many files to list")]
-    LimitExceeded,
-    #[error("too many turns are active")]
-    TooManyActiveTurns,
-    #[error("the session is in use")]
-    SessionBusy,
-    #[error("the session is missing, unsafe, unreadable or beyond the bounds")]
-    SessionUnavailable,
-    #[error("no such turn, or it has ended")]
-    UnknownTurn,
-    #[error("the service failed")]
+    #[error("no such run, or it has ended")]
+    UnknownRun,
+    #[error("no approval waits under this identity")]
+    UnknownApproval,
+    #[error("too many sessions are attached")]
+    TooManySessions,
+    #[error("too many runs are active")]
+    TooManyRuns,
+    #[error("too many files to list")]
+    ScanLimit,
+    #[error("the operation was cancelled")]
+    Cancelled,
+    #[error("the engine failed")]
     Internal,
 }
 
-impl From<SessionError> for DeskError {
-    fn from(error: SessionError) -> Self {
-        match error {
-            SessionError::SessionBusy | SessionError::Busy => Self::SessionBusy,
-            _ => Self::SessionUnavailable,
+/// Why the engine refuses or fails. Two are equal when they are of one kind.
+#[derive(Debug)]
+pub struct EngineError {
+    kind: ErrorKind,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl EngineError {
+    /// A failure of this kind that `source` caused.
+    pub(crate) fn caused(kind: ErrorKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            kind,
+            source: Some(source.into()),
+        }
+    }
+
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The kind and everything behind it, outermost first, in one line. For people: it may hold names of
+    /// files, and must pass the redaction seam on its way to them.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let mut text = self.kind.to_string();
+        let mut behind = self.source();
+        while let Some(error) = behind {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            behind = error.source();
+        }
+        text
+    }
+
+    /// Tells the log, where the error becomes `code`.
+    pub fn log(&self, code: &'static str) {
+        match self
+            .source()
+            .and_then(|source| source.downcast_ref::<StartupError>())
+        {
+            Some(startup) => startup.log(),
+            None => tracing::info!(code, reason = self.reason(), "refused"),
         }
     }
 }
 
-/// Refusals of turn operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TurnError {
-    #[error("not initialized")]
-    NotInitialized,
-    #[error(transparent)]
-    Startup(#[from] StartupErrorKind),
-    #[error("another operation is active")]
-    Busy,
-    #[error("no session is attached")]
-    SessionMissing,
-    #[error("another session is attached")]
-    StaleSession,
-    #[error("not a session id")]
-    SessionInvalid,
-    #[error("the prompt is blank or longer than 16384 bytes")]
-    InvalidPrompt,
-    #[error("not the active run")]
-    StaleRun,
-    #[error("no approval waits under this identity")]
-    StaleApproval,
-    #[error("the operation was cancelled")]
-    OperationCancelled,
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
 }
 
-impl From<store::sessions::ListError> for DeskError {
+impl Error for EngineError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let source = self.source.as_deref()?;
+        Some(source)
+    }
+}
+
+impl PartialEq for EngineError {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl From<ErrorKind> for EngineError {
+    fn from(kind: ErrorKind) -> Self {
+        Self { kind, source: None }
+    }
+}
+
+impl From<StartupError> for EngineError {
+    fn from(error: StartupError) -> Self {
+        Self::caused(ErrorKind::Startup(error.kind), error)
+    }
+}
+
+impl From<store::sessions::SessionError> for EngineError {
+    fn from(error: store::sessions::SessionError) -> Self {
+        use store::sessions::SessionError as E;
+        let kind = match &error {
+            E::Missing => ErrorKind::SessionMissing,
+            E::Busy => ErrorKind::SessionBusy,
+            E::CwdMismatch => ErrorKind::CwdMismatch,
+            E::HistoryLimit => ErrorKind::HistoryLimit,
+            // Storage that fails leaves the session as unreadable as a broken file.
+            E::Invalid(_) | E::Io(_) => ErrorKind::SessionInvalid,
+        };
+        Self::caused(kind, error)
+    }
+}
+
+impl From<store::sessions::ListError> for EngineError {
     fn from(error: store::sessions::ListError) -> Self {
-        match error {
-            store::sessions::ListError::ScanLimit => Self::LimitExceeded,
-            _ => Self::Internal,
-        }
+        let kind = match &error {
+            store::sessions::ListError::ScanLimit => ErrorKind::ScanLimit,
+            _ => ErrorKind::Internal,
+        };
+        Self::caused(kind, error)
     }
 }
 
-impl From<crate::ReplayError> for DeskError {
-    fn from(error: crate::ReplayError) -> Self {
-        match error {
-            crate::ReplayError::Busy => Self::SessionBusy,
-            crate::ReplayError::Unavailable => Self::SessionUnavailable,
-        }
+/// Work on a thread that may block came to no end: it panicked, or the process ends.
+impl From<tokio::task::JoinError> for EngineError {
+    fn from(error: tokio::task::JoinError) -> Self {
+        Self::caused(ErrorKind::Internal, error)
     }
 }

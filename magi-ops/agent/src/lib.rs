@@ -1,9 +1,9 @@
-//! The agent engine: what a process admits at startup and, behind one facade, what it does with it.
+//! The agent engine: workspaces, sessions and runs of a process, behind one facade.
 //! Knows no wire; callers translate its values into their dialect.
 
 mod attach;
-mod backend;
 mod conversation;
+mod engine;
 mod error;
 mod heap;
 mod history;
@@ -16,23 +16,23 @@ mod startup;
 mod writer;
 
 pub use attach::{Attached, Notice};
-pub use backend::{Backend, Detached, Phase, Status};
-pub use error::{DeskError, SessionError, TurnError};
+pub use engine::{ActiveRun, Capacity, Detached, Engine, Workspace};
+pub use error::{EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage};
-pub use replay::{ReplayBody, ReplayError, ReplayItem, ReplayPage, Replays, Role};
+pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{
-    Activity, ActivityState, Category, ContextSource, MAX_PROMPT_BYTES, Persistence, Run,
-    RunErrorCode, RunEvent, RunEvents,
+    Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy, Persistence,
+    Run, RunErrorCode, RunEvent, RunEvents, RunPolicy, RunSpec, Selection, TextPolicy,
 };
 pub use startup::{
-    Environment, Examination, InitializeError, StartupError, StartupErrorKind, Trusted, examine,
-    trust,
+    Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Storage, Trusted,
+    examine, trust,
 };
 pub use store::Redactor;
 /// How a run ended.
 pub use store::sessions::Outcome;
 /// A session's id, which names no path.
-pub use store::sessions::{InvalidSessionId, SessionId};
+pub use store::sessions::{InvalidSessionId, SessionId, SessionList};
 /// What people are told of a configuration.
 pub use store::{Reason, shown_path};
 /// What a main becomes when it was started as the guard of a command.

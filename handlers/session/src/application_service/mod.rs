@@ -3,12 +3,12 @@
 
 mod pages;
 
-use agent::{Backend, Detached, SessionId};
+use agent::{Detached, SessionId};
 use application_service::Word;
 use host::{Cx, Reply};
+use magi::application_service::{Service, session_of, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use words::{desk_word, session_of};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,11 +22,11 @@ struct SessionState {
 }
 
 /// The envelope's session; registered as required, so the dialect has refused a request without.
-fn session(cx: &Cx<Backend>) -> Result<SessionId, Word> {
+fn session(cx: &Cx<Service>) -> Result<SessionId, Word> {
     session_of(cx)?.ok_or(Word::InvalidRequest)
 }
 
-fn named(cx: &Cx<Backend>, _: NoPayload) -> Result<SessionId, Word> {
+fn named(cx: &Cx<Service>, _: NoPayload) -> Result<SessionId, Word> {
     session(cx)
 }
 
@@ -44,10 +44,10 @@ host::operation! {
     handler: create,
 }
 
-async fn create(cx: Cx<Backend>, _: NoPayload) -> Result<Reply<SessionState>, Word> {
-    let session_id = cx.engine().create_attached().await.map_err(desk_word)?;
+async fn create(cx: Cx<Service>, _: NoPayload) -> Result<Reply<SessionState>, Word> {
+    let session_id = cx.engine().create_session().await.map_err(word)?;
     Ok(SessionState {
-        session_id,
+        session_id: session_id.to_string(),
         status: "open",
     }
     .into())
@@ -73,11 +73,8 @@ host::operation! {
     handler: open,
 }
 
-async fn open(cx: Cx<Backend>, session_id: SessionId) -> Result<Reply<SessionState>, Word> {
-    cx.engine()
-        .attach(session_id.as_str())
-        .await
-        .map_err(desk_word)?;
+async fn open(cx: Cx<Service>, session_id: SessionId) -> Result<Reply<SessionState>, Word> {
+    let session_id = cx.engine().open_session(session_id).await.map_err(word)?;
     Ok(SessionState {
         session_id: session_id.to_string(),
         status: "open",
@@ -102,13 +99,9 @@ host::operation! {
     handler: close,
 }
 
-async fn close(cx: Cx<Backend>, session_id: SessionId) -> Result<Reply<SessionState>, Word> {
-    let status = match cx
-        .engine()
-        .detach(session_id.as_str())
-        .await
-        .map_err(desk_word)?
-    {
+async fn close(cx: Cx<Service>, session_id: SessionId) -> Result<Reply<SessionState>, Word> {
+    let closed = cx.engine().close_session(&session_id).await;
+    let status = match closed.map_err(word)? {
         Detached::Closed => "closed",
         Detached::Closing => "closing",
     };

@@ -1,12 +1,12 @@
 //! `session.list` and `session.replay` of application-service (spec: application-service, "Listing",
 //! "Durable replay"). Pages are cut by the engine; nothing here attaches a session.
 
-use agent::{Backend, Outcome, ReplayBody, Role, SessionId};
+use agent::{Outcome, ReplayBody, Role, SessionId};
 use application_service::{ID_BYTES, Word, words as vocabulary};
 use host::{Cx, Reply};
+use magi::application_service::{Service, session_id, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use words::{desk_word, session_id};
 
 /// `max_session_page_items`: most items of a page, and how many there are when nobody says.
 const PAGE_ITEMS: u64 = 32;
@@ -53,14 +53,14 @@ impl PagePayload {
 }
 
 /// A page of the list begins behind a session.
-fn listed(_: &Cx<Backend>, payload: PagePayload) -> Result<Wanted<SessionId>, Word> {
+fn listed(_: &Cx<Service>, payload: PagePayload) -> Result<Wanted<SessionId>, Word> {
     let Wanted { after, limit } = payload.bounded()?;
     let after = after.as_deref().map(session_id).transpose()?;
     Ok(Wanted { after, limit })
 }
 
 /// A page of one session begins behind a cursor, which only its projection can judge.
-fn replayed(cx: &Cx<Backend>, payload: PagePayload) -> Result<(SessionId, Wanted<String>), Word> {
+fn replayed(cx: &Cx<Service>, payload: PagePayload) -> Result<(SessionId, Wanted<String>), Word> {
     let wanted = payload.bounded()?;
     Ok((super::session(cx)?, wanted))
 }
@@ -101,10 +101,10 @@ host::operation! {
     handler: list,
 }
 
-async fn list(cx: Cx<Backend>, wanted: Wanted<SessionId>) -> Result<Reply<SessionPage>, Word> {
-    let after = wanted.after.as_ref().map(SessionId::as_str);
-    let page = cx.engine().list_sessions(after, wanted.limit).await;
-    let page = page.map_err(desk_word)?;
+async fn list(cx: Cx<Service>, wanted: Wanted<SessionId>) -> Result<Reply<SessionPage>, Word> {
+    let Wanted { after, limit } = wanted;
+    let page = cx.engine().list_sessions(after, limit).await;
+    let page = page.map_err(word)?;
     let sessions = page.sessions.into_iter().map(|session| Summary {
         session_id: session.id.to_string(),
         title: session.title.map(|title| title.into_string()),
@@ -207,15 +207,12 @@ host::operation! {
 }
 
 async fn replay(
-    cx: Cx<Backend>,
+    cx: Cx<Service>,
     (session_id, wanted): (SessionId, Wanted<String>),
 ) -> Result<Reply<ReplayPage>, Word> {
-    let after = wanted.after.as_deref();
-    let page = cx
-        .engine()
-        .replay(session_id.as_str(), after, wanted.limit)
-        .await;
-    let page = page.map_err(desk_word)?;
+    let Wanted { after, limit } = wanted;
+    let page = cx.engine().replay(session_id, after, limit).await;
+    let page = page.map_err(word)?;
     let events = page.items.into_iter().map(|item| ReplayEvent {
         cursor: item.cursor,
         item: item.body.into(),

@@ -4,13 +4,13 @@
 mod activity;
 mod events;
 
-use agent::{Backend, MAX_PROMPT_BYTES, Run, SessionId};
+use agent::{Run, SessionId};
 use application_service::{ID_BYTES, Word};
 use host::{Cx, Reply};
+use magi::application_service::{Service, TURN, session_of, turn, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use words::{desk_word, session_of};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -67,33 +67,32 @@ host::operation! {
 }
 
 /// The session to work in, if not a new one, and what to do there.
-fn startable(cx: &Cx<Backend>, payload: StartPayload) -> Result<(Option<SessionId>, String), Word> {
+fn startable(cx: &Cx<Service>, payload: StartPayload) -> Result<(Option<SessionId>, String), Word> {
     let StartPayload { prompt, options } = payload;
-    if !options.is_empty() || prompt.len() > MAX_PROMPT_BYTES || prompt.trim().is_empty() {
+    if !options.is_empty() || !TURN.admits(&prompt) {
         return Err(Word::InvalidPayload);
     }
     Ok((session_of(cx)?, prompt))
 }
 
 async fn start(
-    cx: Cx<Backend>,
+    cx: Cx<Service>,
     (session_id, prompt): (Option<SessionId>, String),
 ) -> Result<Reply<Accepted>, Word> {
-    let session_id = session_id.as_ref().map(SessionId::as_str);
-    let run = cx.engine().begin_turn(session_id, &prompt);
+    let run = cx.engine().start_turn(session_id, turn(prompt));
     let Run {
         session_id,
         run_id,
         events,
-    } = run.await.map_err(desk_word)?;
+    } = run.await.map_err(word)?;
     let sink = cx.events().for_session(&session_id);
-    let turn = events::Turn::new(&run_id, &session_id);
+    let told = events::Turn::new(&run_id, &session_id);
     let accepted = Accepted {
         turn_id: run_id,
         session_id,
         status: "accepted",
     };
-    Ok(Reply::new(accepted).then(turn.forward(events, sink)))
+    Ok(Reply::new(accepted).then(told.forward(events, sink)))
 }
 
 host::operation! {
@@ -114,7 +113,7 @@ host::operation! {
 }
 
 fn cancellable(
-    cx: &Cx<Backend>,
+    cx: &Cx<Service>,
     payload: CancelPayload,
 ) -> Result<(Option<SessionId>, String), Word> {
     if payload.turn_id.len() > ID_BYTES {
@@ -124,12 +123,11 @@ fn cancellable(
 }
 
 fn cancel(
-    cx: Cx<Backend>,
+    cx: Cx<Service>,
     (session_id, turn_id): (Option<SessionId>, String),
 ) -> Result<Reply<CancellationRequested>, Word> {
-    let session_id = session_id.as_ref().map(SessionId::as_str);
-    let asked = cx.engine().cancel_turn_by_id(session_id, &turn_id);
-    asked.map_err(desk_word)?;
+    let asked = cx.engine().cancel_turn(session_id.as_ref(), &turn_id);
+    asked.map_err(word)?;
     Ok(CancellationRequested {
         status: "cancellation_requested",
     }

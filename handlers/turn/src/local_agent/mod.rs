@@ -3,12 +3,12 @@
 
 mod events;
 
-use agent::{Backend, Run};
+use agent::Run;
 use host::{Cx, Reply};
 use local_agent::Word;
+use magi::local_agent::{Agent, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use words::turn_word;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,11 +54,11 @@ host::operation! {
     handler: start,
 }
 
-fn start(cx: Cx<Backend>, params: StartParams) -> Result<Reply<Accepted>, Word> {
+fn start(cx: Cx<Agent>, params: StartParams) -> Result<Reply<Accepted>, Word> {
     let Run { run_id, events, .. } = cx
         .engine()
-        .start_turn(&params.session_id, &params.prompt)
-        .map_err(turn_word)?;
+        .start_turn(&params.session_id, magi::local_agent::run(params.prompt))
+        .map_err(word)?;
     let accepted = Accepted {
         run_id: run_id.clone(),
         accepted: true,
@@ -88,10 +88,10 @@ host::operation! {
     handler: cancel,
 }
 
-fn cancel(cx: Cx<Backend>, params: CancelParams) -> Result<Reply<CancellationRequested>, Word> {
+fn cancel(cx: Cx<Agent>, params: CancelParams) -> Result<Reply<CancellationRequested>, Word> {
     cx.engine()
         .cancel_turn(&params.session_id, &params.run_id)
-        .map_err(turn_word)?;
+        .map_err(word)?;
     Ok(CancellationRequested {
         cancellation_requested: true,
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use store::Redacted;
 
-use crate::error::SessionError;
+use crate::error::{EngineError, ErrorKind};
 use crate::writer::SharedWriter;
 
 mod chunk;
@@ -85,7 +85,7 @@ impl Snapshot {
         redactor: &store::Redactor,
         writer: &SharedWriter,
         known: Option<Arc<Self>>,
-    ) -> Result<Arc<Self>, SessionError> {
+    ) -> Result<Arc<Self>, EngineError> {
         writer.with(|writer| {
             let projected = match known {
                 Some(_) => None,
@@ -102,19 +102,19 @@ impl Snapshot {
             };
             // After the read, so that a change before or during it is noticed.
             if !writer.is_unchanged() {
-                return Err(SessionError::StaleRevision);
+                return Err(ErrorKind::StaleRevision.into());
             }
             match (known, projected) {
                 (Some(known), _) => Ok(known),
                 (None, Some(projected)) => Self::new(projected?, redactor).map(Arc::new),
-                (None, None) => Err(SessionError::StaleRevision),
+                (None, None) => Err(ErrorKind::StaleRevision.into()),
             }
         })
     }
 
     /// Redacts and cuts. Beyond the snapshot's bounds it is `HistoryLimit`, not a shortened
     /// history.
-    fn new(projection: Projection, redactor: &store::Redactor) -> Result<Self, SessionError> {
+    fn new(projection: Projection, redactor: &store::Redactor) -> Result<Self, EngineError> {
         let mut parts = Vec::new();
         let mut pages = vec![0];
         let mut total = 0;
@@ -131,7 +131,7 @@ impl Snapshot {
                 let bytes = json_bytes + PART_OVERHEAD;
                 total += bytes;
                 if total > MAX_SNAPSHOT_BYTES || parts.len() == MAX_SNAPSHOT_PARTS {
-                    return Err(SessionError::HistoryLimit);
+                    return Err(ErrorKind::HistoryLimit.into());
                 }
                 let start = *pages.last().unwrap_or(&0);
                 if page + bytes > MAX_PAGE_BYTES || parts.len() - start == MAX_PAGE_ENTRIES {

@@ -355,7 +355,7 @@ fn beyond_the_snapshot_bounds_there_is_no_page() {
     assert!(many(MAX_SNAPSHOT_PARTS / 2).is_ok());
     assert_eq!(
         many(MAX_SNAPSHOT_PARTS / 2 + 1).unwrap_err(),
-        SessionError::HistoryLimit
+        ErrorKind::HistoryLimit.into()
     );
     let long = |bytes: usize| {
         let bodies = vec![user("u", &"x".repeat(bytes))];
@@ -364,7 +364,7 @@ fn beyond_the_snapshot_bounds_there_is_no_page() {
     assert!(long(MAX_SNAPSHOT_BYTES - 256 * 1024).is_ok());
     assert_eq!(
         long(MAX_SNAPSHOT_BYTES).unwrap_err(),
-        SessionError::HistoryLimit
+        ErrorKind::HistoryLimit.into()
     );
 }
 

@@ -3,9 +3,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::sessions::{Outcome, SessionError, SessionId, SessionStore, Version, Window};
+use store::sessions::{Outcome, SessionId, SessionStore, Version, Window};
 use store::{Redacted, Redactor};
 
+use crate::error::{EngineError, ErrorKind};
 use crate::history::{EntryKind, project, split};
 
 mod cursor;
@@ -75,24 +76,6 @@ pub struct ReplayPage {
     pub resync_required: bool,
 }
 
-/// Why there is no page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReplayError {
-    #[error("the session is being written to")]
-    Busy,
-    #[error("the session is missing, unsafe or unreadable")]
-    Unavailable,
-}
-
-impl From<SessionError> for ReplayError {
-    fn from(error: SessionError) -> Self {
-        match error {
-            SessionError::Busy => Self::Busy,
-            _ => Self::Unavailable,
-        }
-    }
-}
-
 /// Replays sessions. Keeps the projections asked for last, so that pages and polls of a file
 /// that does not change cost a look at it.
 #[derive(Debug)]
@@ -132,11 +115,11 @@ impl Replays {
         id: &SessionId,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<ReplayPage, ReplayError> {
+    ) -> Result<ReplayPage, EngineError> {
         Ok(self.projection(id)?.page(after, limit))
     }
 
-    fn projection(&self, id: &SessionId) -> Result<Arc<Projection>, ReplayError> {
+    fn projection(&self, id: &SessionId) -> Result<Arc<Projection>, EngineError> {
         let generation = self.redactor.generation();
         let known = self.cached(id);
         let known = known.filter(|known| known.generation == generation);
@@ -153,7 +136,7 @@ impl Replays {
             },
             (None, Some(known)) => known,
             // Only what is known can be unchanged.
-            (None, None) => return Err(ReplayError::Unavailable),
+            (None, None) => return Err(ErrorKind::SessionMissing.into()),
         };
         let projection = Arc::clone(&current.projection);
         let mut cache = self.lock();

@@ -421,7 +421,7 @@ fn an_unchanged_file_is_projected_once_and_a_changed_one_again() {
     for _ in 0..2 * MAX_CACHED {
         let other = Place::new(vec![user("other")]);
         let missing = replays.page(other.writer.lease().id(), None, 1);
-        assert_eq!(missing, Err(ReplayError::Unavailable));
+        assert_eq!(missing, Err(ErrorKind::SessionMissing.into()));
         replays.page(&id, None, 1).unwrap();
     }
     assert!(replays.lock().len() <= MAX_CACHED);

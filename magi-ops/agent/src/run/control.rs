@@ -1,71 +1,93 @@
 //! The handle on an active run that the facade keeps: cancellation, and approvals with exactly one winner.
 //! The run itself is a task that this knows nothing of.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use dashmap::DashMap;
 use store::Redacted;
+use store::sessions::SessionId;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::event::RunEvent;
 use super::queue::Sink;
-
-/// How long an approval waits before it is denied (spec: local-agent, "Turns, approvals and
-/// events").
-const APPROVAL_EXPIRY: Duration = Duration::from_millis(60_000);
+use super::spec::RunSpec;
 
 #[derive(Debug)]
 pub(crate) struct Control {
-    pub(crate) session_id: String,
+    pub(crate) session: SessionId,
     pub(crate) run_id: String,
+    pub(crate) spec: RunSpec,
     pub(crate) cancel: CancellationToken,
-    approvals: Mutex<HashMap<String, oneshot::Sender<bool>>>,
+    /// Who takes an entry out has decided it.
+    approvals: DashMap<String, oneshot::Sender<bool>>,
+    /// The worker is done and the conversation whole again.
+    ended: AtomicBool,
+    /// The caller let go of the events, the terminal one told or not.
+    drained: AtomicBool,
 }
 
 impl Control {
-    pub(crate) fn new(session_id: String, run_id: String, cancel: CancellationToken) -> Self {
+    pub(crate) fn new(session: SessionId, spec: RunSpec, cancel: CancellationToken) -> Self {
         Self {
-            session_id,
-            run_id,
+            session,
+            run_id: crate::new_id(),
+            spec,
             cancel,
-            approvals: Mutex::default(),
+            approvals: DashMap::new(),
+            ended: AtomicBool::new(false),
+            drained: AtomicBool::new(false),
         }
     }
 
-    pub(crate) fn is(&self, session_id: &str, run_id: &str) -> bool {
-        self.session_id == session_id && self.run_id == run_id
+    /// Marks the worker as done; false if it was.
+    pub(crate) fn end(&self) -> bool {
+        !self.ended.swap(true, Ordering::Relaxed)
     }
 
-    fn approvals(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<bool>>> {
-        self.approvals
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Marks the events as let go of.
+    pub(crate) fn drain(&self) {
+        self.drained.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is over on both sides.
+    pub(crate) fn is_over(&self) -> bool {
+        self.has_ended() && self.drained.load(Ordering::Relaxed)
     }
 
     /// Answers a waiting approval. `false` if none waits under this id any more: who takes it
     /// out of the table has won, be it an answer, the expiry or a cancellation.
     pub(crate) fn answer(&self, approval_id: &str, allow: bool) -> bool {
-        let waiting = self.approvals().remove(approval_id);
-        waiting.is_some_and(|sender| sender.send(allow).is_ok())
+        let waiting = self.approvals.remove(approval_id);
+        waiting.is_some_and(|(_, sender)| sender.send(allow).is_ok())
     }
 
     /// Asks for an approval. The question is out when this returns; `None` if nobody listens.
-    pub(super) async fn ask(&self, sink: &Sink, summary: Redacted) -> Option<Approval<'_>> {
+    pub(super) async fn ask(
+        &self,
+        sink: &Sink,
+        summary: Redacted,
+        expiry: Duration,
+    ) -> Option<Approval<'_>> {
         let approval_id = crate::new_id();
         let (sender, answer) = oneshot::channel();
         // Before the event: the answer may be there as soon as it is out.
-        self.approvals().insert(approval_id.clone(), sender);
+        self.approvals.insert(approval_id.clone(), sender);
         let approval = Approval {
             control: self,
             approval_id: approval_id.clone(),
             answer,
+            expiry,
         };
         let asked = RunEvent::ApprovalRequested {
             approval_id,
             summary,
-            expires_in_ms: APPROVAL_EXPIRY.as_millis() as u64,
+            expires_in_ms: u64::try_from(expiry.as_millis()).unwrap_or(u64::MAX),
         };
         sink.critical(asked).await.ok().map(|()| approval)
     }
@@ -76,6 +98,7 @@ pub(super) struct Approval<'a> {
     control: &'a Control,
     approval_id: String,
     answer: oneshot::Receiver<bool>,
+    expiry: Duration,
 }
 
 impl Approval<'_> {
@@ -85,7 +108,7 @@ impl Approval<'_> {
             biased;
             allowed = &mut self.answer => return allowed.map_or(Answer::Cancelled, Answer::of),
             () = self.control.cancel.cancelled() => Answer::Cancelled,
-            () = tokio::time::sleep(APPROVAL_EXPIRY) => Answer::Expired,
+            () = tokio::time::sleep(self.expiry) => Answer::Expired,
         };
         if self.withdraw() {
             return unanswered;
@@ -95,7 +118,7 @@ impl Approval<'_> {
     }
 
     fn withdraw(&self) -> bool {
-        self.control.approvals().remove(&self.approval_id).is_some()
+        self.control.approvals.remove(&self.approval_id).is_some()
     }
 }
 

@@ -8,14 +8,14 @@ use tools::hooks::HookVerdict;
 use super::control::Control;
 use super::event::{Activity, ActivityState, Category};
 use super::queue::Sink;
-use super::{MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
+use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Admitted;
 
 /// What every hook is told: who asks, and for which session and run.
-pub(super) fn told(admitted: &Admitted, control: &Control) -> Value {
+pub(super) fn told(control: &Control) -> Value {
     json!({
-        "invocation": admitted.environment.invocation,
-        "session_id": control.session_id,
+        "invocation": control.spec.invocation,
+        "session_id": control.session.as_str(),
         "run_id": control.run_id,
     })
 }
@@ -54,7 +54,7 @@ impl Worker {
     /// The hooks before the model is asked: those of the session once a process, however often it is
     /// attached, and those of the turn.
     pub(super) async fn begin_hooks(&mut self) -> Result<(), Stop> {
-        let first = self.owner.is_first_run(&self.control.session_id);
+        let first = self.owner.is_first_run(self.control.session.as_str());
         let first = first.then_some(HookEvent::SessionStart);
         for event in first.into_iter().chain([HookEvent::TurnStart]) {
             self.hook(event, self.told()).await?;
@@ -70,7 +70,7 @@ impl Worker {
     }
 
     fn told(&self) -> Value {
-        told(&self.admitted, &self.control)
+        told(&self.control)
     }
 
     async fn hook(&mut self, event: HookEvent, told: Value) -> Result<(), Stop> {
@@ -88,7 +88,7 @@ impl Worker {
                 .admitted
                 .redactor
                 .redact(words)
-                .summary(MAX_SUMMARY_BYTES);
+                .summary(self.policy.max_summary_bytes);
             self.diagnose(RunErrorCode::ExecutionFailed, summary)
                 .await?;
         }

@@ -1,6 +1,7 @@
 //! One run: the input on the disk, then provider responses and tool calls in turn, then one terminal event.
-//! Admission and the attachment are the backend's; policy, storage and events have their own files.
+//! Admission and the attachment are the engine's; policy, storage and events have their own files.
 
+use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -8,40 +9,34 @@ use futures_util::FutureExt;
 use provider::Message;
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
-use tracing::Instrument as _;
+use tracing::{Instrument, error, info, info_span};
 
 use crate::attach::Conversation;
+use crate::error::{EngineError, ErrorKind};
 use crate::startup::{Admitted, Choice, Selected, StartupErrorKind};
 use crate::writer::SharedWriter;
 
 mod control;
 mod event;
 mod hooks;
+mod index;
 mod persist;
 mod queue;
 mod repeats;
 mod report;
 mod respond;
 mod segment;
+mod spec;
 mod tools;
 
 pub(crate) use control::Control;
 pub use event::{Activity, ActivityState, Category, ContextSource, Persistence, RunEvent};
+pub(crate) use index::{Runs, Workers};
 use persist::Persist;
 pub use queue::RunEvents;
-use queue::{Lost, MayDrop, Sink};
+use queue::{Lost, Sink};
 use repeats::Repeats;
-
-/// Longest prompt, in UTF-8 bytes (spec: local-agent, "Bounds and failure policy").
-pub const MAX_PROMPT_BYTES: usize = 16_384;
-/// Most bytes of tool results in one run: they stay in memory for the next requests, and a session holds 64 MiB.
-const MAX_RESULT_BYTES: usize = 32 * 1024 * 1024;
-/// Most activities of one run (spec: local-agent, "Bounds and failure policy").
-const MAX_ACTIVITIES: usize = 4096;
-/// Most provider responses of one run.
-const MAX_RESPONSES: u32 = 1024;
-/// Longest summary of any kind, in bytes, after redaction.
-const MAX_SUMMARY_BYTES: usize = 1024;
+pub use spec::{Authoritative, DeliveryPolicy, RunPolicy, RunSpec, Selection, TextPolicy};
 
 /// An admitted run.
 #[derive(Debug)]
@@ -81,23 +76,14 @@ pub(crate) trait Owner: std::fmt::Debug + Send + Sync {
     fn is_first_run(&self, session_id: &str) -> bool;
 
     /// The run's input is on the disk: the revision that shows it.
-    fn input_stored(&self, run_id: &str) -> String;
+    fn input_stored(&self, control: &Control) -> String;
 
     /// The worker of a run is done. Returns the revision that shows the run, if the history is
     /// what the run says it is. `None` for a run that broke off.
-    fn run_ended(&self, run_id: &str, ended: Option<Ended>) -> Option<String>;
+    fn run_ended(&self, control: &Control, ended: Option<Ended>) -> Option<String>;
 
     /// The caller of a run takes no more events.
-    fn events_drained(&self, run_id: &str, gave_up: bool);
-}
-
-/// Whose rules a run follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A run of local-agent.
-    Run,
-    /// A turn of application-service.
-    Turn,
+    fn events_drained(&self, control: &Control, gave_up: bool);
 }
 
 /// What a run takes from the conversation, and gives back at its end.
@@ -108,8 +94,6 @@ pub(crate) struct Task {
     selected: Option<Arc<Selected>>,
     recorded: Option<Choice>,
     messages: Vec<Message>,
-    prompt: String,
-    kind: Kind,
 }
 
 impl Task {
@@ -117,18 +101,17 @@ impl Task {
         admitted: Arc<Admitted>,
         control: &Arc<Control>,
         conversation: &mut Conversation,
-        prompt: &str,
-        kind: Kind,
     ) -> Self {
         Self {
             admitted,
             control: Arc::clone(control),
             writer: conversation.writer.clone(),
-            selected: conversation.selected.clone(),
+            selected: match control.spec.selection {
+                Selection::OfSession => conversation.selected.clone(),
+                Selection::OfSettings => None,
+            },
             recorded: conversation.recorded.clone(),
             messages: std::mem::take(&mut conversation.messages),
-            prompt: prompt.to_owned(),
-            kind,
         }
     }
 }
@@ -145,7 +128,7 @@ pub(crate) struct Ended {
 enum Stop {
     Cancelled,
     OutputLost,
-    /// With what a person should know; at most [`MAX_SUMMARY_BYTES`].
+    /// With what a person should know; at most [`RunPolicy::max_summary_bytes`].
     Failed(RunErrorCode, Redacted),
     /// Nothing began: the input could not be stored.
     NotStarted,
@@ -167,14 +150,16 @@ impl From<Lost> for Stop {
     }
 }
 
-pub(crate) fn start(owner: Arc<dyn Owner>, task: Task) -> Run {
+/// A run and its work, which begins when it is polled.
+pub(crate) fn prepare(
+    owner: Arc<dyn Owner>,
+    task: Task,
+) -> (Run, impl Future<Output = ()> + Send + 'static) {
     let run_id = task.control.run_id.clone();
-    let session_id = task.control.session_id.clone();
-    let may_drop = match task.kind {
-        Kind::Run => MayDrop::Deltas,
-        Kind::Turn => MayDrop::Activities,
-    };
-    let (sink, events) = queue::channel(&owner, &run_id, may_drop, task.control.cancel.clone());
+    let session_id = task.control.session.to_string();
+    let policy = task.control.spec.policy;
+    let (sink, events) = queue::channel(Arc::clone(&owner), Arc::clone(&task.control));
+    let span = info_span!("run", run = run_id, session = session_id);
     let worker = Worker {
         persist: Persist::new(task.writer.clone(), &run_id),
         owner,
@@ -185,7 +170,7 @@ pub(crate) fn start(owner: Arc<dyn Owner>, task: Task) -> Run {
         recorded: task.recorded,
         messages: Arc::new(task.messages),
         sink,
-        kind: task.kind,
+        policy,
         shown: Redacted::default(),
         content: 0,
         content_json: 0,
@@ -197,13 +182,12 @@ pub(crate) fn start(owner: Arc<dyn Owner>, task: Task) -> Run {
         activities: 0,
         warned: false,
     };
-    let span = tracing::info_span!("run", run = %run_id, session = %session_id);
-    tokio::spawn(worker.run(task.prompt).instrument(span));
-    Run {
+    let run = Run {
         session_id,
         run_id,
         events,
-    }
+    };
+    (run, worker.run().instrument(span))
 }
 
 struct Worker {
@@ -217,8 +201,8 @@ struct Worker {
     messages: Arc<Vec<Message>>,
     sink: Sink,
     persist: Persist,
-    kind: Kind,
-    /// The text of all messages that ended, for the terminal event of a turn.
+    policy: RunPolicy,
+    /// The text of all messages that ended, where the terminal event holds it.
     shown: Redacted,
     /// Bytes of assistant text so far.
     content: usize,
@@ -237,33 +221,42 @@ struct Worker {
     warned: bool,
 }
 
+/// What a panic says of itself. Where it was, the process's hook tells.
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no text")
+}
+
 /// Frees the owner also if the worker panics: a run that never ends would block it for good.
 struct Release<'a> {
     owner: &'a dyn Owner,
-    run_id: &'a str,
+    control: &'a Control,
     ended: Option<Ended>,
 }
 
 impl Drop for Release<'_> {
     fn drop(&mut self) {
-        self.owner.run_ended(self.run_id, self.ended.take());
+        self.owner.run_ended(self.control, self.ended.take());
     }
 }
 
 impl Worker {
-    async fn run(mut self, prompt: String) {
+    async fn run(mut self) {
+        info!("the run begins");
         let owner = Arc::clone(&self.owner);
         let control = Arc::clone(&self.control);
         let mut release = Release {
             owner: &*owner,
-            run_id: &control.run_id,
+            control: &control,
             ended: None,
         };
         // A run that breaks off still ends with its terminal event and a record of it.
-        let mut result = AssertUnwindSafe(self.drive(prompt))
+        let mut result = AssertUnwindSafe(self.drive())
             .catch_unwind()
             .await
-            .unwrap_or_else(|_| {
+            .unwrap_or_else(|payload| {
+                error!(payload = panic_text(&*payload), "the run panicked");
                 // Its tools are tasks of their own.
                 control.cancel.cancel();
                 Err(Stop::execution("the run stopped unexpectedly"))
@@ -305,6 +298,7 @@ impl Worker {
             }
         };
         self.warn_if_degraded().await;
+        info!(?outcome, ?persistence, ?error_code, "the run has ended");
         let durable = persistence == Persistence::Durable;
         release.ended = Some(Ended {
             recorded: self.recorded.take(),
@@ -313,7 +307,7 @@ impl Worker {
         });
         // The owner is told first: whoever sees the terminal event may begin the next run.
         let room = self.sink.reserve_terminal().await;
-        let revision = owner.run_ended(&control.run_id, release.ended.take());
+        let revision = owner.run_ended(&control, release.ended.take());
         if let Ok(room) = room {
             let text = std::mem::take(&mut self.shown);
             self.sink
@@ -329,17 +323,15 @@ impl Worker {
         }
     }
 
-    async fn drive(&mut self, prompt: String) -> Result<(), Stop> {
-        self.accept(prompt).await?;
+    async fn drive(&mut self) -> Result<(), Stop> {
+        self.accept().await?;
         let selected = self.choose().await?;
         self.watches_repeats = !selected.provider.is_scripted();
         self.begin_hooks().await?;
         self.report_instructions().await?;
-        for response in 0..MAX_RESPONSES {
-            let calls = self
-                .respond(response, &selected)
-                .instrument(tracing::info_span!("response", response))
-                .await?;
+        for response in 0..self.policy.max_responses {
+            let span = info_span!("response", number = response + 1);
+            let calls = self.respond(response, &selected).instrument(span).await?;
             self.warn_if_degraded().await;
             if calls.is_empty() {
                 return Ok(());
@@ -351,9 +343,9 @@ impl Worker {
         ))
     }
 
-    /// Stores the input, then says so; nothing else happens before (spec: local-agent,
-    /// `input.persisted`).
-    async fn accept(&mut self, prompt: String) -> Result<(), Stop> {
+    /// Stores the input, then says so; nothing else happens before.
+    async fn accept(&mut self) -> Result<(), Stop> {
+        let prompt = self.control.spec.prompt.clone();
         let message_id = crate::new_id();
         if self.writer.with(|writer| writer.is_empty()) {
             self.persist.push(Body::Session {
@@ -374,7 +366,7 @@ impl Worker {
             return Err(Stop::NotStarted);
         }
         self.remember(Message::User { text: prompt });
-        let revision = self.owner.input_stored(&self.control.run_id);
+        let revision = self.owner.input_stored(&self.control);
         self.send(RunEvent::InputPersisted {
             message_id,
             revision,
@@ -382,8 +374,7 @@ impl Worker {
         .await
     }
 
-    /// What answers this run. A turn chooses by the settings as they stand when it begins (spec:
-    /// application-service, "`turn.start`").
+    /// What answers this run.
     async fn choose(&mut self) -> Result<Arc<Selected>, Stop> {
         if let Some(selected) = &self.selected {
             return Ok(Arc::clone(selected));
@@ -396,20 +387,19 @@ impl Worker {
             selected = reading => selected,
         };
         let selected = selected
-            .map_err(|error| {
-                tracing::error!(%error, "reading the settings broke off");
-                Stop::execution("the settings cannot be read")
-            })?
-            .map_err(|error| {
-                error.log();
-                match error.kind {
-                    StartupErrorKind::ProviderUnavailable => Stop::Failed(
-                        RunErrorCode::ProviderUnavailable,
-                        Redacted::fixed("the selected provider is not available"),
-                    ),
-                    _ => Stop::execution("the settings cannot be read"),
-                }
-            })?;
+            .map_err(EngineError::from)
+            .and_then(|selected| Ok(selected?));
+        let selected = selected.map_err(|error| {
+            let unavailable = ErrorKind::Startup(StartupErrorKind::ProviderUnavailable);
+            let (code, words) = if error.kind() == unavailable {
+                let words = "the selected provider is not available";
+                (RunErrorCode::ProviderUnavailable, words)
+            } else {
+                (RunErrorCode::ExecutionFailed, "the settings cannot be read")
+            };
+            error.log(code.word());
+            Stop::Failed(code, Redacted::fixed(words))
+        })?;
         self.record(&selected.choice);
         Ok(Arc::new(selected))
     }

@@ -12,30 +12,11 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::event::{Activity, Persistence, RunEvent};
-use super::{Owner, RunErrorCode};
+use super::{Control, DeliveryPolicy, Owner, RunErrorCode};
 
-/// Events between worker and caller (spec: local-agent, "Bounds and failure policy").
-const QUEUE: usize = 32;
-/// The share of deltas in it.
-const DELTA_QUEUE: usize = 24;
-/// How long an event that must arrive waits for room.
-pub(super) const CRITICAL_WAIT: Duration = Duration::from_millis(2000);
 /// How long a delta that can't be kept back any more waits. Longer than a caller that lives
 /// needs, short enough that one that doesn't costs a run nothing.
 const DELTA_WAIT: Duration = Duration::from_millis(100);
-/// Longest text of one event, in UTF-8 bytes.
-pub(super) const MAX_TEXT_BYTES: usize = 4000;
-
-/// What a caller can do without while it lags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MayDrop {
-    /// Deltas: the reconciliation brings the text again. Everything else fails the run when it does
-    /// not arrive in time (spec: local-agent, "Bounds and failure policy").
-    Deltas,
-    /// Activities: they are counted. Deltas wait for room, and there is no reconciliation but the
-    /// text of the terminal event (spec: application-service, "Bounds and privacy").
-    Activities,
-}
 
 /// An event, and the delta's place in the queue that it holds until it is taken.
 #[derive(Debug)]
@@ -54,7 +35,9 @@ pub(super) struct Sink {
     queue: mpsc::Sender<Queued>,
     deltas: Arc<Semaphore>,
     lost: Arc<AtomicBool>,
-    may_drop: MayDrop,
+    policy: DeliveryPolicy,
+    /// Longest text of one event, in bytes.
+    max_text: usize,
     cancel: CancellationToken,
     counts: Arc<Mutex<Counts>>,
 }
@@ -91,10 +74,9 @@ impl Sink {
         if self.is_lost() {
             return Err(Lost);
         }
-        let room = match self.may_drop {
-            MayDrop::Deltas => timeout(CRITICAL_WAIT, self.queue.reserve()).await.ok(),
-            // A caller whose output has no deadline sets none for us either.
-            MayDrop::Activities => Some(self.queue.reserve().await),
+        let room = match self.policy.wait {
+            Some(wait) => timeout(wait, self.queue.reserve()).await.ok(),
+            None => Some(self.queue.reserve().await),
         };
         match room {
             Some(Ok(permit)) => Ok(Reserved(permit)),
@@ -128,10 +110,10 @@ impl Sink {
 
     /// Sends an activity, or counts it as dropped if it may be.
     pub(super) async fn activity(&self, activity: Activity) -> Result<(), Lost> {
-        let reserved = match self.may_drop {
-            MayDrop::Deltas => Some(self.reserve().await?),
-            MayDrop::Activities if self.is_lost() => return Err(Lost),
-            MayDrop::Activities => None,
+        let reserved = match self.policy.activities_may_drop {
+            false => Some(self.reserve().await?),
+            true if self.is_lost() => return Err(Lost),
+            true => None,
         };
         // Under the lock: numbers are in the order of the queue.
         let mut counts = self.counts();
@@ -158,7 +140,7 @@ impl Sink {
     }
 
     pub(super) fn drops_deltas(&self) -> bool {
-        self.may_drop == MayDrop::Deltas
+        self.policy.deltas_may_drop
     }
 
     fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
@@ -248,7 +230,7 @@ impl Deltas {
         }
         let mut start = 0;
         while start < text.len() {
-            let end = text.as_str().floor_char_boundary(start + MAX_TEXT_BYTES);
+            let end = text.as_str().floor_char_boundary(start + sink.max_text);
             self.push_piece(sink, &text.part(start..end)).await;
             start = end;
         }
@@ -270,7 +252,7 @@ impl Deltas {
 
     /// Sends as much of what is held as one event takes.
     fn send_held(&mut self, sink: &Sink, room: Reserved<'_>) {
-        let end = self.held.as_str().floor_char_boundary(MAX_TEXT_BYTES);
+        let end = self.held.as_str().floor_char_boundary(sink.max_text);
         let rest = self.held.part(end..self.held.len());
         let text = std::mem::replace(&mut self.held, rest).part(0..end);
         let mut counts = sink.counts();
@@ -284,7 +266,7 @@ impl Deltas {
     }
 
     async fn push_piece(&mut self, sink: &Sink, piece: &Redacted) {
-        if self.gap || self.held.len() + piece.len() > MAX_TEXT_BYTES {
+        if self.gap || self.held.len() + piece.len() > sink.max_text {
             if !self.flush(sink) && !self.stalled {
                 tokio::task::yield_now().await;
                 if !self.flush(sink) {
@@ -332,7 +314,7 @@ pub struct RunEvents {
     queue: mpsc::Receiver<Queued>,
     lost: Arc<AtomicBool>,
     owner: Arc<dyn Owner>,
-    run_id: String,
+    control: Arc<Control>,
     /// The last number seen.
     sequence: u64,
     finished: bool,
@@ -383,7 +365,7 @@ impl RunEvents {
     fn settle(&mut self) {
         if !self.settled {
             self.settled = true;
-            self.owner.events_drained(&self.run_id, !self.finished);
+            self.owner.events_drained(&self.control, !self.finished);
         }
     }
 }
@@ -398,26 +380,23 @@ impl Drop for RunEvents {
 }
 
 /// Both ends of a new run's events.
-pub(super) fn channel(
-    owner: &Arc<dyn Owner>,
-    run_id: &str,
-    may_drop: MayDrop,
-    cancel: CancellationToken,
-) -> (Sink, RunEvents) {
-    let (sender, queue) = mpsc::channel(QUEUE);
+pub(super) fn channel(owner: Arc<dyn Owner>, control: Arc<Control>) -> (Sink, RunEvents) {
+    let policy = &control.spec.policy;
+    let (sender, queue) = mpsc::channel(policy.delivery.queue);
     let sink = Sink {
         queue: sender,
-        deltas: Arc::new(Semaphore::new(DELTA_QUEUE)),
+        deltas: Arc::new(Semaphore::new(policy.delivery.queued_deltas)),
         lost: Arc::default(),
-        may_drop,
-        cancel,
+        policy: policy.delivery,
+        max_text: policy.text.max_event_bytes,
+        cancel: control.cancel.clone(),
         counts: Arc::default(),
     };
     let events = RunEvents {
         queue,
         lost: Arc::clone(&sink.lost),
-        owner: Arc::clone(owner),
-        run_id: run_id.to_owned(),
+        owner,
+        control,
         sequence: 0,
         finished: false,
         settled: false,

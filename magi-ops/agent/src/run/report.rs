@@ -7,14 +7,9 @@ use store::sessions::Body;
 
 use super::event::{Activity, ActivityState, Category, ContextSource, RunEvent};
 use super::respond::Turn;
-use super::{MAX_ACTIVITIES, MAX_SUMMARY_BYTES, RunErrorCode, Stop, Worker};
+use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Selected;
 
-/// Longest summary of reasoning that is shown while the run goes on, in bytes (spec:
-/// application-service, "Bounds and privacy").
-const MAX_REASONING_BYTES: usize = 2048;
-/// Longest summary that is looked at for it.
-const MAX_REASONING_INPUT_BYTES: usize = 16_384;
 /// Tokens that a model's context is taken to have when its provider does not know.
 const ASSUMED_WINDOW: u64 = 128_000;
 /// Longest words of a provider or of the system that a reason repeats, in bytes.
@@ -36,7 +31,7 @@ impl Worker {
             return Ok(());
         }
         // Summaries have identities of the run as tool calls do, and there are only so many.
-        if self.activities + turn.calls.len() >= MAX_ACTIVITIES {
+        if self.activities + turn.calls.len() >= self.policy.max_activities {
             return Err(Stop::limit("the run has too many activities"));
         }
         self.activities += 1;
@@ -52,7 +47,7 @@ impl Worker {
     }
 
     fn reasoning_summary(&self, id: String, text: &str) -> Activity {
-        if text.len() > MAX_REASONING_INPUT_BYTES {
+        if text.len() > self.policy.max_reasoning_input_bytes {
             return Activity::ReasoningSummary {
                 id,
                 text: Redacted::default(),
@@ -61,7 +56,9 @@ impl Worker {
             };
         }
         let whole = self.admitted.redactor.redact(text);
-        let end = whole.as_str().floor_char_boundary(MAX_REASONING_BYTES);
+        let end = whole
+            .as_str()
+            .floor_char_boundary(self.policy.max_reasoning_bytes);
         Activity::ReasoningSummary {
             id,
             redacted: whole.as_str() != text,
@@ -129,14 +126,14 @@ impl Worker {
             retry.attempt,
             retry.wait.as_millis()
         )));
-        let summary = summary.summary(MAX_SUMMARY_BYTES);
+        let summary = summary.summary(self.policy.max_summary_bytes);
         self.diagnose(RunErrorCode::ProviderUnavailable, summary)
             .await
     }
 
     /// The end of a run whose response failed. This is where the reason becomes a code.
     pub(super) fn provider_failed(&self, error: &ProviderError) -> Stop {
-        let summary = self.reason_of(error).summary(MAX_SUMMARY_BYTES);
+        let summary = self.reason_of(error).summary(self.policy.max_summary_bytes);
         tracing::info!(
             kind = ?error.kind(),
             status = error.status(),
@@ -186,7 +183,7 @@ impl Worker {
         self.diagnose(code, summary).await
     }
 
-    /// Tells a person something, on either dialect: as words, and as an activity without details.
+    /// Tells a person something: as words, and as an activity without details.
     pub(super) async fn diagnose(&self, code: RunErrorCode, summary: Redacted) -> Result<(), Stop> {
         let id = crate::new_id();
         let what = Category::Diagnostic;

@@ -11,27 +11,14 @@ use serde_json::Value;
 use store::sessions::Body;
 use tokio::time::{Instant, sleep_until};
 
-use super::queue::MAX_TEXT_BYTES;
 use super::segment::Segment;
-use super::{Kind, MAX_ACTIVITIES, Stop, Worker};
+use super::{Authoritative, Stop, Worker};
 use crate::conversation::MAX_CALL_ID_BYTES;
 use crate::startup::Selected;
 
-/// Most assistant text of one run of local-agent, in bytes.
-const MAX_CONTENT_BYTES: usize = 8 * 1024 * 1024;
-/// Most assistant text of one turn of application-service, in bytes: its terminal event holds all of it
-/// as one string (spec: application-service, "Advertised limits").
-const MAX_TURN_BYTES: usize = 16_384;
-/// Most bytes of the same as JSON, so that the event's payload stays within 32,768.
-const MAX_TURN_JSON_BYTES: usize = 31_744;
-/// Most bytes of what a run takes besides: summaries of reasoning and inputs of tools, as the model
-/// wrote them.
-const MAX_UNSHOWN_BYTES: usize = MAX_CONTENT_BYTES;
 /// Most containers within each other in the input of a call. Parsers stop at 128, and a record has
 /// containers of its own around the input: one that could not be read again would cost the session.
 const MAX_INPUT_DEPTH: usize = 64;
-/// Most assistant messages of one run.
-const MAX_SEGMENTS: usize = 512;
 
 /// The next piece of a response; `None` is its end.
 type Arrived = Option<Result<Chunk, ProviderError>>;
@@ -46,7 +33,7 @@ impl Worker {
         let cancel = self.control.cancel.child_token();
         let mut stream = selected.provider.respond(
             Request {
-                session: self.control.session_id.clone(),
+                session: self.control.session.to_string(),
                 model: selected.choice.model.clone(),
                 system: Arc::clone(&self.admitted.system),
                 thinking: selected.choice.thinking,
@@ -107,7 +94,7 @@ impl Worker {
             };
             match chunk {
                 Chunk::Text(mut text) => {
-                    ready = join_ready(&mut text, stream);
+                    ready = join_ready(&mut text, self.policy.text.max_event_bytes, stream);
                     self.accept_text(&text, turn).await?;
                 }
                 Chunk::Reasoning {
@@ -122,7 +109,7 @@ impl Worker {
                     if call.id.len() > MAX_CALL_ID_BYTES {
                         return Err(Stop::execution("the provider's response is malformed"));
                     }
-                    if self.activities + turn.calls.len() > MAX_ACTIVITIES {
+                    if self.activities + turn.calls.len() > self.policy.max_activities {
                         return Err(Stop::limit("the run has too many activities"));
                     }
                     let input = call.input.to_string();
@@ -177,7 +164,7 @@ impl Worker {
             return Ok(());
         }
         if turn.segment.is_none() {
-            if self.segments == MAX_SEGMENTS {
+            if self.segments == self.policy.text.max_messages {
                 return Err(Stop::limit("the run has too many messages"));
             }
             self.segments += 1;
@@ -198,21 +185,18 @@ impl Worker {
 
     /// As much of `text` as the run's bounds take.
     fn fitting<'t>(&mut self, text: &'t str) -> &'t str {
-        if self.kind == Kind::Run {
-            return &text[..text.floor_char_boundary(MAX_CONTENT_BYTES - self.content)];
-        }
-        let (end, json) = fit(
-            text,
-            MAX_TURN_BYTES - self.content,
-            MAX_TURN_JSON_BYTES - self.content_json,
-        );
+        let bytes = self.policy.text.max_bytes - self.content;
+        let Some(max_json) = self.policy.text.max_json_bytes else {
+            return &text[..text.floor_char_boundary(bytes)];
+        };
+        let (end, json) = fit(text, bytes, max_json - self.content_json);
         self.content_json += json;
         &text[..end]
     }
 
     fn count_unshown(&mut self, bytes: usize) -> Result<(), Stop> {
         self.unshown = self.unshown.saturating_add(bytes);
-        if self.unshown > MAX_UNSHOWN_BYTES {
+        if self.unshown > self.policy.max_unshown_bytes {
             return Err(Stop::limit("the model's requests are too long"));
         }
         Ok(())
@@ -224,11 +208,17 @@ impl Worker {
         };
         let redactor = &self.admitted.redactor;
         let (raw, shown, sent) = segment
-            .finish(partial, redactor, &self.sink, &mut self.persist)
+            .finish(
+                partial,
+                redactor,
+                &self.policy.text,
+                &self.sink,
+                &mut self.persist,
+            )
             .await;
         self.persist.start();
         turn.text.push_str(&raw);
-        if self.kind == Kind::Turn {
+        if self.policy.text.authoritative == Authoritative::AtTheEnd {
             self.shown.push(&shown);
             self.bound_shown()?;
         }
@@ -237,19 +227,21 @@ impl Worker {
 
     /// What is shown may be longer than what was accepted: redaction puts words for secrets.
     fn bound_shown(&mut self) -> Result<(), Stop> {
-        let (end, _) = fit(self.shown.as_str(), MAX_TURN_BYTES, MAX_TURN_JSON_BYTES);
+        let text = &self.policy.text;
+        let max_json = text.max_json_bytes.unwrap_or(usize::MAX);
+        let (end, _) = fit(self.shown.as_str(), text.max_bytes, max_json);
         if end == self.shown.len() {
             return Ok(());
         }
         self.shown = self.shown.part(0..end);
-        Err(Stop::limit("the turn's text is too long"))
+        Err(Stop::limit("the run's text is too long"))
     }
 }
 
 /// Adds the text that is there already, a packet's as a rule, and never waits for more. Returns what
 /// came behind it, if that is there too.
-fn join_ready(text: &mut String, stream: &mut Response) -> Option<Arrived> {
-    while text.len() < MAX_TEXT_BYTES {
+fn join_ready(text: &mut String, max: usize, stream: &mut Response) -> Option<Arrived> {
+    while text.len() < max {
         match stream.next().now_or_never()? {
             Some(Ok(Chunk::Text(more))) => text.push_str(&more),
             other => return Some(other),

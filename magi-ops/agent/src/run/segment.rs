@@ -9,10 +9,8 @@ use store::{Redacted, Redactor, StreamRedactor};
 
 use super::event::RunEvent;
 use super::persist::Persist;
-use super::queue::{Deltas, Lost, MAX_TEXT_BYTES, Sink};
-
-/// Most bytes of one event's text as JSON: even all escapes leave room in a frame of 65,536.
-const MAX_TEXT_JSON_BYTES: usize = 6 * MAX_TEXT_BYTES;
+use super::queue::{Deltas, Lost, Sink};
+use super::{Authoritative, TextPolicy};
 
 /// How long the caller's next read is waited for before what was accepted goes to the disk: longer than
 /// one that reads on ever takes.
@@ -58,6 +56,7 @@ impl Segment {
         mut self,
         partial: bool,
         redactor: &Redactor,
+        policy: &TextPolicy,
         sink: &Sink,
         persist: &mut Persist,
     ) -> (String, Redacted, Result<(), Lost>) {
@@ -69,16 +68,25 @@ impl Segment {
         self.deltas.push(sink, &rest).await;
         self.deltas.finish(sink).await;
         persist.message(&self.id, self.response, &self.raw, partial);
-        let sent = if sink.drops_deltas() {
-            self.reconcile(partial, &whole, sink).await
-        } else {
-            Ok(())
+        let sent = match policy.authoritative {
+            Authoritative::ByMessage => {
+                let max = policy.max_event_bytes;
+                self.reconcile(partial, &whole, max, sink).await
+            }
+            Authoritative::AtTheEnd => Ok(()),
         };
         (self.raw, whole, sent)
     }
 
-    async fn reconcile(&self, partial: bool, whole: &Redacted, sink: &Sink) -> Result<(), Lost> {
-        let parts = crate::history::split(whole, MAX_TEXT_BYTES, MAX_TEXT_JSON_BYTES);
+    async fn reconcile(
+        &self,
+        partial: bool,
+        whole: &Redacted,
+        max: usize,
+        sink: &Sink,
+    ) -> Result<(), Lost> {
+        // A byte becomes six at most: no bound of its own for the text as JSON.
+        let parts = crate::history::split(whole, max, 6 * max);
         let last = parts.len() - 1;
         for (part, (text, _)) in parts.into_iter().enumerate() {
             sink.critical(RunEvent::Reconcile {

@@ -6,13 +6,22 @@ use std::sync::Mutex;
 
 use provider::{Chunk, Provider, ProviderError, Request, Response, ToolCall};
 use serde_json::json;
+use store::sessions::SessionId;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::Backend;
-use crate::Environment;
+use crate::{Capacity, Engine, Environment};
 
 mod chunks;
+#[allow(dead_code)]
+pub(crate) mod policy;
+
+use policy::*;
+
+const CAPACITY: Capacity = Capacity {
+    sessions: 1,
+    runs: 1,
+};
 
 /// Plays one list of chunks for each response, and keeps what it was asked.
 struct Canned {
@@ -99,24 +108,25 @@ async fn play_with(
     std::fs::create_dir(dir.path().join("home")).unwrap();
     std::fs::write(dir.path().join("home/settings.json"), settings).unwrap();
     let environment = Environment {
-        can_ask: true,
         vars,
         cwd: dir.path().to_owned(),
         mc_home: Some(dir.path().join("home")),
         ..Environment::default()
     };
-    let backend = Backend::new(environment);
-    let never = CancellationToken::new;
-    backend.initialize(never()).await.unwrap();
-    backend.replace_provider(provider);
-    let session = backend.create_session(never()).await.unwrap().session_id;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let engine = Engine::new(environment, CAPACITY);
+    let (_, workspace) = engine.admit(CancellationToken::new()).await;
+    let workspace = workspace.unwrap().with_provider(provider);
+    let never = CancellationToken::new();
+    let opened = engine.open(&workspace, None, None, &never).await.unwrap();
+    let session = opened.session_id.parse().unwrap();
+    let mut run = engine
+        .start(&workspace, &session, reconciled_run("go"))
+        .unwrap();
     let mut events = Vec::new();
     while let Some(event) = run.events.recv().await {
         if let RunEvent::ApprovalRequested { approval_id, .. } = &event {
-            backend
-                .answer_approval(&session, &run.run_id, approval_id, false)
-                .unwrap();
+            let active = engine.run(&run.run_id).unwrap();
+            assert!(active.answer(approval_id, false));
         }
         events.push(event);
     }
@@ -339,14 +349,17 @@ async fn results_beyond_32_mib_stop_the_calls_that_bring_them() {
             _ => 0,
         })
         .sum();
-    assert!(results > MAX_RESULT_BYTES, "{results}");
-    assert!(results < MAX_RESULT_BYTES + 16 * 300 * 1024, "{results}");
+    assert!(results > RECONCILED.max_result_bytes, "{results}");
+    assert!(
+        results < RECONCILED.max_result_bytes + 16 * 300 * 1024,
+        "{results}"
+    );
 }
 
 #[tokio::test]
 async fn a_model_that_never_stops_asking_is_stopped() {
-    let responses =
-        (0..MAX_RESPONSES + 1).map(|n| vec![call(format!("c{n}"), "nonsense", json!({ "n": n }))]);
+    let responses = (0..RECONCILED.max_responses + 1)
+        .map(|n| vec![call(format!("c{n}"), "nonsense", json!({ "n": n }))]);
     let played = play(responses.collect()).await;
     assert_eq!(
         error_code(&played.events),
@@ -511,12 +524,20 @@ async fn a_run_works_on_any_store_of_sessions() {
         ..Environment::default()
     };
     let sessions = crate::memory::MemorySessions::default();
-    let backend = Backend::new(environment);
-    let never = CancellationToken::new;
-    backend.initialize(never()).await.unwrap();
-    backend.replace_sessions(Arc::new(sessions.clone()));
-    backend.replace_provider(canned(vec![vec![text("Yes.")], vec![text("Again.")]]));
-    let session = backend.create_session(never()).await.unwrap().session_id;
+    let engine = Engine::new(environment, CAPACITY);
+    let never = CancellationToken::new();
+    let (_, workspace) = engine.admit(never.clone()).await;
+    let workspace = workspace
+        .unwrap()
+        .with_sessions(Arc::new(sessions.clone()))
+        .with_provider(canned(vec![vec![text("Yes.")], vec![text("Again.")]]));
+    let opened = engine.open(&workspace, None, None, &never).await.unwrap();
+    let session: SessionId = opened.session_id.parse().unwrap();
+    let start = |prompt| {
+        engine
+            .start(&workspace, &session, reconciled_run(prompt))
+            .unwrap()
+    };
     let ended = |events: &[RunEvent]| match events.last() {
         Some(RunEvent::Finished {
             persistence,
@@ -528,23 +549,22 @@ async fn a_run_works_on_any_store_of_sessions() {
         }
         other => panic!("{other:?}"),
     };
-    let revision = ended(&events_of(backend.start_turn(&session, "go").unwrap()).await);
-    let page = backend
-        .history_page(&session, &revision, None, never())
-        .await
-        .unwrap();
+    let revision = ended(&events_of(start("go")).await);
+    let page = engine.page(&workspace, &session, &revision, None);
+    let page = page.await.unwrap();
     let texts: Vec<_> = page
         .entries
         .iter()
         .map(|entry| entry.text.as_str())
         .collect();
     assert_eq!(texts, ["go", "Yes."]);
-    let opened = backend.open_session(&session, never()).await.unwrap();
+    let again = engine.open(&workspace, Some(session.clone()), Some(&session), &never);
+    let opened = again.await.unwrap();
     assert!(opened.durable && opened.notices.is_empty());
-    ended(&events_of(backend.start_turn(&session, "more").unwrap()).await);
+    ended(&events_of(start("more")).await);
     // A change by someone else is noticed, and what they wrote is not written over.
-    sessions.edit(&session.parse().unwrap(), |records| records.truncate(2));
-    let run = events_of(backend.start_turn(&session, "lost").unwrap()).await;
+    sessions.edit(&session, |records| records.truncate(2));
+    let run = events_of(start("lost")).await;
     let end = run.last();
     assert!(
         matches!(

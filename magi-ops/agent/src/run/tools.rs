@@ -12,14 +12,14 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tools::hooks::HookVerdict;
 use tools::{Access, ActivityKind, Concurrency, ToolOutcome};
-use tracing::Instrument as _;
+use tracing::{Instrument, error, info_span};
 
 use super::control::{Answer, Control};
 use super::event::{Activity, ActivityState};
 use super::hooks;
 use super::queue::Sink;
 use super::repeats::{Repeats, Repetition};
-use super::{MAX_ACTIVITIES, MAX_RESULT_BYTES, MAX_SUMMARY_BYTES, Stop, Worker};
+use super::{Stop, Worker, panic_text};
 use crate::history::shown_name;
 use crate::startup::Admitted;
 
@@ -117,7 +117,7 @@ impl Worker {
                 let words = "the model made the same call eight times with the same result";
                 stop = stop.and(Err(Stop::execution(words)));
             }
-            if self.results > MAX_RESULT_BYTES {
+            if self.results > self.policy.max_result_bytes {
                 let words = "the results of the run's tools are too long";
                 stop = stop.and(Err(Stop::limit(words)));
             }
@@ -155,7 +155,7 @@ impl Worker {
         if self.control.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
-        if self.activities == MAX_ACTIVITIES {
+        if self.activities == self.policy.max_activities {
             return Err(Stop::limit("the run has too many activities"));
         }
         self.activities += 1;
@@ -184,20 +184,24 @@ impl Worker {
             tool: call.name.clone(),
             name,
             state: ActivityState::Started,
-            summary: summary.summary(MAX_SUMMARY_BYTES),
+            summary: summary.summary(self.policy.max_summary_bytes),
             timed_out: None,
         })
         .await?;
         let (admitted, control) = (Arc::clone(&self.admitted), Arc::clone(&self.control));
         let (sink, call) = (self.sink.clone(), call.clone());
         let (asked, settled) = oneshot::channel();
-        let response = tracing::Span::current();
-        running.spawn(async move {
+        let span = info_span!("tool", name = %call.name, activity = activity_id);
+        let work = async move {
             // A task of its own within: a tool that panics is a failed call, not a failed run.
-            let span = tracing::info_span!(parent: &response, "tool", name = %call.name);
-            let work = async move { run(&admitted, &control, &sink, &call, &access, asked).await };
-            let work = tokio::spawn(work.instrument(span));
-            let outcome = work.await.unwrap_or_else(|_| {
+            let work = tokio::spawn(
+                async move { run(&admitted, &control, &sink, &call, &access, asked).await }
+                    .in_current_span(),
+            );
+            let outcome = work.await.unwrap_or_else(|failed| {
+                if let Ok(payload) = failed.try_into_panic() {
+                    error!(payload = panic_text(&*payload), "a tool panicked");
+                }
                 Ran::from(ToolOutcome {
                     content: "the tool stopped unexpectedly".to_owned(),
                     is_error: true,
@@ -206,7 +210,8 @@ impl Worker {
                 })
             });
             (index, activity_id, outcome)
-        });
+        };
+        running.spawn(work.instrument(span));
         // A question follows the start of its call directly, so that a person sees what it is about.
         let _ = settled.await;
         Ok(())
@@ -222,7 +227,7 @@ impl Worker {
             .admitted
             .redactor
             .redact(&outcome.summary)
-            .summary(MAX_SUMMARY_BYTES);
+            .summary(self.policy.max_summary_bytes);
         self.persist.push(Body::ToolFinished {
             activity_id: activity_id.clone(),
             call_id: call.id.clone(),
@@ -309,17 +314,14 @@ fn refused(content: String, summary: &str) -> ToolOutcome {
 }
 
 /// What a person is asked: redacted whole, then cut in its middle.
-fn question(admitted: &Admitted, access: &Access) -> Redacted {
+fn question(admitted: &Admitted, access: &Access, max: usize) -> Redacted {
     // No mask hides what else would run, nor does a sequence that a terminal would swallow.
     let redact = |text: &str| admitted.redactor.redact_command(text).into_string();
     let line = access
         .question
-        .render(redact, MAX_SUMMARY_BYTES - REDACTION_ROOM);
+        .render(redact, max.saturating_sub(REDACTION_ROOM));
     // Once more as it is shown: what stands for a blank may have kept two pieces apart.
-    admitted
-        .redactor
-        .redact_command(&line)
-        .summary(MAX_SUMMARY_BYTES)
+    admitted.redactor.redact_command(&line).summary(max)
 }
 
 async fn run(
@@ -331,27 +333,31 @@ async fn run(
     asked: oneshot::Sender<()>,
 ) -> Ran {
     let decision = admitted.decide(&call.name, access);
-    // Others may start meanwhile, unless a question is to follow.
-    let asked = (decision.permission == Permission::Ask).then_some(asked);
-    match decision.permission {
-        Permission::Deny => {
+    let question_waits = match (decision.permission, control.spec.policy.approval_expiry) {
+        (Permission::Deny, _) => {
             return refused(decision.denial(&call.name), "denied by the settings").into();
         }
-        Permission::Ask if !admitted.environment.can_ask => {
+        (Permission::Ask, None) => {
             return refused(decision.unasked(&call.name), "nobody can be asked").into();
         }
-        Permission::Allow | Permission::Ask => {}
-    }
+        (Permission::Ask, Some(expiry)) => Some((asked, expiry)),
+        (Permission::Allow, _) => {
+            // Others may start meanwhile: no question follows.
+            drop(asked);
+            None
+        }
+    };
     // Before a person is asked: what a hook refuses is no question.
-    let mut told = hooks::told(admitted, control);
+    let mut told = hooks::told(control);
     told["tool"] = call.name.as_str().into();
     told["input"] = call.input.clone();
     let mut hooks = match hooks::run(admitted, control, sink, HookEvent::PreTool, &told).await {
         HookVerdict::Go { diagnostics } => diagnostics,
         HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),
     };
-    if let Some(asked) = asked {
-        let approval = control.ask(sink, question(admitted, access)).await;
+    if let Some((asked, expiry)) = question_waits {
+        let summary = question(admitted, access, control.spec.policy.max_summary_bytes);
+        let approval = control.ask(sink, summary, expiry).await;
         drop(asked);
         let answer = match approval {
             Some(approval) => approval.answer().await,

@@ -16,7 +16,7 @@ use tools::{Access, Context, Skill, ToolSet};
 use super::error::redacted;
 use super::guidance::Guidance;
 use super::select::{Choice, ProviderCache, Selected, select, select_choice};
-use super::{Environment, Reached, StartupError};
+use super::{Environment, StartupError, StartupStatus};
 
 /// Everything that a process works with, as it was at startup.
 pub(crate) struct Admitted {
@@ -111,7 +111,7 @@ impl std::fmt::Debug for Admitted {
 /// Reads everything once. `stop` ends it between two files.
 pub(crate) fn admit(
     environment: &Environment,
-    reached: &mut Reached,
+    reached: &mut StartupStatus,
     stop: &CancellationToken,
 ) -> Result<Admitted, StartupError> {
     let _span = tracing::info_span!("startup").entered();
@@ -133,7 +133,7 @@ pub(crate) fn admit(
 fn read(
     environment: &Environment,
     redactor: &Redactor,
-    reached: &mut Reached,
+    reached: &mut StartupStatus,
     stop: &CancellationToken,
 ) -> Result<Admitted, StartupError> {
     let cwd = environment.canonical_cwd()?;

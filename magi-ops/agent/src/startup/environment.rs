@@ -18,12 +18,6 @@ pub struct Environment {
     pub user_home: Option<PathBuf>,
     /// Every environment variable that is valid UTF-8.
     pub vars: Vec<(String, String)>,
-    /// Whether the other side can answer an approval. Where it can't, what the settings say to ask for
-    /// is denied at once.
-    pub can_ask: bool,
-    /// Who asks: the dialect's name for itself, which hooks are told as `invocation` (spec:
-    /// local-agent, "Shared startup and effects").
-    pub invocation: &'static str,
     /// What knows the secrets of `vars`, shared with whoever else shows something; made from them without it.
     pub redactor: Option<Redactor>,
 }
@@ -40,8 +34,6 @@ impl Environment {
                     Some((name.into_string().ok()?, value.into_string().ok()?))
                 })
                 .collect(),
-            can_ask: false,
-            invocation: "",
             redactor: None,
         })
     }

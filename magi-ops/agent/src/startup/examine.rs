@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::admitted::admit;
 use super::error::redacted;
-use super::{Environment, Reached, StartupError};
+use super::{Environment, StartupError, StartupStatus};
 
 /// What is wrong with a configuration, and what is ignored of it. Redacted; never for the wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Examination {
 #[must_use]
 pub fn examine(environment: &Environment) -> Examination {
     let stop = CancellationToken::new();
-    let mut reached = Reached::default();
+    let mut reached = StartupStatus::default();
     let mut found = Examination::default();
     match admit(environment, &mut reached, &stop) {
         Ok(admitted) => {

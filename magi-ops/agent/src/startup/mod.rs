@@ -15,26 +15,17 @@ pub use environment::Environment;
 pub use error::{StartupError, StartupErrorKind};
 pub use examine::{Examination, examine};
 pub(crate) use select::{Choice, Selected, provider_ready};
-pub(crate) use storage::Storage;
+pub use storage::Storage;
 pub use trust::{Trusted, trust};
-
-/// Why a request to initialize gave no readiness.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InitializeError {
-    #[error("initialization was admitted before")]
-    AlreadyInitialized,
-    #[error(transparent)]
-    Startup(#[from] StartupError),
-}
 
 /// What startup may tell of itself, as far as it got: selection, context, and what it ignored.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reached {
-    pub(crate) provider: Option<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) context_id: Option<String>,
+pub struct StartupStatus {
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub context_id: Option<String>,
     /// Redacted.
-    pub(crate) notices: Vec<store::Reason>,
+    pub notices: Vec<store::Reason>,
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{Environment, StartupError};
 use crate::replay::Replays;
 
 /// Sessions without what works on them.
-pub(crate) struct Storage {
+pub struct Storage {
     /// Canonical.
     pub(crate) cwd: PathBuf,
     pub(crate) sessions: Arc<dyn SessionStore>,

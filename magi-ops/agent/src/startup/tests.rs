@@ -40,7 +40,7 @@ impl Place {
 
     fn admit(&self) -> Result<Admitted, StartupError> {
         let stop = CancellationToken::new();
-        admit(&self.environment, &mut Reached::default(), &stop)
+        admit(&self.environment, &mut StartupStatus::default(), &stop)
     }
 
     fn error(&self) -> StartupErrorKind {
@@ -131,7 +131,7 @@ fn the_primary_profile_chooses_the_model_unless_the_environment_does() {
             .with("home/agents/primary.md", "---\nmodel: m2\n---\n")
     };
     let model = |place: &Place| {
-        let mut reached = Reached::default();
+        let mut reached = StartupStatus::default();
         let stop = CancellationToken::new();
         let admitted = admit(&place.environment, &mut reached, &stop).unwrap();
         let model = admitted.select().unwrap().choice.model;
@@ -208,7 +208,7 @@ fn a_stopped_admission_reads_no_guidance() {
     let place = Place::new().with("home/agents/primary.md", "no front matter");
     let stop = CancellationToken::new();
     stop.cancel();
-    let error = admit(&place.environment, &mut Reached::default(), &stop).unwrap_err();
+    let error = admit(&place.environment, &mut StartupStatus::default(), &stop).unwrap_err();
     assert_eq!(error.kind, StartupErrorKind::Cancelled);
     assert_eq!(place.error(), StartupErrorKind::ProfileInvalid);
 }

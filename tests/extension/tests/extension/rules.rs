@@ -57,7 +57,7 @@ fn a_missing_engine_is_refused_at_the_start() {
         Workers::new(&::local_agent::RULES),
     );
     let missing = connection.err().expect("a refusal").to_string();
-    assert!(missing.contains("Backend"), "{missing}");
+    assert!(missing.contains("local_agent::agent::Agent"), "{missing}");
     let workers = Workers::new(&RULES);
     assert!(Connection::new::<Tiny>(registry, server, Engines::default(), workers).is_ok());
 }

@@ -5,14 +5,26 @@
 use tokio::time::Instant;
 
 use super::*;
+use crate::run::tests::policy::*;
 
 fn ends() -> (Sink, RunEvents) {
-    ends_for(MayDrop::Deltas, CancellationToken::new())
+    ends_for(&RECONCILED, CancellationToken::new())
 }
 
-fn ends_for(may_drop: MayDrop, cancel: CancellationToken) -> (Sink, RunEvents) {
-    let owner: Arc<dyn Owner> = crate::Backend::new(Default::default());
-    channel(&owner, "run", may_drop, cancel)
+fn ends_for(policy: &crate::RunPolicy, cancel: CancellationToken) -> (Sink, RunEvents) {
+    let owner = crate::Engine::new(
+        Default::default(),
+        crate::Capacity {
+            sessions: 1,
+            runs: 1,
+        },
+    );
+    let spec = crate::RunSpec {
+        policy: *policy,
+        ..reconciled_run("go")
+    };
+    let control = Control::new("s".parse().unwrap(), spec, cancel);
+    channel(owner, Arc::new(control))
 }
 
 fn text(text: &str) -> Redacted {
@@ -45,13 +57,13 @@ async fn a_stalled_reader_sees_a_gap_and_no_wrong_text() {
         started.elapsed()
     );
     let before = taken(&mut events);
-    assert_eq!(before.len(), DELTA_QUEUE);
+    assert_eq!(before.len(), RECONCILED.delivery.queued_deltas);
     // The reader is back: what was held comes, then the gap.
     deltas.push(&sink, &text("after")).await;
     deltas.push(&sink, &text("wards")).await;
     let after = taken(&mut events);
     let parts: Vec<_> = before.iter().chain(&after).map(|(part, _)| *part).collect();
-    let next = DELTA_QUEUE as u64;
+    let next = RECONCILED.delivery.queued_deltas as u64;
     let mut want: Vec<u64> = (0..=next).collect();
     want.extend([next + 2, next + 3]);
     assert_eq!(parts, want);
@@ -74,12 +86,12 @@ async fn deltas_leave_room_for_what_must_arrive() {
         code: RunErrorCode::ExecutionFailed,
         summary: Redacted::fixed("note"),
     };
-    for _ in 0..QUEUE - DELTA_QUEUE {
+    for _ in 0..RECONCILED.delivery.queue - RECONCILED.delivery.queued_deltas {
         sink.critical(note()).await.unwrap();
     }
     assert_eq!(started.elapsed(), Duration::ZERO);
     assert_eq!(sink.critical(note()).await, Err(Lost));
-    assert_eq!(started.elapsed(), CRITICAL_WAIT);
+    assert_eq!(Some(started.elapsed()), RECONCILED.delivery.wait);
     // Lost once, lost for good: no event may come after a missing one.
     assert!(events.queue.recv().await.is_some());
     assert_eq!(sink.critical(note()).await, Err(Lost));
@@ -127,7 +139,7 @@ async fn a_slow_reader_that_lives_loses_nothing() {
 async fn room_is_waited_for_while_the_reader_reads_and_not_beyond_a_time() {
     const TIME: Duration = Duration::from_millis(50);
     let cancel = CancellationToken::new();
-    let (sink, mut events) = ends_for(MayDrop::Activities, cancel.clone());
+    let (sink, mut events) = ends_for(&COLLECTED, cancel.clone());
     let mut deltas = Deltas::new("m".into());
     while !sink.must_wait() {
         deltas.push(&sink, &text("x")).await;

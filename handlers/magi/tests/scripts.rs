@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::error::Error;
+
 use agent::{Activity, EntryKind, Outcome, RunEvent};
 use serde_json::json;
 use support::*;
@@ -65,14 +67,14 @@ async fn counts_without_the_cache_are_counts() {
 async fn a_wrong_script_fails_startup_and_no_turn() {
     for steps in [json!([{"tool": ""}]), json!([{"usage": {"input": 0}}])] {
         let place = Place::scripted(std::slice::from_ref(&steps));
-        let refused = agent::Backend::new(place.environment())
+        let refused = magi::local_agent::Agent::new(place.environment())
             .initialize(support::never())
             .await;
+        let refused = refused.unwrap_err();
         let expected = agent::StartupErrorKind::ConfigurationInvalid;
-        let agent::InitializeError::Startup(error) = refused.unwrap_err() else {
-            panic!("{steps}");
-        };
-        assert_eq!(error.kind, expected, "{steps}");
+        assert_eq!(refused.kind(), expected.into(), "{steps}");
+        let error = refused.source().unwrap();
+        let error = error.downcast_ref::<agent::StartupError>().unwrap();
         assert_eq!(
             error.reasons[0].key.as_deref(),
             Some("providers.fixture.script")

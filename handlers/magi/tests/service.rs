@@ -7,17 +7,42 @@ mod support;
 use std::sync::Arc;
 
 use agent::{
-    Activity, Backend, Category, DeskError, Detached, Outcome, Persistence, Run, RunEvent,
+    Activity, Category, Detached, EngineError, ErrorKind, Outcome, Persistence, Run, RunEvent,
+    RunSpec,
 };
+use magi::application_service;
 use serde_json::json;
-use support::Place;
+use support::{Place, collected_run};
 
-fn desk(place: &Place) -> Arc<Backend> {
-    let mut environment = place.environment();
-    environment.can_ask = false;
-    let backend = Backend::new(environment);
-    backend.prepare().unwrap();
-    backend
+/// A service whose sessions are named by text.
+struct Service(Arc<application_service::Service>);
+
+impl Service {
+    fn start(place: &Place) -> Self {
+        Self(application_service::Service::start(place.environment()).unwrap())
+    }
+
+    async fn create(&self) -> Result<String, EngineError> {
+        Ok(self.0.create_session().await?.to_string())
+    }
+
+    async fn open(&self, id: &str) -> Result<(), EngineError> {
+        self.0.open_session(id.parse().unwrap()).await.map(drop)
+    }
+
+    async fn close(&self, id: &str) -> Result<Detached, EngineError> {
+        self.0.close_session(&id.parse().unwrap()).await
+    }
+
+    async fn start_turn(&self, id: Option<&str>, spec: RunSpec) -> Result<Run, EngineError> {
+        let id = id.map(|id| id.parse().unwrap());
+        self.0.start_turn(id, spec).await
+    }
+
+    fn cancel_turn(&self, id: Option<&str>, turn: &str) -> Result<(), EngineError> {
+        let id = id.map(|id| id.parse().unwrap());
+        self.0.cancel_turn(id.as_ref(), turn)
+    }
 }
 
 struct Terminal {
@@ -57,14 +82,17 @@ fn deltas(events: &[RunEvent]) -> String {
 }
 
 /// Waits until the session is free in the eyes of `backend`.
-async fn closed(backend: &Arc<Backend>, session: &str) {
-    while backend.detach(session).await.unwrap() != Detached::Closed {
+async fn closed(backend: &Service, session: &str) {
+    while backend.close(session).await.unwrap() != Detached::Closed {
         tokio::task::yield_now().await;
     }
 }
 
-async fn whole_turn(backend: &Arc<Backend>, session: Option<&str>) -> (Run, Vec<RunEvent>) {
-    let mut run = backend.begin_turn(session, "go").await.unwrap();
+async fn whole_turn(backend: &Service, session: Option<&str>) -> (Run, Vec<RunEvent>) {
+    let mut run = backend
+        .start_turn(session, collected_run("go"))
+        .await
+        .unwrap();
     let events = support::finish(&mut run).await;
     (run, events)
 }
@@ -74,7 +102,7 @@ async fn a_turn_brings_its_text_in_numbered_deltas_and_whole_at_the_end() {
     let place = Place::scripted(&[
         json!([{"text": "Hello, ", "chunks": 2}, {"tool": "list", "input": {}}, {"text": "world."}]),
     ]);
-    let backend = desk(&place);
+    let backend = Service::start(&place);
     let (run, events) = whole_turn(&backend, None).await;
     let end = terminal(&events);
     assert_eq!(
@@ -98,8 +126,8 @@ async fn a_turn_brings_its_text_in_numbered_deltas_and_whole_at_the_end() {
             .any(|e| matches!(e, RunEvent::Reconcile { .. }))
     );
     // Its attachment was for the turn only: another process may have it.
-    let other = desk(&place);
-    while other.attach(&run.session_id).await.is_err() {
+    let other = Service::start(&place);
+    while other.open(&run.session_id).await.is_err() {
         tokio::task::yield_now().await;
     }
 }
@@ -107,8 +135,8 @@ async fn a_turn_brings_its_text_in_numbered_deltas_and_whole_at_the_end() {
 #[tokio::test]
 async fn a_session_goes_on_over_turns_and_processes() {
     let place = Place::scripted(&[json!([{"text": "first"}]), json!([{"text": "second"}])]);
-    let backend = desk(&place);
-    let session = backend.create_attached().await.unwrap();
+    let backend = Service::start(&place);
+    let session = backend.create().await.unwrap();
     assert!(
         place.file(&session).exists(),
         "durable before its first turn"
@@ -116,152 +144,171 @@ async fn a_session_goes_on_over_turns_and_processes() {
     let (_, events) = whole_turn(&backend, Some(&session)).await;
     assert_eq!(terminal(&events).text, "first");
     assert_eq!(
-        desk(&place).attach(&session).await,
-        Err(DeskError::SessionBusy)
+        Service::start(&place).open(&session).await,
+        Err(ErrorKind::SessionBusy.into())
     );
     closed(&backend, &session).await;
-    let other = desk(&place);
-    other.attach(&session).await.unwrap();
+    let other = Service::start(&place);
+    other.open(&session).await.unwrap();
     let (_, events) = whole_turn(&other, Some(&session)).await;
     assert_eq!(terminal(&events).text, "second");
     assert_eq!(
-        backend.begin_turn(Some(&session), "go").await.unwrap_err(),
-        DeskError::SessionBusy
+        backend
+            .start_turn(Some(&session), collected_run("go"))
+            .await
+            .unwrap_err(),
+        ErrorKind::SessionBusy.into()
     );
 }
 
 #[tokio::test]
 async fn closing_cancels_the_turn_and_ends_with_it() {
     let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
-    let backend = desk(&place);
-    let session = backend.create_attached().await.unwrap();
-    let mut run = backend.begin_turn(Some(&session), "go").await.unwrap();
+    let backend = Service::start(&place);
+    let session = backend.create().await.unwrap();
+    let mut run = backend
+        .start_turn(Some(&session), collected_run("go"))
+        .await
+        .unwrap();
     support::until(&mut run, |e| matches!(e, RunEvent::Delta { .. })).await;
     assert_eq!(
-        backend.begin_turn(Some(&session), "go").await.unwrap_err(),
-        DeskError::SessionBusy
+        backend
+            .start_turn(Some(&session), collected_run("go"))
+            .await
+            .unwrap_err(),
+        ErrorKind::SessionBusy.into()
     );
-    assert_eq!(backend.detach(&session).await, Ok(Detached::Closing));
-    assert_eq!(backend.detach(&session).await, Ok(Detached::Closing));
-    assert_eq!(backend.attach(&session).await, Err(DeskError::SessionBusy));
+    assert_eq!(backend.close(&session).await, Ok(Detached::Closing));
+    assert_eq!(backend.close(&session).await, Ok(Detached::Closing));
+    assert_eq!(
+        backend.open(&session).await,
+        Err(ErrorKind::SessionBusy.into())
+    );
     let end = terminal(&support::finish(&mut run).await);
     assert_eq!(
         (end.text.as_str(), end.outcome),
         ("part", Outcome::Cancelled)
     );
-    assert_eq!(backend.detach(&session).await, Ok(Detached::Closed));
+    assert_eq!(backend.close(&session).await, Ok(Detached::Closed));
     assert_eq!(
-        backend.cancel_turn_by_id(None, &run.run_id),
-        Err(DeskError::UnknownTurn)
+        backend.cancel_turn(None, &run.run_id),
+        Err(ErrorKind::UnknownRun.into())
     );
-    backend.attach(&session).await.unwrap();
+    backend.open(&session).await.unwrap();
 }
 
 #[tokio::test]
 async fn opening_the_session_of_a_turn_keeps_it() {
     let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
-    let backend = desk(&place);
-    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    let backend = Service::start(&place);
+    let mut run = backend.start_turn(None, collected_run("go")).await.unwrap();
     let session = run.session_id.clone();
-    backend.attach(&session).await.unwrap();
-    for (named, error) in [
-        ("other", DeskError::UnknownTurn),
-        ("a/b", DeskError::InvalidSessionId),
-    ] {
-        let asked = backend.cancel_turn_by_id(Some(named), &run.run_id);
-        assert_eq!(asked, Err(error));
-    }
-    backend
-        .cancel_turn_by_id(Some(&session), &run.run_id)
-        .unwrap();
+    backend.open(&session).await.unwrap();
+    let asked = backend.cancel_turn(Some("other"), &run.run_id);
+    assert_eq!(asked, Err(ErrorKind::UnknownRun.into()));
+    backend.cancel_turn(Some(&session), &run.run_id).unwrap();
     support::finish(&mut run).await;
     assert_eq!(
-        desk(&place).attach(&session).await,
-        Err(DeskError::SessionBusy)
+        Service::start(&place).open(&session).await,
+        Err(ErrorKind::SessionBusy.into())
     );
-    assert_eq!(backend.detach(&session).await, Ok(Detached::Closed));
-    desk(&place).attach(&session).await.unwrap();
+    assert_eq!(backend.close(&session).await, Ok(Detached::Closed));
+    Service::start(&place).open(&session).await.unwrap();
 }
 
 #[tokio::test]
 async fn sixteen_sessions_are_attached_at_most() {
     let place = Place::scripted(&[json!([{"wait_ms": 600_000}])]);
-    let backend = desk(&place);
+    let backend = Service::start(&place);
     let mut sessions = Vec::new();
     for _ in 0..16 {
-        sessions.push(backend.create_attached().await.unwrap());
+        sessions.push(backend.create().await.unwrap());
     }
     assert_eq!(
-        backend.create_attached().await,
-        Err(DeskError::LimitExceeded)
+        backend.create().await,
+        Err(ErrorKind::TooManySessions.into())
     );
     assert_eq!(
-        backend.begin_turn(None, "go").await.unwrap_err(),
-        DeskError::LimitExceeded
+        backend
+            .start_turn(None, collected_run("go"))
+            .await
+            .unwrap_err(),
+        ErrorKind::TooManySessions.into()
     );
-    backend.attach(&sessions[3]).await.unwrap();
+    backend.open(&sessions[3]).await.unwrap();
     let mut runs = Vec::new();
     for session in &sessions {
-        runs.push(backend.begin_turn(Some(session), "go").await.unwrap());
+        runs.push(
+            backend
+                .start_turn(Some(session), collected_run("go"))
+                .await
+                .unwrap(),
+        );
     }
     assert_eq!(
-        backend.begin_turn(None, "go").await.unwrap_err(),
-        DeskError::TooManyActiveTurns
+        backend
+            .start_turn(None, collected_run("go"))
+            .await
+            .unwrap_err(),
+        ErrorKind::TooManyRuns.into()
     );
     closed_with(&backend, runs).await;
-    assert_eq!(backend.detach(&sessions[0]).await, Ok(Detached::Closed));
-    backend.create_attached().await.unwrap();
+    assert_eq!(backend.close(&sessions[0]).await, Ok(Detached::Closed));
+    backend.create().await.unwrap();
 }
 
-async fn closed_with(backend: &Arc<Backend>, runs: Vec<Run>) {
+async fn closed_with(backend: &Service, runs: Vec<Run>) {
     for mut run in runs {
-        backend.cancel_turn_by_id(None, &run.run_id).unwrap();
+        backend.cancel_turn(None, &run.run_id).unwrap();
         support::finish(&mut run).await;
     }
 }
 
 #[tokio::test]
-async fn unknown_unsafe_and_broken_sessions_are_refused_and_stay_free() {
+async fn unknown_and_broken_sessions_are_refused_and_stay_free() {
     let place = Place::scripted(&[json!([{"text": "x"}])]);
-    let backend = desk(&place);
-    for id in ["", "a/b", "..", "a b", &"x".repeat(65)] {
-        assert_eq!(backend.attach(id).await, Err(DeskError::InvalidSessionId));
-    }
+    let backend = Service::start(&place);
     assert_eq!(
-        backend.attach("none").await,
-        Err(DeskError::SessionUnavailable)
+        backend.open("none").await,
+        Err(ErrorKind::SessionMissing.into())
     );
-    assert_eq!(backend.detach("none").await, Ok(Detached::Closed));
-    let session = backend.create_attached().await.unwrap();
+    assert_eq!(backend.close("none").await, Ok(Detached::Closed));
+    let session = backend.create().await.unwrap();
     closed(&backend, &session).await;
     let begin = std::fs::read_to_string(place.file(&session)).unwrap();
     std::fs::write(place.file(&session), "broken\n").unwrap();
     assert_eq!(
-        backend.attach(&session).await,
-        Err(DeskError::SessionUnavailable)
+        backend.open(&session).await,
+        Err(ErrorKind::SessionInvalid.into())
     );
     std::fs::write(place.file(&session), begin + "broken\n").unwrap();
     // Attaching reads the beginning; a turn reads all.
-    backend.attach(&session).await.unwrap();
+    backend.open(&session).await.unwrap();
     for _ in 0..2 {
         assert_eq!(
-            backend.begin_turn(Some(&session), "go").await.unwrap_err(),
-            DeskError::SessionUnavailable
+            backend
+                .start_turn(Some(&session), collected_run("go"))
+                .await
+                .unwrap_err(),
+            ErrorKind::SessionInvalid.into()
         );
     }
     closed(&backend, &session).await;
     assert_eq!(
-        backend.begin_turn(Some(&session), "go").await.unwrap_err(),
-        DeskError::SessionUnavailable
+        backend
+            .start_turn(Some(&session), collected_run("go"))
+            .await
+            .unwrap_err(),
+        ErrorKind::SessionInvalid.into()
     );
-    desk(&place).attach(&session).await.unwrap();
+    Service::start(&place).open(&session).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_text_beyond_the_bounds_fails_the_turn_and_keeps_what_fits() {
     for (piece, want) in [("abcdefgh", 16_384), ("\"\n\"\n\"\n\"\n", 15_872)] {
         let place = Place::scripted(&[json!([{"repeat": 4000, "text": piece}])]);
-        let backend = desk(&place);
+        let backend = Service::start(&place);
         let (run, events) = whole_turn(&backend, None).await;
         let end = terminal(&events);
         assert_eq!(
@@ -283,8 +330,8 @@ async fn a_caller_that_does_not_read_loses_activities_but_no_text() {
     }
     steps.push(json!({"text": "b", "chunks": 1}));
     let place = Place::scripted(&[json!(steps)]);
-    let backend = desk(&place);
-    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    let backend = Service::start(&place);
+    let mut run = backend.start_turn(None, collected_run("go")).await.unwrap();
     // The worker gets as far as it can: it waits with the last delta.
     let file = place.file(&run.session_id);
     while std::fs::read_to_string(&file)
@@ -320,8 +367,8 @@ async fn a_caller_that_does_not_read_loses_activities_but_no_text() {
 #[tokio::test]
 async fn a_turn_follows_the_settings_of_its_moment_and_says_so_in_the_session() {
     let place = Place::scripted(&[json!([{"text": "x"}])]);
-    let backend = desk(&place);
-    let session = backend.create_attached().await.unwrap();
+    let backend = Service::start(&place);
+    let session = backend.create().await.unwrap();
     whole_turn(&backend, Some(&session)).await;
     let script = place.home().join("../script.json");
     let settings = |model: &str| {
@@ -364,7 +411,7 @@ async fn hooks_and_instructions_are_activities_without_details() {
         json!({"hooks": {"turn_start": ["exit 0"]}}),
     );
     std::fs::write(place.work().join("AGENTS.md"), "Be brief.").unwrap();
-    let backend = desk(&place);
+    let backend = Service::start(&place);
     let (_, events) = whole_turn(&backend, None).await;
     let began: Vec<_> = events
         .iter()
@@ -401,23 +448,35 @@ async fn settings_that_cannot_be_read_close_no_session() {
     let place = Place::scripted(&[json!([{"text": "x"}])]);
     let settings = std::fs::read_to_string(place.home().join("settings.json")).unwrap();
     place.settings("{");
-    let backend = desk(&place);
-    let session = backend.create_attached().await.unwrap();
-    let other = desk(&place);
+    let backend = Service::start(&place);
+    let session = backend.create().await.unwrap();
+    let other = Service::start(&place);
     assert_eq!(
-        other.list_sessions(None, 32).await.unwrap().sessions.len(),
+        other
+            .0
+            .list_sessions(None, 32)
+            .await
+            .unwrap()
+            .sessions
+            .len(),
         1
     );
     assert!(
         other
-            .replay(&session, None, 32)
+            .0
+            .replay(session.parse().unwrap(), None, 32)
             .await
             .unwrap()
             .items
             .is_empty()
     );
-    let begun = backend.begin_turn(Some(&session), "go").await;
-    assert_eq!(begun.unwrap_err(), DeskError::Internal);
+    let begun = backend
+        .start_turn(Some(&session), collected_run("go"))
+        .await;
+    assert_eq!(
+        begun.unwrap_err(),
+        ErrorKind::from(agent::StartupErrorKind::ConfigurationInvalid).into()
+    );
     place.settings(&settings);
     let (_, events) = whole_turn(&backend, Some(&session)).await;
     assert_eq!(terminal(&events).text, "x");
@@ -427,8 +486,8 @@ async fn settings_that_cannot_be_read_close_no_session() {
 async fn cancellation_ends_a_turn_whose_caller_does_not_read() {
     let place =
         Place::scripted(&[json!([{"text": "words ", "chunks": 1}, {"repeat": 2000, "text": "x"}])]);
-    let backend = desk(&place);
-    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    let backend = Service::start(&place);
+    let mut run = backend.start_turn(None, collected_run("go")).await.unwrap();
     let file = place.file(&run.session_id);
     while !std::fs::read_to_string(&file)
         .unwrap()
@@ -436,7 +495,7 @@ async fn cancellation_ends_a_turn_whose_caller_does_not_read() {
     {
         tokio::task::yield_now().await;
     }
-    backend.cancel_turn_by_id(None, &run.run_id).unwrap();
+    backend.cancel_turn(None, &run.run_id).unwrap();
     let events = support::finish(&mut run).await;
     let end = terminal(&events);
     assert_eq!(end.outcome, Outcome::Cancelled);
@@ -448,11 +507,11 @@ async fn cancellation_ends_a_turn_whose_caller_does_not_read() {
 #[tokio::test]
 async fn a_lost_session_file_is_told() {
     let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
-    let backend = desk(&place);
-    let mut run = backend.begin_turn(None, "go").await.unwrap();
+    let backend = Service::start(&place);
+    let mut run = backend.start_turn(None, collected_run("go")).await.unwrap();
     support::until(&mut run, |e| matches!(e, RunEvent::Delta { .. })).await;
     std::fs::remove_file(place.file(&run.session_id)).unwrap();
-    backend.cancel_turn_by_id(None, &run.run_id).unwrap();
+    backend.cancel_turn(None, &run.run_id).unwrap();
     let end = terminal(&support::finish(&mut run).await);
     assert_eq!(
         (end.outcome, end.persistence),
@@ -463,16 +522,16 @@ async fn a_lost_session_file_is_told() {
 #[tokio::test]
 async fn the_end_of_the_process_cancels_and_frees_everything() {
     let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
-    let backend = desk(&place);
-    let idle = backend.create_attached().await.unwrap();
-    let mut run = backend.begin_turn(None, "go").await.unwrap();
-    backend.close().await;
+    let backend = Service::start(&place);
+    let idle = backend.create().await.unwrap();
+    let mut run = backend.start_turn(None, collected_run("go")).await.unwrap();
+    backend.0.close().await;
     assert_eq!(
         terminal(&support::finish(&mut run).await).outcome,
         Outcome::Cancelled
     );
-    assert_eq!(backend.create_attached().await, Err(DeskError::Internal));
-    let other = desk(&place);
-    other.attach(&idle).await.unwrap();
-    other.attach(&run.session_id).await.unwrap();
+    assert_eq!(backend.create().await, Err(ErrorKind::Cancelled.into()));
+    let other = Service::start(&place);
+    other.open(&idle).await.unwrap();
+    other.open(&run.session_id).await.unwrap();
 }

@@ -4,7 +4,10 @@
 
 mod support;
 
-use agent::{Backend, InitializeError, Notice, Phase, SessionError, StartupErrorKind, TurnError};
+use std::error::Error;
+
+use agent::{ErrorKind, Notice, StartupErrorKind};
+use magi::local_agent::{Agent, Phase};
 use serde_json::json;
 use support::*;
 use tokio_util::sync::CancellationToken;
@@ -16,17 +19,17 @@ fn replying() -> Place {
 #[tokio::test]
 async fn nothing_happens_before_initialization_and_one_is_admitted() {
     let place = Place::new();
-    let backend = Backend::new(place.environment());
+    let backend = Agent::new(place.environment());
     assert_eq!(backend.status().phase, Phase::Uninitialized);
     let refused = backend.create_session(never()).await;
-    assert_eq!(refused, Err(SessionError::NotInitialized));
+    assert_eq!(refused, Err(ErrorKind::NotInitialized.into()));
     assert_eq!(
-        backend.start_turn("s", "go").unwrap_err(),
-        TurnError::NotInitialized
+        backend.start_turn("s", reconciled_run("go")).unwrap_err(),
+        ErrorKind::NotInitialized.into()
     );
     assert_eq!(
         backend.cancel_turn("s", "r"),
-        Err(TurnError::NotInitialized)
+        Err(ErrorKind::NotInitialized.into())
     );
     assert_eq!(std::fs::read_dir(place.home()).unwrap().count(), 0);
     let status = backend.initialize(never()).await.unwrap();
@@ -35,7 +38,7 @@ async fn nothing_happens_before_initialization_and_one_is_admitted() {
     assert_eq!(status.model.as_deref(), Some("fixture-model"));
     assert_eq!(status.context_id.unwrap().len(), 64);
     let again = backend.initialize(never()).await;
-    assert_eq!(again, Err(InitializeError::AlreadyInitialized));
+    assert_eq!(again, Err(ErrorKind::AlreadyInitialized.into()));
 }
 
 #[tokio::test]
@@ -60,32 +63,29 @@ async fn startup_failures_have_their_words_and_stay() {
     ] {
         let place = Place::new();
         place.settings(settings);
-        let backend = Backend::new(place.environment());
+        let backend = Agent::new(place.environment());
         let failed = backend.initialize(never()).await;
-        let Err(InitializeError::Startup(failed)) = failed else {
-            panic!("{settings}: {failed:?}");
-        };
-        assert_eq!(failed.kind, error, "{settings}");
-        assert_eq!(failed.reasons.len(), 1, "{settings}");
+        let failed = failed.unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::Startup(error), "{settings}");
+        assert!(failed.source().is_some(), "{settings}");
         let status = backend.status();
         assert_eq!(status.phase, Phase::Failed(error));
         assert_eq!(status.context_id.is_some(), context);
         let refused = backend.create_session(never()).await;
-        assert_eq!(refused, Err(SessionError::Startup(error)));
+        assert_eq!(refused, Err(ErrorKind::Startup(error).into()));
         let again = backend.initialize(never()).await;
-        assert_eq!(again, Err(InitializeError::AlreadyInitialized));
+        assert_eq!(again, Err(ErrorKind::AlreadyInitialized.into()));
     }
 }
 
 #[tokio::test]
 async fn startup_can_be_cancelled() {
-    let backend = Backend::new(Place::new().environment());
+    let backend = Agent::new(Place::new().environment());
     let cancel = CancellationToken::new();
     cancel.cancel();
     // Whichever is first wins; a cancelled startup never becomes ready afterwards.
     if let Err(error) = backend.initialize(cancel).await {
-        let kind = StartupErrorKind::Cancelled;
-        assert_eq!(error, InitializeError::Startup(kind.into()));
+        assert_eq!(error, ErrorKind::from(StartupErrorKind::Cancelled).into());
         assert_eq!(
             backend.status().phase,
             Phase::Failed(StartupErrorKind::Cancelled)
@@ -109,11 +109,11 @@ async fn a_new_session_leaves_nothing_and_reopens_as_itself() {
         .unwrap();
     assert!(entries.is_empty() && complete);
     let stale = history(&backend, &again.session_id, &created.revision).await;
-    assert_eq!(stale.unwrap_err(), SessionError::StaleRevision);
+    assert_eq!(stale.unwrap_err(), ErrorKind::StaleRevision.into());
     // Replaced: its handle is gone without a trace.
     backend.create_session(never()).await.unwrap();
     let gone = backend.open_session(&created.session_id, never()).await;
-    assert_eq!(gone, Err(SessionError::SessionMissing));
+    assert_eq!(gone, Err(ErrorKind::SessionMissing.into()));
     backend.close().await;
     assert_eq!(
         std::fs::read_dir(place.home().join("sessions"))
@@ -131,10 +131,10 @@ async fn a_failed_open_leaves_the_attachment() {
     let events = turn(&backend, &session, "go").await;
     std::fs::write(place.file("broken"), "nonsense\n").unwrap();
     for (id, error) in [
-        ("missing", SessionError::SessionMissing),
-        ("broken", SessionError::SessionInvalid),
-        ("../etc/passwd", SessionError::SessionInvalid),
-        ("", SessionError::SessionInvalid),
+        ("missing", ErrorKind::SessionMissing.into()),
+        ("broken", ErrorKind::SessionInvalid.into()),
+        ("../etc/passwd", ErrorKind::SessionInvalid.into()),
+        ("", ErrorKind::SessionInvalid.into()),
     ] {
         assert_eq!(backend.open_session(id, never()).await, Err(error), "{id}");
         assert_eq!(
@@ -156,11 +156,11 @@ async fn a_session_has_one_owner_until_that_one_closes() {
     let session = create(&one).await;
     turn(&one, &session, "go").await;
     let refused = two.open_session(&session, never()).await;
-    assert_eq!(refused, Err(SessionError::SessionBusy));
+    assert_eq!(refused, Err(ErrorKind::SessionBusy.into()));
     one.create_session(never()).await.unwrap();
     two.open_session(&session, never()).await.unwrap();
     let refused = one.open_session(&session, never()).await;
-    assert_eq!(refused, Err(SessionError::SessionBusy));
+    assert_eq!(refused, Err(ErrorKind::SessionBusy.into()));
     two.close().await;
     one.open_session(&session, never()).await.unwrap();
 }
@@ -174,10 +174,10 @@ async fn sessions_belong_to_their_directory() {
     backend.close().await;
     let mut environment = place.environment();
     environment.cwd = place.home();
-    let elsewhere = Backend::new(environment);
+    let elsewhere = Agent::new(environment);
     elsewhere.initialize(never()).await.unwrap();
     let refused = elsewhere.open_session(&session, never()).await;
-    assert_eq!(refused, Err(SessionError::CwdMismatch));
+    assert_eq!(refused, Err(ErrorKind::CwdMismatch.into()));
     std::fs::write(place.file("empty"), "").unwrap();
     let opened = elsewhere.open_session("empty", never()).await.unwrap();
     assert!(opened.durable);
@@ -213,7 +213,7 @@ async fn outside_changes_void_the_revision_for_good() {
     for content in [text.replace("first", "FIRST"), text] {
         std::fs::write(&file, content).unwrap();
         let stale = history(&backend, &session, &revision).await;
-        assert_eq!(stale.unwrap_err(), SessionError::StaleRevision);
+        assert_eq!(stale.unwrap_err(), ErrorKind::StaleRevision.into());
     }
     let opened = backend.open_session(&session, never()).await.unwrap();
     history(&backend, &session, &opened.revision).await.unwrap();
@@ -233,7 +233,7 @@ async fn cursors_are_valid_only_as_given_out() {
                 .await
         }
     };
-    let stale = Err(SessionError::StaleRevision);
+    let stale = Err(ErrorKind::StaleRevision.into());
     let early = format!("{revision}.1");
     assert_eq!(page(Some(early.clone())).await, stale);
     let first = page(None).await.unwrap();
@@ -246,7 +246,7 @@ async fn cursors_are_valid_only_as_given_out() {
     let other = backend
         .history_page("other", &revision, None, never())
         .await;
-    assert_eq!(other.unwrap_err(), SessionError::StaleSession);
+    assert_eq!(other.unwrap_err(), ErrorKind::StaleSession.into());
 }
 
 #[tokio::test]
@@ -254,7 +254,7 @@ async fn closing_ends_admission_and_frees_the_session() {
     let place = Place::scripted(&[json!([{"text": "a "}, {"wait_ms": 60000}])]);
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     let closing = tokio::spawn({
         let backend = backend.clone();
         async move { backend.close().await }
@@ -269,7 +269,7 @@ async fn closing_ends_admission_and_frees_the_session() {
         })
     ));
     let refused = backend.create_session(never()).await;
-    assert_eq!(refused, Err(SessionError::OperationCancelled));
+    assert_eq!(refused, Err(ErrorKind::Cancelled.into()));
     place
         .backend()
         .await
@@ -290,12 +290,12 @@ async fn a_cancelled_operation_attaches_nothing_and_ends() {
             assert_eq!(backend.status().session_id, Some(attached.session_id));
         }
         Err(error) => {
-            assert_eq!(error, SessionError::OperationCancelled);
+            assert_eq!(error, ErrorKind::Cancelled.into());
             assert_eq!(backend.status().session_id, None);
         }
     }
     let later = async {
-        while backend.create_session(never()).await == Err(SessionError::Busy) {
+        while backend.create_session(never()).await == Err(ErrorKind::Busy.into()) {
             tokio::task::yield_now().await;
         }
     };
@@ -307,11 +307,19 @@ async fn a_cancelled_operation_attaches_nothing_and_ends() {
 #[tokio::test]
 async fn readiness_follows_the_settings_of_the_moment() {
     let place = Place::new();
-    let backend = Backend::new(place.environment());
+    let backend = agent::Engine::new(
+        place.environment(),
+        agent::Capacity {
+            sessions: 1,
+            runs: 1,
+        },
+    );
     assert_eq!(backend.provider_ready(), Ok(true));
     place.settings(r#"{"provider":"anthropic","model":"m"}"#);
     assert_eq!(backend.provider_ready(), Ok(false));
     place.settings("{");
-    let error = backend.provider_ready().unwrap_err();
-    assert_eq!(error.kind, StartupErrorKind::ConfigurationInvalid);
+    assert_eq!(
+        backend.provider_ready(),
+        Err(ErrorKind::from(StartupErrorKind::ConfigurationInvalid).into())
+    );
 }

@@ -4,9 +4,7 @@
 
 mod support;
 
-use agent::{
-    ActivityState, EntryKind, Outcome, Persistence, RunErrorCode, RunEvent, SessionError, TurnError,
-};
+use agent::{ActivityState, EntryKind, ErrorKind, Outcome, Persistence, RunErrorCode, RunEvent};
 use serde_json::json;
 use support::*;
 
@@ -66,7 +64,9 @@ async fn the_input_is_in_the_file_when_it_is_acknowledged() {
     let place = Place::scripted(&[json!([{"wait_ms": 60000}])]);
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "canary").unwrap();
+    let mut run = backend
+        .start_turn(&session, reconciled_run("canary"))
+        .unwrap();
     until(&mut run, |event| {
         matches!(event, RunEvent::InputPersisted { .. })
     })
@@ -90,7 +90,7 @@ async fn cancellation_keeps_the_partial_reply_and_is_prompt() {
     let place = Place::scripted(&[json!([{"text": "Half of "}, {"wait_ms": 60000}])]);
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     until(&mut run, |event| matches!(event, RunEvent::Delta { .. })).await;
     let asked = std::time::Instant::now();
     backend.cancel_turn(&session, &run.run_id).unwrap();
@@ -105,7 +105,7 @@ async fn cancellation_keeps_the_partial_reply_and_is_prompt() {
             .all(|e| !matches!(e, RunEvent::Reconcile { partial: false, .. }))
     );
     let stale = backend.cancel_turn(&session, &run.run_id);
-    assert_eq!(stale, Err(TurnError::StaleRun));
+    assert_eq!(stale, Err(ErrorKind::UnknownRun.into()));
     let (entries, complete) = history(&backend, &session, &revision(&events))
         .await
         .unwrap();
@@ -117,7 +117,7 @@ async fn partial_text_reaches_the_file_while_the_provider_pauses() {
     let place = Place::scripted(&[json!([{"text": "Half of "}, {"wait_ms": 60000}])]);
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     until(&mut run, |event| matches!(event, RunEvent::Delta { .. })).await;
     let stored = async {
         while !std::fs::read_to_string(place.file(&session))
@@ -232,7 +232,7 @@ async fn text_beyond_8_mib_is_a_content_limit_and_says_so() {
     );
     // So much is more than a history may hold: said, not cut.
     let limit = history(&backend, &session, &revision(&events)).await;
-    assert_eq!(limit.unwrap_err(), SessionError::HistoryLimit);
+    assert_eq!(limit.unwrap_err(), ErrorKind::HistoryLimit.into());
 }
 
 #[tokio::test]
@@ -259,28 +259,32 @@ async fn work_is_one_at_a_time() {
     let backend = place.backend().await;
     let attached = backend.create_session(never()).await.unwrap();
     let session = attached.session_id;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     assert_eq!(
-        backend.start_turn(&session, "go").unwrap_err(),
-        TurnError::Busy
+        backend
+            .start_turn(&session, reconciled_run("go"))
+            .unwrap_err(),
+        ErrorKind::Busy.into()
     );
-    let busy = Err(SessionError::Busy);
+    let busy = Err(ErrorKind::Busy.into());
     assert_eq!(backend.create_session(never()).await, busy);
     assert_eq!(backend.open_session(&session, never()).await, busy);
     let page = backend
         .history_page(&session, &attached.revision, None, never())
         .await;
-    assert_eq!(page.unwrap_err(), SessionError::Busy);
+    assert_eq!(page.unwrap_err(), ErrorKind::Busy.into());
     backend.cancel_turn(&session, &run.run_id).unwrap();
     until(&mut run, |event| matches!(event, RunEvent::Finished { .. })).await;
     // Whoever has the terminal event may still be telling of it.
     assert_eq!(
-        backend.start_turn(&session, "go").unwrap_err(),
-        TurnError::Busy
+        backend
+            .start_turn(&session, reconciled_run("go"))
+            .unwrap_err(),
+        ErrorKind::Busy.into()
     );
     // The moment the caller lets go of the run, the next may begin.
     drop(run);
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     backend.cancel_turn(&session, &run.run_id).unwrap();
     finish(&mut run).await;
 }
@@ -289,12 +293,16 @@ async fn work_is_one_at_a_time() {
 async fn prompts_are_bounded_and_sessions_exact() {
     let place = Place::scripted(&[json!([{"text": "ok"}])]);
     let backend = place.backend().await;
-    let refused = |session: &str, prompt: &str| backend.start_turn(session, prompt).unwrap_err();
-    assert_eq!(refused("x", "go"), TurnError::SessionMissing);
+    let refused = |session: &str, prompt: &str| {
+        backend
+            .start_turn(session, reconciled_run(prompt))
+            .unwrap_err()
+    };
+    assert_eq!(refused("x", "go"), ErrorKind::SessionMissing.into());
     let session = create(&backend).await;
-    assert_eq!(refused("other", "go"), TurnError::StaleSession);
+    assert_eq!(refused("other", "go"), ErrorKind::StaleSession.into());
     for prompt in ["", " \t\n", "\u{2003}", &"x".repeat(16_385)] {
-        assert_eq!(refused(&session, prompt), TurnError::InvalidPrompt);
+        assert_eq!(refused(&session, prompt), ErrorKind::InvalidPrompt.into());
     }
     assert!(!place.file(&session).exists());
     turn(&backend, &session, &"é".repeat(8192)).await;
@@ -324,7 +332,7 @@ async fn a_file_lost_in_a_run_degrades_it() {
     let place = Place::scripted(&[json!([{"text": "said"}, {"wait_ms": 60000}])]);
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     until(&mut run, |event| matches!(event, RunEvent::Delta { .. })).await;
     std::fs::remove_file(place.file(&session)).unwrap();
     backend.cancel_turn(&session, &run.run_id).unwrap();
@@ -351,7 +359,7 @@ async fn a_reader_that_stalls_cancels_the_run_after_2000_ms() {
     ]);
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     until(&mut run, |event| {
         matches!(event, RunEvent::InputPersisted { .. })
     })
@@ -395,7 +403,7 @@ async fn dropping_the_events_cancels_the_run_and_frees_the_backend() {
     let place = Place::scripted(&[json!([{"text": "a "}, {"wait_ms": 60000}])]);
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     until(&mut run, |event| matches!(event, RunEvent::Delta { .. })).await;
     drop(run);
     let free = async {
@@ -418,7 +426,7 @@ async fn approvals_allow_once_and_deny_by_every_other_way() {
     let session = create(&backend).await;
     let mut approvals: Vec<String> = Vec::new();
     for allow in [true, false] {
-        let mut run = backend.start_turn(&session, "go").unwrap();
+        let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
         let asked = until(&mut run, |e| {
             matches!(e, RunEvent::ApprovalRequested { .. })
         })
@@ -434,7 +442,7 @@ async fn approvals_allow_once_and_deny_by_every_other_way() {
         assert_eq!(*expires_in_ms, 60_000);
         assert!(summary.as_str().contains("read") && summary.as_str().contains("data.txt"));
         let answer = |run_id: &str, id: &str| backend.answer_approval(&session, run_id, id, allow);
-        let stale = Err(TurnError::StaleApproval);
+        let stale = Err(ErrorKind::UnknownApproval.into());
         assert_eq!(answer(&run.run_id, "no-such"), stale);
         assert_eq!(answer("other", approval_id), stale);
         for old in &approvals {
@@ -468,7 +476,7 @@ async fn an_approval_expires_after_60_seconds_as_denied() {
     let place = Place::with(&[steps], json!({"permissions": {"read": "ask"}}));
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     let asked = until(&mut run, |e| {
         matches!(e, RunEvent::ApprovalRequested { .. })
     })
@@ -490,7 +498,7 @@ async fn an_approval_expires_after_60_seconds_as_denied() {
         }
     ));
     let late = backend.answer_approval(&session, &run.run_id, approval_id, true);
-    assert_eq!(late, Err(TurnError::StaleApproval));
+    assert_eq!(late, Err(ErrorKind::UnknownApproval.into()));
     assert_eq!(reconciled(&finish(&mut run).await), ["done"]);
 }
 
@@ -500,7 +508,7 @@ async fn cancelling_denies_a_waiting_approval() {
     let place = Place::with(&[steps], json!({"permissions": {"read": "ask"}}));
     let backend = place.backend().await;
     let session = create(&backend).await;
-    let mut run = backend.start_turn(&session, "go").unwrap();
+    let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     let asked = until(&mut run, |e| {
         matches!(e, RunEvent::ApprovalRequested { .. })
     })
@@ -510,7 +518,7 @@ async fn cancelling_denies_a_waiting_approval() {
     };
     backend.cancel_turn(&session, &run.run_id).unwrap();
     let late = backend.answer_approval(&session, &run.run_id, approval_id, true);
-    assert_eq!(late, Err(TurnError::StaleApproval));
+    assert_eq!(late, Err(ErrorKind::UnknownApproval.into()));
     let events = finish(&mut run).await;
     assert_finished(&events, Outcome::Cancelled, Persistence::Durable, None);
     assert!(reconciled(&events).is_empty());

@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::{Backend, Environment, HistoryEntry, Run, RunEvent, SessionError};
+use agent::{EngineError, Environment, HistoryEntry, Run, RunEvent, RunSpec};
+use magi::local_agent::Agent;
+use magi::{application_service, local_agent};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -58,8 +60,6 @@ impl Place {
 
     pub(crate) fn environment(&self) -> Environment {
         Environment {
-            can_ask: true,
-            invocation: "tests",
             cwd: self.work(),
             mc_home: Some(self.home()),
             user_home: None,
@@ -68,8 +68,8 @@ impl Place {
         }
     }
 
-    pub(crate) async fn backend(&self) -> Arc<Backend> {
-        let backend = Backend::new(self.environment());
+    pub(crate) async fn backend(&self) -> Arc<Agent> {
+        let backend = Agent::new(self.environment());
         backend.initialize(never()).await.unwrap();
         backend
     }
@@ -80,7 +80,7 @@ pub(crate) fn never() -> CancellationToken {
     CancellationToken::new()
 }
 
-pub(crate) async fn create(backend: &Arc<Backend>) -> String {
+pub(crate) async fn create(backend: &Arc<Agent>) -> String {
     backend.create_session(never()).await.unwrap().session_id
 }
 
@@ -105,8 +105,8 @@ pub(crate) async fn until(run: &mut Run, wanted: impl Fn(&RunEvent) -> bool) -> 
     }
 }
 
-pub(crate) async fn turn(backend: &Arc<Backend>, session: &str, prompt: &str) -> Vec<RunEvent> {
-    let mut run = backend.start_turn(session, prompt).unwrap();
+pub(crate) async fn turn(backend: &Arc<Agent>, session: &str, prompt: &str) -> Vec<RunEvent> {
+    let mut run = backend.start_turn(session, reconciled_run(prompt)).unwrap();
     finish(&mut run).await
 }
 
@@ -157,10 +157,10 @@ pub(crate) fn revision(events: &[RunEvent]) -> String {
 
 /// Every entry of the history, and whether it is complete.
 pub(crate) async fn history(
-    backend: &Arc<Backend>,
+    backend: &Arc<Agent>,
     session: &str,
     revision: &str,
-) -> Result<(Vec<HistoryEntry>, bool), SessionError> {
+) -> Result<(Vec<HistoryEntry>, bool), EngineError> {
     let mut entries = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
@@ -173,4 +173,14 @@ pub(crate) async fn history(
             return Ok((entries, page.complete));
         }
     }
+}
+
+/// A run by local-agent's rules.
+pub(crate) fn reconciled_run(prompt: &str) -> RunSpec {
+    local_agent::run(prompt.to_owned())
+}
+
+/// A turn by application-service's rules.
+pub(crate) fn collected_run(prompt: &str) -> RunSpec {
+    application_service::turn(prompt.to_owned())
 }

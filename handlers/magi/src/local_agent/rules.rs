@@ -1,0 +1,99 @@
+//! local-agent's rules for runs, and the one place where the engine's errors become its words (spec: local-agent,
+//! "Bounds and failure policy").
+
+use std::time::Duration;
+
+use ::local_agent::Word;
+use agent::{
+    Authoritative, DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, Selection,
+    StartupErrorKind, TextPolicy,
+};
+
+/// The rules of a run. Deltas of a client that lags may drop, since each message is reconciled; what must
+/// arrive waits for 2,000 ms.
+const RUN: RunPolicy = RunPolicy {
+    max_prompt_bytes: 16_384,
+    // Without the operation that answers nobody can.
+    approval_expiry: if cfg!(feature = "approval") {
+        Some(Duration::from_millis(60_000))
+    } else {
+        None
+    },
+    delivery: DeliveryPolicy {
+        queue: 32,
+        queued_deltas: 24,
+        wait: Some(Duration::from_millis(2000)),
+        deltas_may_drop: true,
+        activities_may_drop: false,
+    },
+    text: TextPolicy {
+        max_bytes: 8 * 1024 * 1024,
+        max_json_bytes: None,
+        max_messages: 512,
+        max_event_bytes: 4000,
+        authoritative: Authoritative::ByMessage,
+    },
+    max_activities: 4096,
+    max_responses: 1024,
+    max_summary_bytes: 1024,
+    max_reasoning_bytes: 2048,
+    max_reasoning_input_bytes: 16_384,
+    max_unshown_bytes: 8 * 1024 * 1024,
+    // They stay in memory for the next requests, and a session holds 64 MiB.
+    max_result_bytes: 32 * 1024 * 1024,
+};
+
+/// A run of the attached session, with the model that it was attached with.
+#[must_use]
+pub fn run(prompt: String) -> RunSpec {
+    RunSpec {
+        prompt,
+        selection: Selection::OfSession,
+        parent: None,
+        invocation: "local_agent",
+        policy: RUN,
+    }
+}
+
+/// The word for an error of the engine; its reason goes to the log.
+#[must_use]
+pub fn word(error: EngineError) -> Word {
+    let word = word_of(error.kind());
+    error.log(word.code());
+    word
+}
+
+fn word_of(kind: ErrorKind) -> Word {
+    match kind {
+        ErrorKind::NotInitialized => Word::NotInitialized,
+        ErrorKind::AlreadyInitialized => Word::AlreadyInitialized,
+        ErrorKind::Startup(error) => startup_word(error),
+        // One session and one run: a second one of either overlaps.
+        ErrorKind::Busy | ErrorKind::TooManySessions | ErrorKind::TooManyRuns => Word::Busy,
+        ErrorKind::StaleSession => Word::StaleSession,
+        ErrorKind::SessionMissing => Word::SessionMissing,
+        ErrorKind::SessionBusy => Word::SessionBusy,
+        ErrorKind::SessionInvalid | ErrorKind::ScanLimit | ErrorKind::Internal => {
+            Word::SessionInvalid
+        }
+        ErrorKind::CwdMismatch => Word::CwdMismatch,
+        ErrorKind::HistoryLimit => Word::HistoryLimit,
+        ErrorKind::StaleRevision => Word::StaleRevision,
+        ErrorKind::InvalidPrompt => Word::InvalidParams,
+        ErrorKind::UnknownRun => Word::StaleRun,
+        ErrorKind::UnknownApproval => Word::StaleApproval,
+        ErrorKind::Cancelled => Word::OperationCancelled,
+    }
+}
+
+/// The word for a startup that failed: what `initialize` answered, and everything after it.
+#[must_use]
+pub fn startup_word(error: StartupErrorKind) -> Word {
+    match error {
+        StartupErrorKind::ConfigurationInvalid => Word::ConfigurationInvalid,
+        StartupErrorKind::ProfileInvalid => Word::ProfileInvalid,
+        StartupErrorKind::ProviderUnavailable => Word::ProviderUnavailable,
+        StartupErrorKind::Cancelled => Word::StartupCancelled,
+        StartupErrorKind::Failed => Word::StartupFailed,
+    }
+}

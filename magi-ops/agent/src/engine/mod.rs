@@ -1,0 +1,250 @@
+//! The engine of one process: what it is made of, what startup admits into it, and how it ends.
+//! Sessions stand in `sessions`, runs in `runs`; who may do what when is for the families to say.
+
+mod runs;
+mod sessions;
+mod table;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+use crate::attach::Attachment;
+use crate::error::{EngineError, ErrorKind};
+use crate::heap;
+use crate::run::{Runs, Workers};
+use crate::startup::{
+    self, Admitted, Environment, Selected, StartupErrorKind, StartupStatus, Storage,
+};
+
+pub use runs::ActiveRun;
+pub use sessions::Detached;
+use table::SessionTable;
+
+/// Threads that work for the engine where they may block; more wait for one of them.
+const BLOCKING: usize = 16;
+
+/// How much one process holds at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Attached sessions.
+    pub sessions: usize,
+    /// Active runs.
+    pub runs: usize,
+}
+
+/// What one startup admitted: directory, instructions, skills, tools, policies. It never changes, and a
+/// process may hold several.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    pub(crate) admitted: Arc<Admitted>,
+    /// What answers where a session does not say otherwise; `None` where each run asks the settings.
+    pub(crate) selected: Option<Arc<Selected>>,
+}
+
+impl Workspace {
+    /// Where its sessions are.
+    #[must_use]
+    pub fn storage(&self) -> Arc<Storage> {
+        Arc::new(Storage::beside(&self.admitted))
+    }
+
+    /// Another store of sessions than the home's, before anything is attached.
+    #[cfg(test)]
+    pub(crate) fn with_sessions(
+        mut self,
+        sessions: Arc<dyn store::sessions::SessionStore>,
+    ) -> Self {
+        if let Some(admitted) = Arc::get_mut(&mut self.admitted) {
+            admitted.sessions = sessions;
+        }
+        self
+    }
+
+    /// Another provider for the startup selection.
+    #[cfg(test)]
+    pub(crate) fn with_provider(mut self, provider: Arc<dyn provider::Provider>) -> Self {
+        if let Some(selected) = self.selected.as_mut().map(Arc::make_mut) {
+            selected.provider = provider;
+        }
+        self
+    }
+}
+
+/// The engine of one process.
+#[derive(Debug)]
+pub struct Engine {
+    environment: Environment,
+    capacity: Capacity,
+    /// Never locked across a wait. Runs are admitted and settled under it.
+    table: Mutex<SessionTable>,
+    runs: Runs,
+    workers: Workers,
+    /// Sessions that had a run in this process.
+    started: Mutex<HashSet<String>>,
+    blocking: Arc<Semaphore>,
+    /// Cancels everything; fires once, at the end.
+    cancel: CancellationToken,
+    /// Told whenever a run ends.
+    idle: Notify,
+    /// Held while the end is under way, so that everyone who asks for it waits for it.
+    closing: tokio::sync::Mutex<()>,
+    /// Held while a session is attached by its lease, let go, or read for a run.
+    admission: tokio::sync::Mutex<()>,
+}
+
+impl Engine {
+    /// Touches nothing.
+    #[must_use]
+    pub fn new(environment: Environment, capacity: Capacity) -> Arc<Self> {
+        Arc::new(Self {
+            environment,
+            capacity,
+            table: Mutex::new(SessionTable::new(capacity.sessions)),
+            runs: Runs::default(),
+            workers: Workers::default(),
+            started: Mutex::default(),
+            blocking: Arc::new(Semaphore::new(BLOCKING)),
+            cancel: CancellationToken::new(),
+            idle: Notify::new(),
+            closing: tokio::sync::Mutex::default(),
+            admission: tokio::sync::Mutex::default(),
+        })
+    }
+
+    fn table(&self) -> MutexGuard<'_, SessionTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fires when the engine is about to end: nothing is admitted any more.
+    #[must_use]
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Admits a workspace, with the model that its settings select. Says how far it came, also when it failed.
+    pub async fn admit(
+        &self,
+        cancel: CancellationToken,
+    ) -> (StartupStatus, Result<Workspace, EngineError>) {
+        let environment = self.environment.clone();
+        // However this ends, the worker does not read on for nobody.
+        let stop = CancellationToken::new();
+        let _stops = stop.clone().drop_guard();
+        let admitting = self.run_blocking(move || {
+            let mut status = StartupStatus::default();
+            let admitted = startup::admit(&environment, &mut status, &stop);
+            let selected = admitted.and_then(|admitted| {
+                let selected = admitted.select()?;
+                Ok(Workspace {
+                    admitted: Arc::new(admitted),
+                    selected: Some(Arc::new(selected)),
+                })
+            });
+            (status, selected)
+        });
+        let cancelled = || Err(ErrorKind::from(StartupErrorKind::Cancelled).into());
+        tokio::select! {
+            () = cancel.cancelled() => (StartupStatus::default(), cancelled()),
+            () = self.cancel.cancelled() => (StartupStatus::default(), cancelled()),
+            done = admitting => match done {
+                Ok((status, admitted)) => (status, admitted.map_err(EngineError::from)),
+                Err(error) => {
+                    let failed = EngineError::caused(ErrorKind::Startup(StartupErrorKind::Failed), error);
+                    (StartupStatus::default(), Err(failed))
+                }
+            },
+        }
+    }
+
+    /// Admits a workspace whose model each run asks the settings for. Blocks.
+    ///
+    /// # Errors
+    /// Why it can't be worked in.
+    pub fn admit_unselected(&self) -> Result<Workspace, EngineError> {
+        let admitted = startup::admit(
+            &self.environment,
+            &mut StartupStatus::default(),
+            &self.cancel,
+        )?;
+        Ok(Workspace {
+            admitted: Arc::new(admitted),
+            selected: None,
+        })
+    }
+
+    /// Where sessions are, whatever the settings say. Creates the home's directories. Blocks.
+    ///
+    /// # Errors
+    /// When there is no directory to work in, or no home.
+    pub fn storage(&self) -> Result<Storage, EngineError> {
+        Ok(Storage::of(&self.environment)?)
+    }
+
+    /// Whether the provider that is selected now could authenticate, from settings and environment as
+    /// they stand. Blocks on small reads.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn provider_ready(&self) -> Result<bool, EngineError> {
+        Ok(startup::provider_ready(&self.environment)?)
+    }
+
+    /// Works on a thread that may block. Its slot is held until the work has really ended, also when nobody
+    /// waits for it any more.
+    ///
+    /// # Errors
+    /// When the work panicked, or the process ends.
+    pub async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let slot = Arc::clone(&self.blocking).acquire_owned().await;
+        let slot = slot.map_err(|error| EngineError::caused(ErrorKind::Internal, error))?;
+        let work = spawn_blocking(move || {
+            let done = work();
+            drop(slot);
+            done
+        });
+        Ok(work.await?)
+    }
+
+    /// Cancels what runs and waits for its teardown; then every session is free. Callers bound
+    /// the wait. Nothing is admitted afterwards.
+    pub async fn close(&self) {
+        self.cancel.cancel();
+        let _closing = self.closing.lock().await;
+        loop {
+            // Registered before the look, so that no end falls between the two.
+            let idle = self.idle.notified();
+            tokio::pin!(idle);
+            idle.as_mut().enable();
+            if !self.runs.is_working() {
+                break;
+            }
+            idle.await;
+        }
+        // What still works for the engine may hold a lease.
+        let all = u32::try_from(BLOCKING).unwrap_or(u32::MAX);
+        let ended = self.blocking.acquire_many(all).await;
+        let sessions = self.table().take_all();
+        drop(ended);
+        if spawn_blocking(move || drop(sessions)).await.is_err() {
+            tracing::error!("letting go of the sessions panicked");
+        }
+    }
+}
+
+/// Frees an attachment: the lease here and now, since whoever learns of the end may want the session at
+/// once; the conversation, which may be long, behind that.
+fn free(attachment: Option<Attachment>) {
+    if let Some(mut attachment) = attachment {
+        let conversation = attachment.conversation.as_mut();
+        let messages = conversation.map(|known| std::mem::take(&mut known.messages));
+        drop(attachment);
+        spawn_blocking(move || messages.map(heap::free));
+    }
+}

@@ -1,0 +1,378 @@
+//! Sessions of the engine: attaching and letting go, lists, pages of a history, replays.
+//! Files are the store's matter, what overlaps with what the families'.
+
+use std::sync::Arc;
+
+use store::sessions::{SessionId, SessionList};
+use tokio_util::sync::CancellationToken;
+
+use super::{Engine, Workspace, free};
+use crate::attach::{self, Attached, Attachment, Lifetime};
+use crate::error::{EngineError, ErrorKind};
+use crate::history::{self, HistoryPage, Snapshot};
+use crate::replay::ReplayPage;
+use crate::run::{Run, RunSpec};
+use crate::startup::{Admitted, Storage};
+use crate::writer::SharedWriter;
+
+/// How far letting go of a session came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detached {
+    /// Nothing of this process holds the session.
+    Closed,
+    /// Its run was cancelled; the attachment ends with it.
+    Closing,
+}
+
+impl Engine {
+    /// Attaches a session of `workspace` and reads it; without an id a new one, which has no file before a run
+    /// stores its input. What `instead_of` names is let go once that is done; on failure it stays as it is.
+    ///
+    /// # Errors
+    /// Why it can't be attached; [`ErrorKind::Cancelled`] when `cancel` fired before it was.
+    pub async fn open(
+        &self,
+        workspace: &Workspace,
+        session: Option<SessionId>,
+        instead_of: Option<&SessionId>,
+        cancel: &CancellationToken,
+    ) -> Result<Attached, EngineError> {
+        self.table().has_place(instead_of)?;
+        let held = match &session {
+            Some(id) if instead_of == Some(id) => Some(self.writer_of(id)?),
+            _ => None,
+        };
+        if let (Some(id), Some(writer)) = (&session, &held)
+            && !writer.with(|writer| writer.is_durable())
+        {
+            return self.open_again(id, writer);
+        }
+        let admitted = Arc::clone(&workspace.admitted);
+        let selected = workspace
+            .selected
+            .clone()
+            .ok_or(ErrorKind::NotInitialized)?;
+        let prepared = self.run_blocking(move || match session {
+            None => attach::create(&admitted, &selected),
+            Some(id) => attach::open(&admitted, &selected, &id, held.as_ref()),
+        });
+        let prepared = prepared.await??;
+        let attachment = Attachment::of(prepared.conversation, Lifetime::UntilDetached);
+        let previous = {
+            let mut table = self.table();
+            if cancel.is_cancelled() || self.cancel.is_cancelled() {
+                drop(table);
+                free(Some(attachment));
+                return Err(ErrorKind::Cancelled.into());
+            }
+            let previous = instead_of.and_then(|id| table.remove(id));
+            table.insert(prepared.id, attachment);
+            previous
+        };
+        // The previous session is free before anybody is told that this one is attached.
+        self.run_blocking(move || drop(previous)).await?;
+        Ok(prepared.attached)
+    }
+
+    fn writer_of(&self, id: &SessionId) -> Result<SharedWriter, EngineError> {
+        Ok(self.table().conversation(id)?.writer.clone())
+    }
+
+    /// Opens an attached session again that has no file yet: the handle itself, under a new revision.
+    fn open_again(&self, id: &SessionId, writer: &SharedWriter) -> Result<Attached, EngineError> {
+        if !writer.with(|writer| writer.is_unchanged()) {
+            // Someone put a file under its name.
+            return Err(ErrorKind::SessionInvalid.into());
+        }
+        let mut table = self.table();
+        let conversation = table.conversation(id)?;
+        conversation.stale = false;
+        Ok(Attached {
+            session_id: id.to_string(),
+            durable: false,
+            revision: conversation.renew(),
+            notices: Vec::new(),
+        })
+    }
+
+    /// The provider and model that answer in an attached session, as far as they may be shown.
+    #[must_use]
+    pub fn selection(
+        &self,
+        workspace: &Workspace,
+        id: &SessionId,
+    ) -> Option<(Option<String>, Option<String>)> {
+        let mut table = self.table();
+        let choice = &table.conversation(id).ok()?.selected.as_ref()?.choice;
+        let shown = |name: &str| workspace.admitted.public_name(name);
+        Some((shown(&choice.provider), shown(&choice.model)))
+    }
+
+    /// Attaches a session by its lease alone, or keeps the one that a run attached; without an id a new one
+    /// whose first record is on the disk. Returns its id.
+    ///
+    /// # Errors
+    /// Why it can't be attached.
+    pub async fn lease(
+        &self,
+        storage: &Arc<Storage>,
+        session: Option<SessionId>,
+    ) -> Result<SessionId, EngineError> {
+        let _admission = self.admission.lock().await;
+        if let Some(id) = &session
+            && let Some(attachment) = self.table().get_mut(id)
+        {
+            if attachment.lifetime == Lifetime::Ending {
+                return Err(ErrorKind::SessionBusy.into());
+            }
+            attachment.lifetime = Lifetime::UntilDetached;
+            return Ok(id.clone());
+        }
+        self.table().has_place(None)?;
+        let storage = Arc::clone(storage);
+        let lifetime = Lifetime::UntilDetached;
+        let attaching = self.run_blocking(move || match session {
+            None => new_session(&storage, lifetime),
+            Some(id) => {
+                let lease = attach::lease(&storage, &id)?;
+                Ok((id, Attachment::leased(lease, lifetime)))
+            }
+        });
+        let (id, attachment) = attaching.await??;
+        self.install(id.clone(), attachment)?;
+        Ok(id)
+    }
+
+    /// Ends the attachment of a session, cancelling its run. Idempotent, also for sessions that are
+    /// not there.
+    ///
+    /// # Errors
+    /// When the process ends meanwhile.
+    pub async fn detach(&self, id: &SessionId) -> Result<Detached, EngineError> {
+        let _admission = self.admission.lock().await;
+        let idle = {
+            let mut table = self.table();
+            if let (Some(run), Some(attachment)) = (self.runs.of_session(id), table.get_mut(id)) {
+                attachment.lifetime = Lifetime::Ending;
+                run.cancel.cancel();
+                return Ok(Detached::Closing);
+            }
+            table.remove(id)
+        };
+        // Another process may have it once the answer is out.
+        self.run_blocking(move || drop(idle)).await?;
+        Ok(Detached::Closed)
+    }
+
+    /// Starts a run of an existing session, or of a new one. Returning means admission; what happens
+    /// comes as events. A session that is not attached is for as long as its run.
+    ///
+    /// # Errors
+    /// Why no run was admitted; the attachments are then what they were.
+    pub async fn start_in(
+        self: &Arc<Self>,
+        workspace: &Workspace,
+        storage: &Arc<Storage>,
+        session: Option<SessionId>,
+        spec: RunSpec,
+    ) -> Result<Run, EngineError> {
+        if !spec.policy.admits(&spec.prompt) {
+            return Err(ErrorKind::InvalidPrompt.into());
+        }
+        let _admission = self.admission.lock().await;
+        let attached = {
+            let mut table = self.table();
+            if let Some(id) = &session
+                && let Some(attachment) = table.get(id)
+            {
+                self.is_free(id, attachment)?;
+                self.may_run()?;
+            } else {
+                self.may_run()?;
+                table.has_place(None)?;
+            }
+            // Out of the table while it is looked at: nobody else admits anything meanwhile.
+            session.as_ref().and_then(|id| table.remove(id))
+        };
+        let (id, attachment) = match session {
+            None => {
+                let storage = Arc::clone(storage);
+                self.run_blocking(move || new_session(&storage, Lifetime::WithItsRun))
+                    .await??
+            }
+            Some(id) => {
+                let admitted = Arc::clone(&workspace.admitted);
+                let of = id.clone();
+                let look = self.run_blocking(move || ready_for_run(&admitted, &of, attached));
+                match look.await? {
+                    (Some(attachment), Ok(())) => (id, attachment),
+                    (kept, result) => {
+                        if let Some(kept) = kept {
+                            self.install(id, kept)?;
+                        }
+                        return Err(result.err().unwrap_or_else(|| ErrorKind::Internal.into()));
+                    }
+                }
+            }
+        };
+        let for_run = attachment.lifetime == Lifetime::WithItsRun;
+        self.install(id.clone(), attachment)?;
+        self.start(workspace, &id, spec).inspect_err(|_| {
+            if for_run {
+                free(self.table().remove(&id));
+            }
+        })
+    }
+
+    fn is_free(&self, id: &SessionId, attachment: &Attachment) -> Result<(), ErrorKind> {
+        if attachment.lifetime == Lifetime::Ending || self.runs.of_session(id).is_some() {
+            Err(ErrorKind::SessionBusy)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Puts an attachment into the table, unless the process is at its end.
+    fn install(&self, id: SessionId, attachment: Attachment) -> Result<(), EngineError> {
+        let mut table = self.table();
+        if self.cancel.is_cancelled() {
+            drop(table);
+            free(Some(attachment));
+            return Err(ErrorKind::Cancelled.into());
+        }
+        table.insert(id, attachment);
+        Ok(())
+    }
+
+    /// One page of an attached session's history: the first for `None`, else the one that `cursor` was given
+    /// out for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleRevision`] when `revision` or `cursor` are not those of the history as it stands.
+    pub async fn page(
+        &self,
+        workspace: &Workspace,
+        id: &SessionId,
+        revision: &str,
+        cursor: Option<&str>,
+    ) -> Result<HistoryPage, EngineError> {
+        let (writer, snapshot, number) = {
+            let mut table = self.table();
+            let conversation = table.conversation(id)?;
+            if conversation.revision != revision || conversation.stale {
+                return Err(ErrorKind::StaleRevision.into());
+            }
+            let number = match cursor {
+                None => 0,
+                Some(cursor) => history::page_of(cursor, revision)
+                    .filter(|number| (1..=conversation.issued).contains(number))
+                    .ok_or(ErrorKind::StaleRevision)?,
+            };
+            let snapshot = conversation.snapshot.clone();
+            (conversation.writer.clone(), snapshot, number)
+        };
+        let admitted = Arc::clone(&workspace.admitted);
+        let current =
+            self.run_blocking(move || Snapshot::current(&admitted.redactor, &writer, snapshot));
+        let current = current.await?;
+        let mut table = self.table();
+        let conversation = table.conversation(id)?;
+        if conversation.revision != revision {
+            return Err(ErrorKind::StaleRevision.into());
+        }
+        let snapshot = match current {
+            Ok(snapshot) => snapshot,
+            Err(error) => {
+                if error.kind() == ErrorKind::StaleRevision {
+                    conversation.stale = true;
+                    conversation.snapshot = None;
+                }
+                return Err(error);
+            }
+        };
+        let page = snapshot.page(number, id.as_str(), revision);
+        conversation.snapshot = Some(snapshot);
+        let page = page.ok_or(ErrorKind::StaleRevision)?;
+        if page.next_cursor.is_some() {
+            conversation.issued = conversation.issued.max(number + 1);
+        }
+        Ok(page)
+    }
+
+    /// One page of all sessions, ordered by id, from behind `after`.
+    ///
+    /// # Errors
+    /// When there are too many files, or they can't be listed.
+    pub async fn list(
+        &self,
+        storage: &Arc<Storage>,
+        after: Option<SessionId>,
+        limit: usize,
+    ) -> Result<SessionList, EngineError> {
+        let storage = Arc::clone(storage);
+        let list = self.run_blocking(move || {
+            let redactor = &storage.redactor;
+            storage.sessions.list(after.as_ref(), limit, redactor)
+        });
+        Ok(list.await??)
+    }
+
+    /// One page of what a session durably holds. Needs no attachment.
+    ///
+    /// # Errors
+    /// When the session is missing, being written to by another process, or unreadable.
+    pub async fn replay(
+        &self,
+        storage: &Arc<Storage>,
+        id: SessionId,
+        after: Option<String>,
+        limit: usize,
+    ) -> Result<ReplayPage, EngineError> {
+        let storage = Arc::clone(storage);
+        let page = move || storage.replays.page(&id, after.as_deref(), limit);
+        self.run_blocking(page).await?
+    }
+}
+
+fn new_session(
+    storage: &Storage,
+    lifetime: Lifetime,
+) -> Result<(SessionId, Attachment), EngineError> {
+    let conversation = attach::create_durable(storage)?;
+    let id = conversation
+        .writer
+        .with(|writer| writer.lease().id().clone());
+    Ok((id, Attachment::of(conversation, lifetime)))
+}
+
+/// Brings the content of the session's file into its attachment, made for the run where there is none.
+/// On failure the attachment is the one that there was.
+fn ready_for_run(
+    admitted: &Admitted,
+    id: &SessionId,
+    attached: Option<Attachment>,
+) -> (Option<Attachment>, Result<(), EngineError>) {
+    let is_new = attached.is_none();
+    let mut attachment = match attached {
+        Some(attachment) => attachment,
+        None => match admitted.sessions.attach(id) {
+            Ok(lease) => Attachment::leased(lease, Lifetime::WithItsRun),
+            Err(error) => return (None, Err(error.into())),
+        },
+    };
+    let current = attachment
+        .conversation
+        .as_ref()
+        .is_some_and(|known| !known.stale && known.writer.with(|writer| writer.is_unchanged()));
+    if current {
+        return (Some(attachment), Ok(()));
+    }
+    attachment.conversation = None;
+    match attach::load(&admitted.cwd, &attachment.lease) {
+        Ok(conversation) => {
+            attachment.conversation = Some(conversation);
+            (Some(attachment), Ok(()))
+        }
+        Err(error) => ((!is_new).then_some(attachment), Err(error)),
+    }
+}

@@ -1,0 +1,100 @@
+//! What a run is asked to do and by which rules: data that whoever starts it gives.
+//! Nothing here runs, and no rule is made up here.
+
+use std::time::Duration;
+
+/// A run as it is asked for.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// What the person asks.
+    pub prompt: String,
+    /// What answers.
+    pub selection: Selection,
+    /// The run that this one works for, by its id: its cancellation ends this one too.
+    pub parent: Option<String>,
+    /// Who asks, as hooks are told.
+    pub invocation: &'static str,
+    pub policy: RunPolicy,
+}
+
+/// Which model answers a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The one that its session was attached with.
+    OfSession,
+    /// The one that the settings name when the run begins.
+    OfSettings,
+}
+
+/// The rules of a run: every bound, and what becomes of it when its caller lags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunPolicy {
+    /// Longest prompt, in UTF-8 bytes. A blank one is refused too.
+    pub max_prompt_bytes: usize,
+    /// How long a question waits for its answer before it counts as denied; `None` where nobody can be
+    /// asked: what would ask is denied at once.
+    pub approval_expiry: Option<Duration>,
+    pub delivery: DeliveryPolicy,
+    pub text: TextPolicy,
+    /// Most activities: tool calls and summaries of reasoning.
+    pub max_activities: usize,
+    /// Most responses of the provider.
+    pub max_responses: u32,
+    /// Longest summary of an activity, an approval or a diagnostic, in bytes after redaction.
+    pub max_summary_bytes: usize,
+    /// Longest summary of reasoning that is shown, in bytes.
+    pub max_reasoning_bytes: usize,
+    /// Longest summary of reasoning that is looked at, in bytes; of a longer one nothing is shown.
+    pub max_reasoning_input_bytes: usize,
+    /// Most bytes of what a model gives besides text: summaries of its reasoning and inputs of tools.
+    pub max_unshown_bytes: usize,
+    /// Most bytes of tool results: they stay in memory for the next requests.
+    pub max_result_bytes: usize,
+}
+
+/// How events reach the caller, and what may be missing among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryPolicy {
+    /// Events between the run and its caller.
+    pub queue: usize,
+    /// How many of them may be deltas.
+    pub queued_deltas: usize,
+    /// How long an event that must arrive waits for room before the run is given up; `None` for as long
+    /// as it takes.
+    pub wait: Option<Duration>,
+    /// Deltas of a caller that lags grow together and then leave a gap; else they wait.
+    pub deltas_may_drop: bool,
+    /// Activities that find no room are counted; else they must arrive.
+    pub activities_may_drop: bool,
+}
+
+/// The bounds of the assistant's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPolicy {
+    /// Most bytes of all of it.
+    pub max_bytes: usize,
+    /// Most bytes of the same as one JSON string, where it must be one.
+    pub max_json_bytes: Option<usize>,
+    /// Most messages: text between tool calls.
+    pub max_messages: usize,
+    /// Longest text of one event, in bytes.
+    pub max_event_bytes: usize,
+    pub authoritative: Authoritative,
+}
+
+/// Where the text stands that replaces what was shown of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authoritative {
+    /// Behind each message ([`crate::RunEvent::Reconcile`]).
+    ByMessage,
+    /// In the terminal event, all of it.
+    AtTheEnd,
+}
+
+impl RunPolicy {
+    /// Whether a run may begin with this prompt.
+    #[must_use]
+    pub fn admits(&self, prompt: &str) -> bool {
+        prompt.len() <= self.max_prompt_bytes && !prompt.trim().is_empty()
+    }
+}
