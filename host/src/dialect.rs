@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::correlate::Identities;
 use crate::fault::{Failure, Fault};
 use crate::frame::FrameRules;
+use crate::guide::Guide;
 use crate::reply::Answer;
 use crate::scan::ScanLimits;
 
@@ -28,6 +29,19 @@ pub trait Dialect: Sized + 'static {
 pub struct Limit {
     pub name: &'static str,
     pub value: u64,
+    /// What is counted, its unit and what happens beyond it.
+    pub meaning: &'static str,
+}
+
+impl Limit {
+    #[must_use]
+    pub const fn new(name: &'static str, value: u64, meaning: &'static str) -> Self {
+        Self {
+            name,
+            value,
+            meaning,
+        }
+    }
 }
 
 /// When the loop admits the next frame while output is pending.
@@ -92,6 +106,8 @@ pub struct Rules {
     /// From the end of draining to the end of cleanup; slower teardown is left to process exit.
     pub cleanup: Duration,
     pub standard: Standard,
+    /// What its reference page says beyond its operations.
+    pub guide: Guide,
 }
 
 impl Rules {

@@ -8,6 +8,7 @@ pub mod dialect;
 pub mod event;
 pub mod fault;
 pub mod frame;
+pub mod guide;
 pub mod negotiate;
 pub mod operation;
 pub mod panics;

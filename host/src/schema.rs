@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::dialect::Rules;
 use crate::event::{Delivery, EventKind};
+use crate::guide::Guide;
 use crate::operation::{Needs, Operation, SessionField};
 use crate::registry::Registry;
 
@@ -72,12 +73,21 @@ pub fn document(registry: &Registry, rules: &Rules) -> Value {
         .iter()
         .map(|(code, meaning)| ((*code).to_owned(), (*meaning).into()))
         .collect();
+    let meanings: Map<String, Value> = rules
+        .limits
+        .iter()
+        .map(|limit| (limit.name.to_owned(), limit.meaning.into()))
+        .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("{} v{}", rules.name, rules.version),
         "dialect": rules.name,
         "version": rules.version,
+        "guide": describe_guide(&rules.guide),
+        "envelope": describe_envelope(&rules.guide),
+        "guesses": describe_guesses(&rules.guide),
         "limits": rules.limits_object(),
+        "limit_meanings": meanings,
         "operations": operations,
         "events": events,
         "errors": errors,
@@ -162,6 +172,48 @@ fn describe_event(event: &EventKind, data: Value) -> Value {
         "delivery": delivery(event),
         "data": data,
     })
+}
+
+/// Launch, framing, envelope, order and closing in words, and the bounds that are no published limits.
+fn describe_guide(guide: &Guide) -> Value {
+    let mut described: Map<String, Value> = [true, false]
+        .into_iter()
+        .flat_map(|before| guide.sections(before))
+        .map(|(title, text)| (title.to_lowercase(), text.into()))
+        .collect();
+    let bounds: Map<String, Value> = guide
+        .bounds
+        .iter()
+        .map(|(what, bound)| ((*what).to_owned(), (*bound).into()))
+        .collect();
+    described.insert("bounds".to_owned(), bounds.into());
+    described.into()
+}
+
+/// The schema of each kind of frame, with one whole frame as its example.
+fn describe_envelope(guide: &Guide) -> Value {
+    guide
+        .shapes
+        .iter()
+        .map(|shape| {
+            let mut schema = parsed(shape.schema);
+            if let Value::Object(members) = &mut schema {
+                members.insert("examples".to_owned(), json!([parsed(shape.example)]));
+            }
+            (shape.name.to_owned(), schema)
+        })
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+fn describe_guesses(guide: &Guide) -> Value {
+    guide
+        .guesses
+        .iter()
+        .map(|guess| {
+            json!({ "sent": guess.sent, "answered": guess.answered, "instead": guess.instead })
+        })
+        .collect()
 }
 
 fn parsed(text: &str) -> Value {

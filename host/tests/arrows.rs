@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Lowest first: a file may import what stands before it.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 22] = [
+    "guide",
     "vocabulary",
     "fault",
     "frame",

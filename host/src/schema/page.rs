@@ -20,6 +20,7 @@ pub fn reference(registry: &Registry, rules: &Rules, command: &str) -> String {
         "# {} v{}\n\nGenerated from the registered operations by `{command}`; not edited by hand.\n",
         rules.name, rules.version
     );
+    guide_sections(&mut page, rules, &document);
     page.push_str("\n## Operations\n");
     for operation in registry.operations(rules.name) {
         operation_section(&mut page, operation, &document);
@@ -40,15 +41,59 @@ pub fn reference(registry: &Registry, rules: &Rules, command: &str) -> String {
         fields(&mut page, "Data", resolved(data, &document));
     }
     types_section(&mut page, &document);
-    page.push_str("\n## Limits\n\n| limit | value |\n| --- | ---: |\n");
+    page.push_str("\n## Limits\n\n| limit | value | meaning |\n| --- | ---: | --- |\n");
     for limit in rules.limits {
-        let _ = writeln!(page, "| `{}` | {} |", limit.name, limit.value);
+        let meaning = cell(limit.meaning);
+        let _ = writeln!(page, "| `{}` | {} | {meaning} |", limit.name, limit.value);
+    }
+    if !rules.guide.bounds.is_empty() {
+        page.push_str(
+            "\nWhat is bounded without a published limit:\n\n| what | bound |\n| --- | --- |\n",
+        );
+    }
+    for (what, bound) in rules.guide.bounds {
+        let _ = writeln!(page, "| {} | {} |", cell(what), cell(bound));
     }
     page.push_str("\n## Failures\n\n| code | meaning |\n| --- | --- |\n");
     for (code, meaning) in rules.words {
         let _ = writeln!(page, "| `{code}` | {} |", cell(meaning));
     }
     page
+}
+
+/// Launch, framing and envelope; each kind of frame with a whole one; what to send in place of a guess; order, closing.
+fn guide_sections(page: &mut String, rules: &Rules, document: &Value) {
+    let guide = &rules.guide;
+    for (title, text) in guide.sections(true) {
+        let _ = write!(page, "\n## {title}\n\n{text}\n");
+    }
+    for shape in guide.shapes {
+        let schema = &document["envelope"][shape.name];
+        let _ = write!(page, "\n### {}\n\n{}\n", shape.title, description(schema));
+        fields(page, "Members", schema);
+        let _ = write!(page, "\n```json\n{}\n```\n", shape.example);
+    }
+    if !guide.guesses.is_empty() {
+        page.push_str(
+            "\n### Not this\n\n| sent | answered with | instead |\n| --- | --- | --- |\n",
+        );
+    }
+    for guess in guide.guesses {
+        let (sent, instead) = (cell(guess.sent), cell(guess.instead));
+        let _ = writeln!(page, "| `{sent}` | {} | {instead} |", code(guess.answered));
+    }
+    for (title, text) in guide.sections(false) {
+        let _ = write!(page, "\n## {title}\n\n{text}\n");
+    }
+}
+
+/// Text as code in a cell, also where it holds backticks.
+fn code(text: &str) -> String {
+    if text.contains('`') {
+        format!("`` {} ``", cell(text))
+    } else {
+        format!("`{}`", cell(text))
+    }
 }
 
 /// The definition that a bare reference leads to, or the schema itself.

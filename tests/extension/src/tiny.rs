@@ -10,6 +10,7 @@ use host::dialect::{
     Admission, Decoded, Identity, Limit, OutputRules, Refusal, Standard, Unencodable,
 };
 use host::frame::{FrameRules, Oversize, Unterminated};
+use host::guide::Guide;
 use host::scan::{ScanLimits, scan};
 use host::{Codec, Cx, Dialect, Fault, Reply, Rules};
 use schemars::JsonSchema;
@@ -44,10 +45,11 @@ pub static RULES: Rules = Rules {
         depth: 4,
         ..ScanLimits::UNBOUNDED
     },
-    limits: &[Limit {
-        name: "frame_bytes",
-        value: FRAME_BYTES as u64,
-    }],
+    limits: &[Limit::new(
+        "frame_bytes",
+        FRAME_BYTES as u64,
+        "Bytes of a line, both ways.",
+    )],
     words: Word::ALL,
     identities: Identities::Lifetime { max: 1000 },
     admission: Admission::AfterFlush,
@@ -70,6 +72,14 @@ pub static RULES: Rules = Rules {
         busy: Word::Broken.code(),
         internal: Word::Broken.code(),
         oversize: Word::Much.code(),
+    },
+    guide: Guide {
+        launch: "`extended tiny` on pipes.",
+        framing: "Lines of UTF-8, ended by LF.",
+        envelope: "A request is `ID METHOD PARAMS`, its answer `ID ok JSON` or `ID no CODE`.",
+        order: "An answer precedes the next request.",
+        closing: "At the end of input, with status 0.",
+        ..Guide::NONE
     },
 };
 

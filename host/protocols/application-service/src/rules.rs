@@ -8,6 +8,8 @@ use host::dialect::{Admission, Limit, OutputRules, Rules, Standard};
 use host::frame::{FrameRules, Oversize, Unterminated};
 use host::scan::ScanLimits;
 
+use crate::guide::GUIDE;
+
 /// The dialect's name in schemas and command lines.
 pub const NAME: &str = "application-service";
 pub const VERSION: u16 = 1;
@@ -74,70 +76,82 @@ pub static RULES: Rules = Rules {
         object_fields: 64,
     },
     limits: &[
-        Limit {
-            name: "max_record_bytes",
-            value: RECORD_BYTES as u64,
-        },
-        Limit {
-            name: "max_payload_bytes",
-            value: PAYLOAD_BYTES as u64,
-        },
-        Limit {
-            name: "max_error_message_bytes",
-            value: 512,
-        },
-        Limit {
-            name: "max_id_bytes",
-            value: ID_BYTES as u64,
-        },
-        Limit {
-            name: "max_name_bytes",
-            value: NAME_BYTES as u64,
-        },
-        Limit {
-            name: "max_string_bytes",
-            value: 16_384,
-        },
-        Limit {
-            name: "max_json_depth",
-            value: 32,
-        },
-        Limit {
-            name: "max_array_items",
-            value: 64,
-        },
-        Limit {
-            name: "max_object_fields",
-            value: 64,
-        },
-        Limit {
-            name: "max_negotiation_items",
-            value: NEGOTIATION_ITEMS as u64,
-        },
-        Limit {
-            name: "max_session_attachments",
-            value: 16,
-        },
-        Limit {
-            name: "max_session_page_items",
-            value: 32,
-        },
-        Limit {
-            name: "max_session_replay_page_bytes",
-            value: 16_384,
-        },
-        Limit {
-            name: "max_session_replay_window_bytes",
-            value: 2_097_152,
-        },
-        Limit {
-            name: "max_session_list_scan_entries",
-            value: 20_000,
-        },
-        Limit {
-            name: "max_catalog_page_items",
-            value: 32,
-        },
+        Limit::new(
+            "max_record_bytes",
+            RECORD_BYTES as u64,
+            "Bytes of one line with its LF, both ways. A longer request is `record_too_large`, and the next line is served.",
+        ),
+        Limit::new(
+            "max_payload_bytes",
+            PAYLOAD_BYTES as u64,
+            "Bytes of a payload as JSON without insignificant whitespace, both ways. Beyond it: `payload_too_large`.",
+        ),
+        Limit::new("max_error_message_bytes", 512, "Bytes of `error.message`."),
+        Limit::new(
+            "max_id_bytes",
+            ID_BYTES as u64,
+            "Bytes of a request, session, turn or event id and of a list's or replay's `after`.",
+        ),
+        Limit::new(
+            "max_name_bytes",
+            NAME_BYTES as u64,
+            "Bytes of a method, capability or event name.",
+        ),
+        Limit::new(
+            "max_string_bytes",
+            16_384,
+            "Bytes of UTF-8 in one string or key, both ways, after escapes are undone. Beyond it: `limit_exceeded`.",
+        ),
+        Limit::new(
+            "max_json_depth",
+            32,
+            "Objects and arrays that may be open at once, the record's own object included. Deeper is `limit_exceeded`.",
+        ),
+        Limit::new(
+            "max_array_items",
+            64,
+            "Items of one array. Beyond it: `limit_exceeded`.",
+        ),
+        Limit::new(
+            "max_object_fields",
+            64,
+            "Members of one object. Beyond it: `limit_exceeded`.",
+        ),
+        Limit::new(
+            "max_negotiation_items",
+            NEGOTIATION_ITEMS as u64,
+            "Items of each list in the payload of `initialize`. What the answer advertises may be longer.",
+        ),
+        Limit::new(
+            "max_session_attachments",
+            16,
+            "Sessions that one process holds at once, by `session.create`, by `session.open` or by a running turn. Beyond it: `limit_exceeded`.",
+        ),
+        Limit::new(
+            "max_session_page_items",
+            32,
+            "Items of one page of `session.list` or `session.replay`: the largest and the default `limit`.",
+        ),
+        Limit::new(
+            "max_session_replay_page_bytes",
+            16_384,
+            "Bytes of one replay page as JSON; the rest follows on the next page.",
+        ),
+        Limit::new(
+            "max_session_replay_window_bytes",
+            2_097_152,
+            "Bytes at the end of a session's file that a replay reads. What is older is a `gap`.",
+        ),
+        Limit::new(
+            "max_session_list_scan_entries",
+            20_000,
+            "Directory entries that one list looks at. Beyond it: `limit_exceeded`.",
+        ),
+        Limit::new(
+            "max_catalog_page_items",
+            32,
+            "Items of one page of a catalog, where this build links one.",
+        ),
     ],
     words: Word::ALL,
     identities: Identities::InFlight,
@@ -165,4 +179,5 @@ pub static RULES: Rules = Rules {
         internal: Word::InternalError.code(),
         oversize: Word::InternalError.code(),
     },
+    guide: GUIDE,
 };

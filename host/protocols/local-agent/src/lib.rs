@@ -2,6 +2,7 @@
 //! No method is served here.
 
 mod codec;
+mod guide;
 mod rules;
 pub mod words;
 

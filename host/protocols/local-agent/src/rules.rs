@@ -8,6 +8,8 @@ use host::dialect::{Admission, Limit, OutputRules, Rules, Standard};
 use host::frame::{FrameRules, Oversize, Unterminated};
 use host::scan::ScanLimits;
 
+use crate::guide::GUIDE;
+
 pub const PROTOCOL: &str = "magi-code.local-agent";
 /// The dialect's name in schemas and command lines.
 pub const NAME: &str = "local-agent";
@@ -71,46 +73,56 @@ pub static RULES: Rules = Rules {
         ..ScanLimits::UNBOUNDED
     },
     limits: &[
-        Limit {
-            name: "frame_bytes",
-            value: 65_536,
-        },
-        Limit {
-            name: "json_depth",
-            value: 32,
-        },
-        Limit {
-            name: "id_bytes",
-            value: NAME_BYTES as u64,
-        },
-        Limit {
-            name: "prompt_bytes",
-            value: 16_384,
-        },
-        Limit {
-            name: "history_page_bytes",
-            value: 32_768,
-        },
-        Limit {
-            name: "history_page_entries",
-            value: 100,
-        },
-        Limit {
-            name: "content_chunk_bytes",
-            value: 16_384,
-        },
-        Limit {
-            name: "pending_responses",
-            value: 32,
-        },
-        Limit {
-            name: "requests_per_child",
-            value: 4096,
-        },
-        Limit {
-            name: "output_deadline_ms",
-            value: 2000,
-        },
+        Limit::new(
+            "frame_bytes",
+            65_536,
+            "Bytes of one line: of a request without its LF, of an output frame with it. A longer request is `frame_too_large`.",
+        ),
+        Limit::new(
+            "json_depth",
+            32,
+            "Objects and arrays that may be open at once in a request, the frame's own object included. Deeper is `invalid_frame`.",
+        ),
+        Limit::new(
+            "id_bytes",
+            NAME_BYTES as u64,
+            "Bytes of a request id, method, capability name, message id, revision or cursor. A longer id or method is `invalid_request`, a longer param `invalid_params`.",
+        ),
+        Limit::new(
+            "prompt_bytes",
+            16_384,
+            "Bytes of UTF-8 in a `prompt`. Beyond it: `invalid_params`.",
+        ),
+        Limit::new(
+            "history_page_bytes",
+            32_768,
+            "Bytes of one `history.page` result as JSON; the rest follows on the next page.",
+        ),
+        Limit::new(
+            "history_page_entries",
+            100,
+            "Entries of one `history.page`.",
+        ),
+        Limit::new(
+            "content_chunk_bytes",
+            16_384,
+            "Bytes of UTF-8 in the `text` of one history entry; longer texts come in parts. Live events carry at most 4,000.",
+        ),
+        Limit::new(
+            "pending_responses",
+            32,
+            "Output frames that may wait for the client to read them. One more ends the child with status 1.",
+        ),
+        Limit::new(
+            "requests_per_child",
+            4096,
+            "Request ids that a child remembers. One more is `request_limit` and closes.",
+        ),
+        Limit::new(
+            "output_deadline_ms",
+            2000,
+            "Milliseconds from the moment that an output frame waits to its last byte read; partial progress does not extend it. Beyond it the child ends with status 1.",
+        ),
     ],
     words: Word::ALL,
     identities: Identities::Lifetime { max: 4096 },
@@ -139,4 +151,5 @@ pub static RULES: Rules = Rules {
         internal: Word::ExecutionFailed.code(),
         oversize: Word::ContentLimit.code(),
     },
+    guide: GUIDE,
 };

@@ -2,6 +2,7 @@
 //! in beside the standard streams. No op is served here.
 
 mod codec;
+mod guide;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod record;

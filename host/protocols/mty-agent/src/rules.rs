@@ -7,6 +7,8 @@ use host::dialect::{Admission, Limit, OutputRules, Rules, Standard};
 use host::frame::{FrameRules, Oversize, Unterminated};
 use host::scan::ScanLimits;
 
+use crate::guide::GUIDE;
+
 /// The dialect's name in schemas.
 pub const NAME: &str = "mty-agent";
 /// The protocol's own version, as `GET /v1/agent/version` tells it.
@@ -55,30 +57,36 @@ pub static RULES: Rules = Rules {
         ..ScanLimits::UNBOUNDED
     },
     limits: &[
-        Limit {
-            name: "request_bytes",
-            value: REQUEST_BYTES as u64,
-        },
-        Limit {
-            name: "answer_bytes",
-            value: ANSWER_BYTES as u64,
-        },
-        Limit {
-            name: "json_depth",
-            value: JSON_DEPTH as u64,
-        },
-        Limit {
-            name: "message_chars",
-            value: MESSAGE_CHARS as u64,
-        },
-        Limit {
-            name: "concurrent_requests",
-            value: REQUESTS as u64,
-        },
-        Limit {
-            name: "header_read_timeout_ms",
-            value: HEADER_READ_TIMEOUT.as_millis() as u64,
-        },
+        Limit::new(
+            "request_bytes",
+            REQUEST_BYTES as u64,
+            "Bytes of a request line, a single-shot body or an HTTP body, whitespace around it not counted. Beyond it: an `error` line and exit code 2; over HTTP status 413.",
+        ),
+        Limit::new(
+            "answer_bytes",
+            ANSWER_BYTES as u64,
+            "Bytes of text that one answer of an op holds, as JSON; an op that leaves something out says so.",
+        ),
+        Limit::new(
+            "json_depth",
+            JSON_DEPTH as u64,
+            "Objects and arrays that may be open at once in a request. Deeper is an `error` line and exit code 2.",
+        ),
+        Limit::new(
+            "message_chars",
+            MESSAGE_CHARS as u64,
+            "Characters of an `error` line's `message`; a longer one is cut and ends in `…`.",
+        ),
+        Limit::new(
+            "concurrent_requests",
+            REQUESTS as u64,
+            "Requests that one process serves at once over all its connections (HTTP, Unix sockets); further ones wait.",
+        ),
+        Limit::new(
+            "header_read_timeout_ms",
+            HEADER_READ_TIMEOUT.as_millis() as u64,
+            "Milliseconds from the start of an HTTP connection to the end of its header.",
+        ),
     ],
     words: Word::ALL,
     // Requests have no identity; one is served after another.
@@ -104,4 +112,5 @@ pub static RULES: Rules = Rules {
         internal: Word::Failed.code(),
         oversize: Word::Failed.code(),
     },
+    guide: GUIDE,
 };

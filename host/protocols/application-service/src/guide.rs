@@ -1,0 +1,280 @@
+//! application-service v1 in words, for people who write clients: launch, framing, envelope, order, closing.
+//! Data of the reference page; what is enforced stands in `rules` and `codec`.
+
+use host::guide::{Guess, Guide, Shape};
+
+pub(crate) const GUIDE: Guide = Guide {
+    launch: LAUNCH,
+    framing: FRAMING,
+    envelope: ENVELOPE,
+    shapes: &[REQUEST, RESPONSE, REFUSAL, EVENT],
+    guesses: GUESSES,
+    order: ORDER,
+    closing: CLOSING,
+    bounds: &[
+        (
+            "reply of a turn",
+            "16,384 bytes of UTF-8, and 31,744 as JSON; beyond it the turn ends as `failed` with what fits",
+        ),
+        ("part of a replayed message", "2,048 bytes of UTF-8"),
+        ("replay window", "100,000 records"),
+        ("summary of reasoning", "2,048 bytes of UTF-8"),
+        (
+            "closing",
+            "10 s to deliver what is left, then 2 s to clean up",
+        ),
+    ],
+};
+
+const LAUNCH: &str = "\
+Start `magi-code --app service` as a child process, with no other argument. One process serves one client for as long as it \
+likes, with several sessions and turns at once.
+
+- **Standard input and output** are open: pipes, as a rule.
+- **The current directory is the workspace.** Tools work in it, and sessions belong to it.
+- **`MC_HOME`** names the directory of settings, credentials and sessions; unset, it is `~/.magi-code`. With no settings at \
+all an offline model answers, so that a client can be tried without an account.
+- **Stdout carries protocol records and nothing else**, and nothing before the first request is answered. Stderr is for \
+people: why a launch was refused or the output failed. Let it go somewhere, or read it.
+- Nobody can be asked here: what would need an approval is denied, and the model is told so.";
+
+const FRAMING: &str = "\
+A record is one JSON object (RFC 8259, UTF-8) on one line that ends in LF or CRLF, in both directions.
+
+- A record has at most 65,536 bytes, its line end included. A longer one is discarded up to its LF and answered with \
+`record_too_large`; the next one is served.
+- Empty lines and what is no JSON or no UTF-8 are `invalid_json`; JSON that is no object is `invalid_request`. The \
+connection goes on.
+- Input that ends inside a line is `invalid_json`. Such a line is never executed, even if it is a whole object.
+- What a read returns is no record: collect bytes up to LF.";
+
+const ENVELOPE: &str = "\
+The client sends requests; the service sends one response to each, and events. `kind` tells them apart.
+
+- **`request_id`** is the client's choice: 1 to 128 bytes without control characters, unlike all that are in flight. It is \
+free again when its response was written; that of `turn.start` when its `turn.terminal` was. One in flight is \
+`duplicate_request_id`, and the first request goes on.
+- **`session_id`** stands in the envelope, not in the payload. Each operation says whether it must, may or must not be \
+there; null is the same as leaving it out.
+- A response has all of its members always: a success has `error` null, a failure `payload` null. Identities that could \
+not be read safely are null.
+- Requests and payloads are exact: an unknown or repeated member is refused. Responses and events may gain members in the \
+same version: ignore those that you don't know. Stop at an unknown `kind`, event or enumerated value; an unknown error code \
+is a failure like any other.
+- **A record is checked in this order**, and the first that fails answers: size (`record_too_large`), JSON (`invalid_json`), \
+an id in flight (`duplicate_request_id`), `protocol_version` (`unsupported_version`), members and identities \
+(`invalid_request`), strings, arrays, objects and depth (`limit_exceeded`), the payload's size (`payload_too_large`), the \
+method (`unsupported_operation`), the envelope's session (`invalid_request`), the payload's shape (`invalid_payload`), \
+whether the service is initialized (`not_initialized`), then what stands at the operation.
+
+A whole conversation, annotated: [transcripts/application-service.md](transcripts/application-service.md).";
+
+const REQUEST: Shape = Shape {
+    name: "request",
+    title: "Request",
+    schema: r#"{
+        "type": "object", "additionalProperties": false,
+        "description": "Sent by the client: exactly these members, in any order.",
+        "required": ["protocol_version", "kind", "request_id", "method", "payload"],
+        "properties": {
+            "protocol_version": {"const": 1, "description": "A number, not a string."},
+            "kind": {"const": "request"},
+            "request_id": {"type": "string", "minLength": 1, "maxLength": 128, "description": "Unlike all that are in flight."},
+            "session_id": {"type": ["string", "null"], "minLength": 1, "maxLength": 128, "description": "The session that the operation is about; see the operation."},
+            "method": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "description": "One of the operations below."},
+            "payload": {"type": "object", "description": "The operation's params; `{}` where it has none."}
+        }
+    }"#,
+    example: r#"{"protocol_version":1,"kind":"request","request_id":"q1","method":"initialize","payload":{"supported_protocol_versions":[1],"requested_capabilities":[]}}"#,
+};
+
+const RESPONSE: Shape = Shape {
+    name: "response",
+    title: "Response of success",
+    schema: r#"{
+        "type": "object",
+        "description": "Exactly one response answers each request: this one, or a refusal.",
+        "required": ["protocol_version", "kind", "request_id", "session_id", "method", "payload", "error"],
+        "properties": {
+            "protocol_version": {"const": 1},
+            "kind": {"const": "response"},
+            "request_id": {"type": "string", "description": "The request's."},
+            "session_id": {"type": ["string", "null"], "description": "The request's."},
+            "method": {"type": "string", "description": "The request's."},
+            "payload": {"type": "object", "description": "The operation's answer."},
+            "error": {"type": "null"}
+        }
+    }"#,
+    example: r#"{"protocol_version":1,"kind":"response","request_id":"q2","session_id":null,"method":"status","payload":{"service":"ready","provider_auth_ready":true},"error":null}"#,
+};
+
+const REFUSAL: Shape = Shape {
+    name: "refusal",
+    title: "Response of failure",
+    schema: r#"{
+        "type": "object",
+        "description": "A request that failed, or a line that is no request.",
+        "required": ["protocol_version", "kind", "request_id", "session_id", "method", "payload", "error"],
+        "properties": {
+            "protocol_version": {"const": 1},
+            "kind": {"const": "response"},
+            "request_id": {"type": ["string", "null"], "description": "Null where no safe one could be read."},
+            "session_id": {"type": ["string", "null"], "description": "Null where there was none, or no safe one."},
+            "method": {"type": ["string", "null"], "description": "Null where no safe one could be read."},
+            "payload": {"type": "null"},
+            "error": {
+                "type": "object", "required": ["code", "message"],
+                "properties": {"code": {"type": "string"}, "message": {"type": "string", "maxLength": 512}},
+                "description": "One of the codes under Failures, with its fixed message; nothing of the request is repeated."
+            }
+        }
+    }"#,
+    example: r#"{"protocol_version":1,"kind":"response","request_id":"q3","session_id":null,"method":"status","payload":null,"error":{"code":"not_initialized","message":"The service is not initialized."}}"#,
+};
+
+const EVENT: Shape = Shape {
+    name: "event",
+    title: "Event",
+    schema: r#"{
+        "type": "object",
+        "description": "Something that a turn tells; it answers no request.",
+        "required": ["protocol_version", "kind", "event_id", "request_id", "session_id", "event", "payload"],
+        "properties": {
+            "protocol_version": {"const": 1},
+            "kind": {"const": "event"},
+            "event_id": {"type": "string", "description": "Opaque, new for each event of a process. No number to sort by."},
+            "request_id": {"type": "string", "description": "That of the `turn.start` which began it."},
+            "session_id": {"type": ["string", "null"], "description": "The turn's session."},
+            "event": {"type": "string", "description": "One of the events below."},
+            "payload": {"type": "object", "description": "The event's data."}
+        }
+    }"#,
+    example: r#"{"protocol_version":1,"kind":"event","event_id":"event-1","request_id":"q4","session_id":"s1","event":"turn.assistant_delta","payload":{"turn_id":"t1","sequence":1,"text":"Hello"}}"#,
+};
+
+const GUESSES: &[Guess] = &[
+    Guess {
+        sent: r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
+        answered: "invalid_request",
+        instead: "This is not JSON-RPC: `protocol_version`, `kind`, `request_id`, `method` and `payload` are the members.",
+    },
+    Guess {
+        sent: r#"{"kind":"request","request_id":"q1","method":"initialize","payload":{"supported_protocol_versions":[1]}}"#,
+        answered: "invalid_request",
+        instead: "`protocol_version` stands in every request, beside the list in the payload of `initialize`.",
+    },
+    Guess {
+        sent: r#"{"type":"request","protocol_version":1,"request_id":"q2","method":"status","payload":{}}"#,
+        answered: "invalid_request",
+        instead: "The member is called `kind`, not `type`.",
+    },
+    Guess {
+        sent: r#"{"protocol_version":1,"kind":"request","request_id":3,"method":"status","payload":{}}"#,
+        answered: "invalid_request",
+        instead: "`request_id` is a string.",
+    },
+    Guess {
+        sent: r#"{"protocol_version":1,"kind":"request","request_id":"q4","method":"status"}"#,
+        answered: "invalid_request",
+        instead: "`payload` is never left out: `{}` where there is none.",
+    },
+    Guess {
+        sent: r#"{"protocol_version":1,"kind":"request","request_id":"q5","method":"initialize","payload":{}}"#,
+        answered: "invalid_payload",
+        instead: "`supported_protocol_versions` is required: `[1]`.",
+    },
+    Guess {
+        sent: r#"{"protocol_version":1,"kind":"request","request_id":"q6","method":"status","payload":{}}"#,
+        answered: "not_initialized",
+        instead: "`initialize` first, and wait for its response.",
+    },
+];
+
+const ORDER: &str = "\
+Each response is written before the next request is looked at, so responses come in the order of their requests; events \
+of turns stand between them. Correlate by `request_id` all the same.
+
+1. `initialize` comes first; wait for its success. It may be repeated, and a failure takes nothing back. Compare what it \
+advertises with what the client needs, **all of the advertised events included**: there is no subscription, so a client that \
+does not know one of them must stop here.
+2. `turn.start` names a session in its envelope, or leaves it out for a new one. Its response says that the turn was \
+accepted, and gives `turn_id` and `session_id`. Several sessions may have a turn at once, each one at most.
+3. `turn.started` is the turn's first event, with `sequence` 0. The prompt is on the disk by then.
+4. Then `turn.assistant_delta` and `turn.activity`, interleaved. `sequence` counts both: it only grows; a number that is \
+missing is an activity that was dropped. Text is never dropped. Events of different turns mix.
+5. `turn.terminal` is the turn's last event, exactly one for each accepted turn. Its `assistant_text` replaces what the deltas \
+showed.
+6. `session.replay` reads what is stored, at any time; keep the `cursor` of each item that you took, and pass it as `after`. \
+Replay items are no events and have no `sequence`.
+
+`turn.cancel` asks; the turn has ended when `turn.terminal` says so. `session.close` of a session with a turn is `closing`: \
+wait for the terminal event and close again. What was accepted is never to be sent again by itself: replay the session and look.";
+
+const CLOSING: &str = "\
+The client ends the service by closing its input. Turns are cancelled, their terminal events and all pending responses are \
+still delivered, then the process ends. SIGTERM, SIGINT and SIGHUP do the same. No error closes the connection.
+
+| status | meaning |
+| ---: | --- |
+| 0 | the end of input or a signal; everything was delivered |
+| 1 | output was lost: closed, or not drained within 10 s of closing; or a record of the service's own passed a bound. Stderr says which |
+| 2 | the launch was not valid: arguments, or standard input and output that can't be used; stderr says why |
+
+A client that reads slowly slows the service down and loses nothing but activities. A record that never came says nothing about \
+what happened. Whatever ended the service, no command that a tool started outlives it.";
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use host::Codec;
+    use host::dialect::{Decoded, Identity};
+
+    use super::*;
+    use crate::ApplicationService;
+
+    fn told(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap().trim_end().to_owned()
+    }
+
+    fn identity(id: &str, session: Option<&str>) -> Identity {
+        Identity {
+            id: Some(id.into()),
+            session_id: session.map(Into::into),
+            method: Some("status".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_examples_are_what_the_codec_reads_and_writes() {
+        let mut codec = ApplicationService::default();
+        assert!(codec.decode(REQUEST.example.as_bytes()).is_request());
+        let payload = r#"{"service":"ready","provider_auth_ready":true}"#;
+        let answer = codec.answer(&identity("q2", None), Ok(payload));
+        assert_eq!(told(answer.unwrap()), RESPONSE.example);
+        let fault = crate::RULES.fault("not_initialized");
+        let refusal = codec.answer(&identity("q3", None), Err(&fault));
+        assert_eq!(told(refusal.unwrap()), REFUSAL.example);
+        let data = r#"{"turn_id":"t1","sequence":1,"text":"Hello"}"#;
+        let event = codec.event(&identity("q4", Some("s1")), "turn.assistant_delta", data);
+        assert_eq!(told(event.unwrap()), EVENT.example);
+    }
+
+    #[test]
+    fn guesses_that_are_no_records_get_their_code() {
+        for guess in GUESSES {
+            match ApplicationService::default().decode(guess.sent.as_bytes()) {
+                Decoded::Refused(refusal) => {
+                    assert_eq!(refusal.code, guess.answered, "{}", guess.sent);
+                }
+                // Without a fault, what refuses it is not the codec.
+                Decoded::Request { fault, .. } => {
+                    assert!(
+                        fault.is_none_or(|code| code == guess.answered),
+                        "{}",
+                        guess.sent
+                    );
+                }
+            }
+        }
+    }
+}
