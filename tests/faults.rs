@@ -57,3 +57,5 @@ mod providers;
 #[path = "providers/server.rs"]
 #[allow(dead_code)] // the tests of the wires use the rest
 mod server;
+#[path = "faults/writes.rs"]
+mod writes;

@@ -40,6 +40,38 @@ fn tools_show_as_activities_and_separate_the_segments() {
     agent.end();
 }
 
+/// A person sees what a call is about while it runs: derived, and never the raw input.
+#[test]
+fn an_activity_says_its_subject_from_the_start() {
+    let place = Place::with_script(&json!({"turns": [{"steps": [
+        {"tool": "read", "input": {"path": "./docs/../README.md"}},
+        {"tool": "grep", "input": {"pattern": "canary-1", "path": "docs"}},
+        {"tool": "bash", "input": {"command": "TOKEN=canary-2 cargo --version canary-3 | head -1"}},
+        {"text": "Done."}
+    ]}]}));
+    let script = place.root().join("script.json");
+    place.write_settings(
+        &json!({"providers": {"fixture": {"script": script}}, "permissions": {"bash": "allow"}}),
+    );
+    place.write_file("README.md", "words\n");
+    place.write_file("docs/a.md", "words\n");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    let started: Vec<_> = run
+        .named("activity")
+        .into_iter()
+        .filter(|data| data["state"] == "started")
+        .map(|data| data["summary"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        started,
+        ["read README.md", "grep docs", "bash: cargo, head"]
+    );
+    assert!(!json!(run.events).to_string().contains("canary"));
+    agent.end();
+}
+
 #[test]
 fn an_activity_has_one_id_live_in_history_and_after_a_restart() {
     let long = "n".repeat(1500) + "\n" + &"m".repeat(1500);

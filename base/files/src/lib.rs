@@ -1,5 +1,5 @@
-//! Files and directories that others may have put there, below both engines: opened carefully, read within
-//! bounds, replaced whole, walked as git sees them. No format, no policy and no words for people.
+//! Files and directories that others may have put there, below both engines: opened carefully, read and
+//! replaced whole, walked as git sees them. No format, no policy and no words for people.
 
 #[cfg(feature = "walk")]
 mod gitignore;

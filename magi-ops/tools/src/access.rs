@@ -64,7 +64,7 @@ impl Access {
 
     /// A call that only reads what lies at or below the member `path` of its input, the workspace without one;
     /// `about` is what is looked for there. Allowed but for places that are known to hold credentials.
-    pub(crate) fn reading(name: &str, input: &Value, about: &[&str], cx: &Context) -> Self {
+    pub fn reading(name: &str, input: &Value, about: &[&str], cx: &Context) -> Self {
         let member = |member: &&str| Some((*member).to_owned()).zip(input.get(*member)?.as_str());
         let path = input.get("path").and_then(Value::as_str);
         let look = cx.scope().and_then(|scope| {

@@ -77,7 +77,11 @@ impl Watch {
     }
 
     /// To be called once for every entry, buffer or line: each is far below a millisecond.
-    pub(crate) fn check(&self) -> Result<(), Stop> {
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] when the work has to end.
+    pub fn check(&self) -> Result<(), Stop> {
         let ticks = self.ticks.load(Relaxed);
         self.ticks.store(ticks.wrapping_add(1), Relaxed);
         if ticks.is_multiple_of(TOKEN_TICKS) && self.stop.is_cancelled() {

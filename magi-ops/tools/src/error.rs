@@ -57,7 +57,7 @@ pub enum ToolError {
 
 impl ToolError {
     /// An I/O failure on a path that is fit for display.
-    pub(crate) fn io(error: &io::Error, path: &str) -> Self {
+    pub fn io(error: &io::Error, path: &str) -> Self {
         let path = clip_bytes(path, 512).to_owned();
         match error.kind() {
             io::ErrorKind::NotFound => Self::Missing(path),

@@ -12,14 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use files::{Entry, SmallFiles, Visitor};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::bounds::{
-    GREP_FILE_BYTES, GREP_MATCHES, MATCH_CHARS, OUTPUT_BYTES, Stop, Watch, clip_bytes, clip_chars,
-    counted,
+    GREP_FILE_BYTES, GREP_MATCHES, OUTPUT_BYTES, Stop, Watch, clip_bytes, counted,
 };
 use crate::error::ToolError;
 use crate::read::SNIFF_BYTES;
@@ -27,6 +26,10 @@ use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::walk::{self, Gaps, PathGlob};
 use crate::workspace::Scope;
 use crate::{Access, Context, input};
+
+mod sink;
+
+use sink::{Sorted, Watched};
 
 const NAME: &str = "grep";
 const DESCRIPTION: &str = "Searches text files for a regular expression (Rust syntax; (?i) ignores case) and returns \
@@ -458,57 +461,4 @@ fn is_binary(start: &[u8]) -> bool {
 
 fn is_utf_16(start: &[u8]) -> bool {
     start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
-}
-
-/// A reader that fails once the watch says so: a search looks at nothing else between matches.
-struct Watched<'a, R> {
-    inner: R,
-    watch: &'a Watch,
-}
-
-impl<R: Read> Read for Watched<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        stopped(self.watch)?;
-        self.inner.read(buffer)
-    }
-}
-
-fn stopped(watch: &Watch) -> io::Result<()> {
-    watch
-        .check_now()
-        .map_err(|stop| io::Error::other(format!("{stop:?}")))
-}
-
-/// Takes the matching lines of one file, at most one more than are shown of all.
-struct Sorted<'a> {
-    matches: Matches,
-    watch: &'a Watch,
-}
-
-impl Sink for Sorted<'_> {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        stopped(self.watch)?;
-        let bytes = found.bytes();
-        let kept = &bytes[..bytes.len().min(MATCH_CHARS * 4 + 4)];
-        // Our own cut may go through a character; that is not the file's fault.
-        let lossy = std::str::from_utf8(kept)
-            .is_err_and(|error| error.error_len().is_some() || kept.len() == bytes.len());
-        let kept = String::from_utf8_lossy(kept);
-        let kept = kept.trim_end_matches(['\r', '\n']);
-        let text = clip_chars(kept, MATCH_CHARS);
-        let cut = if text.len() < kept.len() { "…" } else { "" };
-        self.matches.lines.push(Line {
-            number: found.line_number().unwrap_or(0),
-            text: format!("{text}{cut}"),
-            lossy,
-        });
-        Ok(self.matches.lines.len() <= GREP_MATCHES)
-    }
-
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
-        self.matches.cut_short = true;
-        Ok(true)
-    }
 }

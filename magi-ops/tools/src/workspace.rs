@@ -123,13 +123,18 @@ impl Scope {
         self
     }
 
-    pub(crate) fn workspace(&self) -> &Path {
+    /// The directory that relative paths start from, links resolved.
+    pub fn workspace(&self) -> &Path {
         &self.workspace
     }
 
     /// Resolves a path of an input: relative to the workspace, every symbolic link and `..`
     /// followed, and refused when it ends up at or under a hidden path.
-    pub(crate) fn resolve(&self, given: &str) -> Result<PathBuf, ToolError> {
+    ///
+    /// # Errors
+    ///
+    /// What a model is told: no such file, closed to tools, changed since the call was looked at.
+    pub fn resolve(&self, given: &str) -> Result<PathBuf, ToolError> {
         let written = self.written(given)?;
         let shown = || clip_bytes(&printable(given), 512).to_owned();
         let resolved = fs::canonicalize(&written).map_err(|error| {
@@ -220,7 +225,7 @@ impl Scope {
     }
 
     /// The path as models see it: relative inside the workspace, absolute elsewhere.
-    pub(crate) fn shown(&self, resolved: &Path) -> String {
+    pub fn shown(&self, resolved: &Path) -> String {
         let path = match resolved.strip_prefix(&self.workspace) {
             Ok(inside) if inside.as_os_str().is_empty() => Path::new("."),
             Ok(inside) => inside,
@@ -230,7 +235,7 @@ impl Scope {
     }
 
     /// The path as a summary may name it: elsewhere only its last part.
-    pub(crate) fn named(&self, resolved: &Path) -> String {
+    pub fn named(&self, resolved: &Path) -> String {
         if resolved.starts_with(&self.workspace) {
             return self.shown(resolved);
         }
@@ -240,7 +245,12 @@ impl Scope {
 
     /// Opens a resolved path for reading if it is a regular file. Never blocks on a FIFO or a
     /// device, and never follows a link that took a directory's place after resolving.
-    pub(crate) fn open_file(&self, resolved: &Path) -> Result<(File, u64), ToolError> {
+    /// With its length in bytes.
+    ///
+    /// # Errors
+    ///
+    /// No regular file, another name of one that is closed, or what the system says.
+    pub fn open_file(&self, resolved: &Path) -> Result<(File, u64), ToolError> {
         let file = files::open_resolved(resolved, OFlags::empty())
             .map(File::from)
             .map_err(|error| self.open_error(&error, resolved))?;

@@ -5,6 +5,7 @@ mod application_service;
 mod local_agent;
 mod mty_agent;
 pub mod tiny;
+mod tool;
 
 /// Longest text that an echo takes, in UTF-8 bytes.
 pub const TEXT_BYTES: usize = 8192;

@@ -15,6 +15,8 @@ mod local_agent;
 mod mty_agent;
 #[path = "extension/rules.rs"]
 mod rules;
+#[path = "extension/tools.rs"]
+mod tool;
 
 // Links the operations into this test too, so that it can read their registrations.
 use ::application_service::NAME as APPLICATION_SERVICE;
