@@ -11,7 +11,7 @@ use consumer::decode::{self, Bounds, compact_len};
 use consumer::display::{one_line, plain};
 use consumer::local_agent::frames::{BOUNDS, Body, Frame};
 use consumer::local_agent::words::{is_id, is_session_id, is_uuid};
-use consumer::local_agent::{self as local, EventKind, History};
+use consumer::local_agent::{self as local, Event, History};
 use consumer::{Violation, fields};
 use tokio::io::sink;
 
@@ -116,7 +116,7 @@ fn frame(line: &[u8]) {
     match frame.body {
         Body::Result { id, result } => assert!(is_id(&id) && result.is_object()),
         Body::Refused { id, .. } => assert!(id.is_none_or(|id| is_id(&id))),
-        Body::Event(event) => assert!(is_session_id(&event.session_id) && is_uuid(&event.run_id)),
+        Body::Event(event) => assert!(is_session_id(event.session_id()) && is_uuid(event.run_id())),
     }
 }
 
@@ -215,14 +215,14 @@ async fn local_session(output: Chopped<'_>) -> Vec<String> {
                 assert!(id.as_ref().is_none_or(|id| waiting.remove(id)));
             }
             local::Incoming::Event(event) => {
-                assert!(!ended.contains(&event.run_id), "nothing after the end");
-                if matches!(event.kind, EventKind::RunFinished { .. }) {
-                    ended.insert(event.run_id.clone());
+                assert!(!ended.contains(event.run_id()), "nothing after the end");
+                if matches!(event, Event::RunFinished(_)) {
+                    ended.insert(event.run_id().to_owned());
                 }
                 let transcript = client.transcript().expect("an event has its run");
                 assert_eq!(
                     (transcript.run_id(), transcript.session_id()),
-                    (&*event.run_id, SESSION)
+                    (event.run_id(), SESSION)
                 );
                 for segment in transcript.segments() {
                     assert!(
@@ -235,7 +235,7 @@ async fn local_session(output: Chopped<'_>) -> Vec<String> {
         assert_eq!(client.in_flight(), waiting.len(), "what waits is known");
         said.push(match incoming {
             local::Incoming::Answered { id, answer } => format!("{answer:?} {id}"),
-            local::Incoming::Event(event) => format!("{:?} {}", event.kind, event.run_id),
+            local::Incoming::Event(event) => format!("{event:?}"),
             refused => format!("{refused:?}"),
         });
     }

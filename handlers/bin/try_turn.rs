@@ -15,7 +15,7 @@ use std::time::Duration;
 use asker::{Asker, read_terminal};
 use consumer::Error;
 use consumer::local_agent::{
-    Answer, Child, Client, Event, EventKind, History, Incoming, Launch, Outcome, Persistence,
+    Answer, Child, Client, Event, History, Incoming, Launch, Outcome, Persistence,
     REQUIRED_FOR_TURNS, Request, Transcript,
 };
 use screen::{Remarks, Screen, Terminals};
@@ -356,28 +356,25 @@ fn show<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     screen: &mut Screen<'_>,
     event: &Event,
 ) -> Result<bool, Stop> {
-    match &event.kind {
-        EventKind::MessageDelta { message_id, .. }
-        | EventKind::MessageReconcile {
-            message_id,
-            last_part: true,
-            ..
-        } => {
-            if let Some(segment) = client.transcript().and_then(|run| run.segment(message_id)) {
-                screen.segment(segment)?;
-            }
+    let segment = match event {
+        Event::MessageDelta(delta) => &delta.message_id,
+        Event::MessageReconcile(piece) if piece.last_part => &piece.message_id,
+        Event::ActivityEvent(activity) => {
+            screen.activity(activity.state, &activity.name, &activity.summary);
+            return Ok(false);
         }
-        EventKind::Activity {
-            state,
-            name,
-            summary,
-            ..
-        } => screen.activity(*state, name, summary),
-        EventKind::Diagnostic { code, summary } => screen.remark(&format!("[{code}] {summary}")),
-        EventKind::RunFinished { .. } => return Ok(true),
-        EventKind::InputPersisted { .. }
-        | EventKind::MessageReconcile { .. }
-        | EventKind::ApprovalRequested { .. } => {}
+        Event::Diagnostic(diagnostic) => {
+            let (code, summary) = (&diagnostic.code, &diagnostic.summary);
+            screen.remark(&format!("[{code}] {summary}"));
+            return Ok(false);
+        }
+        Event::RunFinished(_) => return Ok(true),
+        Event::InputPersisted(_) | Event::MessageReconcile(_) | Event::ApprovalRequested(_) => {
+            return Ok(false);
+        }
+    };
+    if let Some(segment) = client.transcript().and_then(|run| run.segment(segment)) {
+        screen.segment(segment)?;
     }
     Ok(false)
 }

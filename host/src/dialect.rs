@@ -253,6 +253,7 @@ macro_rules! vocabulary {
 
         impl $crate::vocabulary::Word for $name {
             const ALL: &'static [(&'static str, Self)] = &[$(($code, Self::$word)),*];
+            const WORDS: &'static [&'static str] = &[$($code),*];
 
             fn word(self) -> &'static str {
                 self.code()

@@ -27,9 +27,10 @@ pub struct EventKind {
 
 inventory::collect!(EventKind);
 
-/// The data of one kind of event.
+/// The data of one kind of event; made by [`crate::wire_event!`], or by [`crate::event!`] where it registers the event too.
 pub trait WireEvent: Serialize + Send {
     const NAME: &'static str;
+    const DELIVERY: Delivery;
 }
 
 /// An event whose kind is registered as `MayDrop`: only such a one can be given to what may leave it out.

@@ -12,6 +12,7 @@ pub mod guide;
 pub mod negotiate;
 pub mod operation;
 pub mod panics;
+pub mod read;
 pub mod registry;
 pub mod reply;
 pub mod resources;

@@ -358,7 +358,8 @@ macro_rules! run_as {
     };
 }
 
-/// Registers one event of a dialect and ties its data type to its name.
+/// Registers one event of a dialect, so that this process advertises it. With `name` and `delivery` it also ties the
+/// data type to them; without, the type's own crate has done so with [`crate::wire_event!`].
 #[macro_export]
 macro_rules! event {
     (
@@ -369,20 +370,37 @@ macro_rules! event {
         delivery: $delivery:ident,
         data: $data:ty $(,)?
     ) => {
-        impl $crate::WireEvent for $data {
-            const NAME: &'static str = $name;
-        }
-        $crate::may_drop!($delivery, $data);
+        $crate::wire_event!($data, $name, $delivery);
+        $crate::event! { $(#[doc = $doc])* dialect: $dialect, position: $position, data: $data }
+    };
+    (
+        $(#[doc = $doc:literal])*
+        dialect: $dialect:path,
+        position: $position:literal,
+        data: $data:ty $(,)?
+    ) => {
         $crate::inventory::submit! {
             $crate::EventKind {
                 dialect: <$dialect as $crate::Dialect>::NAME,
-                name: $name,
+                name: <$data as $crate::WireEvent>::NAME,
                 position: $position,
-                delivery: $crate::Delivery::$delivery,
+                delivery: <$data as $crate::WireEvent>::DELIVERY,
                 doc: &[$($doc),*],
                 data: |generator| generator.subschema_for::<$data>(),
             }
         }
+    };
+}
+
+/// Ties an event's data type to its name and to what its consumers must expect of its delivery.
+#[macro_export]
+macro_rules! wire_event {
+    ($data:ty, $name:literal, $delivery:ident) => {
+        impl $crate::WireEvent for $data {
+            const NAME: &'static str = $name;
+            const DELIVERY: $crate::Delivery = $crate::Delivery::$delivery;
+        }
+        $crate::may_drop!($delivery, $data);
     };
 }
 

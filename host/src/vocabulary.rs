@@ -5,6 +5,8 @@
 pub trait Word: Copy + 'static {
     /// Every word with its meaning.
     const ALL: &'static [(&'static str, Self)];
+    /// The words alone.
+    const WORDS: &'static [&'static str];
 
     /// The word as it stands on the wire.
     fn word(self) -> &'static str;
@@ -29,6 +31,7 @@ macro_rules! words {
 
         impl $crate::vocabulary::Word for $name {
             const ALL: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+            const WORDS: &'static [&'static str] = &[$($word),+];
 
             fn word(self) -> &'static str {
                 Self::word(self)
@@ -67,7 +70,7 @@ macro_rules! wire_word {
             ) -> ::core::result::Result<Self, D::Error> {
                 let word = <::std::borrow::Cow<'de, str> as $crate::serde::Deserialize>::deserialize(deserializer)?;
                 <Self as $crate::vocabulary::Word>::from_word(&word)
-                    .ok_or_else(|| $crate::serde::de::Error::custom("unknown word"))
+                    .ok_or_else(|| $crate::serde::de::Error::unknown_variant(&word, <Self as $crate::vocabulary::Word>::WORDS))
             }
         }
 
@@ -81,11 +84,7 @@ macro_rules! wire_word {
             }
 
             fn json_schema(_: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
-                let words: ::std::vec::Vec<&str> = <Self as $crate::vocabulary::Word>::ALL
-                    .iter()
-                    .map(|(word, _)| *word)
-                    .collect();
-                $crate::schemars::json_schema!({ "enum": words })
+                $crate::schemars::json_schema!({ "enum": <Self as $crate::vocabulary::Word>::WORDS })
             }
         }
     };

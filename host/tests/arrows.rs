@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Lowest first: a file may import what stands before it.
-const ORDER: [&str; 22] = [
+const ORDER: [&str; 23] = [
     "guide",
     "vocabulary",
+    "read",
     "fault",
     "frame",
     "scan",

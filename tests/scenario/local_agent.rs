@@ -1,13 +1,12 @@
 //! local-agent for the scenario runner: envelopes, the watch over one child, the client under test.
 //! Frames are judged by the consumer crate; what a scenario expects stands in its file.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use consumer::local_agent::answer::VERSION_1;
 use consumer::local_agent::frames::{Body, Frame};
-use consumer::local_agent::{
-    self, Answer, ErrorCode, Event, EventKind, History, Incoming, Request, Transcript,
-};
+use consumer::local_agent::{self, Answer, ErrorCode, History, Incoming, Request, Transcript};
 use consumer::{Error, Violation};
 use serde_json::{Value, json};
 
@@ -158,7 +157,13 @@ impl Child {
                     .map_err(|violation| violation.to_string())?
                 {
                     Answer::Initialized(initialized) => {
-                        self.capabilities = Some(initialized.capabilities);
+                        self.capabilities = Some(
+                            initialized
+                                .capabilities
+                                .into_iter()
+                                .map(Cow::into_owned)
+                                .collect(),
+                        );
                     }
                     Answer::TurnAdmitted { run_id } => {
                         let Request::TurnStart { session_id, .. } = request else {
@@ -279,14 +284,6 @@ fn describe(incoming: &Incoming) -> Value {
         Incoming::Refused { id, code, .. } => {
             json!({"kind": "failure", "id": id, "code": code.word()})
         }
-        Incoming::Event(Event { kind, .. }) => json!({"kind": "event", "event": match kind {
-            EventKind::InputPersisted { .. } => "input.persisted",
-            EventKind::MessageDelta { .. } => "message.delta",
-            EventKind::MessageReconcile { .. } => "message.reconcile",
-            EventKind::Activity { .. } => "activity",
-            EventKind::ApprovalRequested { .. } => "approval.requested",
-            EventKind::Diagnostic { .. } => "diagnostic",
-            EventKind::RunFinished { .. } => "run.finished",
-        }}),
+        Incoming::Event(event) => json!({"kind": "event", "event": event.name()}),
     }
 }

@@ -3,23 +3,8 @@
 
 use host::{Cx, Reply};
 use local_agent::Word;
+use local_agent::messages::{AnswerParams, Recorded};
 use magi::local_agent::{Agent, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct AnswerParams {
-    session_id: String,
-    run_id: String,
-    approval_id: String,
-    allow: bool,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Recorded {
-    recorded: bool,
-}
 
 host::operation! {
     /// Answers one waiting approval of the active run. Exactly one answer is recorded.

@@ -3,60 +3,24 @@
 
 use agent::{EntryKind, HistoryEntry, HistoryPage};
 use host::{Cx, Reply};
+use local_agent::messages::{Entry, Page, PageParams};
 use local_agent::{Word, words as vocabulary};
 use magi::local_agent::{Agent, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PageParams {
-    session_id: String,
-    /// As the attachment or the finished run gave it.
-    revision: String,
-    /// Null or omitted for the first page; else the previous page's `next_cursor`.
-    #[serde(default)]
-    cursor: Option<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Page {
-    session_id: String,
-    revision: String,
-    /// At most 100 in stored order.
-    entries: Vec<Entry>,
-    next_cursor: Option<String>,
-    /// True only on the last page of a complete projection.
-    complete: bool,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Entry {
-    message_id: String,
-    kind: vocabulary::EntryKind,
-    text: String,
-    partial: bool,
-    /// From 0; contiguous parts of one message concatenate.
-    part: u32,
-    last_part: bool,
-}
-
-impl From<HistoryEntry> for Entry {
-    fn from(entry: HistoryEntry) -> Self {
-        Self {
-            message_id: entry.message_id,
-            kind: match entry.kind {
-                EntryKind::User => vocabulary::EntryKind::User,
-                EntryKind::Assistant => vocabulary::EntryKind::Assistant,
-                EntryKind::ReasoningSummary => vocabulary::EntryKind::ReasoningSummary,
-                EntryKind::Activity => vocabulary::EntryKind::Activity,
-                EntryKind::Diagnostic => vocabulary::EntryKind::Diagnostic,
-            },
-            text: entry.text.into_string(),
-            partial: entry.partial,
-            part: entry.part,
-            last_part: entry.last_part,
-        }
+fn entry(entry: HistoryEntry) -> Entry {
+    Entry {
+        message_id: entry.message_id,
+        kind: match entry.kind {
+            EntryKind::User => vocabulary::EntryKind::User,
+            EntryKind::Assistant => vocabulary::EntryKind::Assistant,
+            EntryKind::ReasoningSummary => vocabulary::EntryKind::ReasoningSummary,
+            EntryKind::Activity => vocabulary::EntryKind::Activity,
+            EntryKind::Diagnostic => vocabulary::EntryKind::Diagnostic,
+        },
+        text: entry.text.into_string(),
+        partial: entry.partial,
+        part: entry.part.into(),
+        last_part: entry.last_part,
     }
 }
 
@@ -95,7 +59,7 @@ async fn page(cx: Cx<Agent>, params: PageParams) -> Result<Reply<Page>, Word> {
         )
         .await
         .map_err(word)?;
-    let entries = entries.into_iter().map(Entry::from).collect();
+    let entries = entries.into_iter().map(entry).collect();
     Ok(Page {
         session_id,
         revision,

@@ -1,53 +1,16 @@
 //! `initialize`, `status` and `shutdown` of local-agent (spec: local-agent, "Implemented operations").
 
+use std::borrow::Cow;
+
 use agent::ErrorKind;
 use host::vocabulary::Word as _;
 use host::{Cx, Reply, negotiate};
-use local_agent::words::{Readiness, State};
+use local_agent::messages::{
+    InitializeParams, Initialized, Limits, NoParams, ServerStatus, Stopping,
+};
+use local_agent::words::{Readiness, ShutdownState, State};
 use local_agent::{NAME_BYTES, REQUIRED_CAPABILITIES, Word};
 use magi::local_agent::{Agent, Phase, Status, startup_word, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-/// Params of methods that take none.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoParams {}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct InitializeParams {
-    /// At most 16 capability names that the client cannot do without.
-    required_capabilities: Vec<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Initialized {
-    /// Every method that this server has linked.
-    capabilities: Vec<&'static str>,
-    /// The concrete bounds of this protocol version.
-    limits: Map<String, Value>,
-    status: ServerStatus,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ServerStatus {
-    state: State,
-    /// Beyond the first two, a startup error code.
-    readiness: Readiness,
-    provider: Option<String>,
-    model: Option<String>,
-    /// 64 lower-case hex digits; equal for equal working directory and storage roots.
-    context_id: Option<String>,
-    session_id: Option<String>,
-    run_id: Option<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Stopping {
-    state: &'static str,
-}
 
 host::operation! {
     /// Negotiates required capabilities and starts the server. Answers after readiness or failure;
@@ -77,7 +40,7 @@ fn once(cx: &Cx<Agent>) -> Result<(), Word> {
     }
 }
 
-fn names(_: &Cx<Agent>, params: InitializeParams) -> Result<Vec<String>, Word> {
+fn names(_: &Cx<Agent>, params: InitializeParams) -> Result<Vec<Cow<'static, str>>, Word> {
     let names = params.required_capabilities;
     let valid = names.len() <= REQUIRED_CAPABILITIES
         && names
@@ -86,7 +49,10 @@ fn names(_: &Cx<Agent>, params: InitializeParams) -> Result<Vec<String>, Word> {
     valid.then_some(names).ok_or(Word::InvalidParams)
 }
 
-async fn initialize(cx: Cx<Agent>, required: Vec<String>) -> Result<Reply<Initialized>, Word> {
+async fn initialize(
+    cx: Cx<Agent>,
+    required: Vec<Cow<'static, str>>,
+) -> Result<Reply<Initialized>, Word> {
     let capabilities = cx.operations();
     if negotiate::missing(&required, capabilities).is_some() {
         return Err(Word::UnsupportedCapability);
@@ -95,8 +61,8 @@ async fn initialize(cx: Cx<Agent>, required: Vec<String>) -> Result<Reply<Initia
         Ok(status) => {
             cx.gate().open();
             Ok(Initialized {
-                capabilities: capabilities.to_vec(),
-                limits: cx.rules().limits_object(),
+                capabilities: capabilities.iter().copied().map(Cow::from).collect(),
+                limits: Limits::VERSION_1,
                 status: project(status),
             }
             .into())
@@ -150,7 +116,10 @@ host::operation! {
 }
 
 fn shutdown(_: Cx<()>, _: NoParams) -> Result<Reply<Stopping>, Word> {
-    Ok(Reply::new(Stopping { state: "stopping" }).closing())
+    Ok(Reply::new(Stopping {
+        state: ShutdownState::Stopping,
+    })
+    .closing())
 }
 
 fn project(status: Status) -> ServerStatus {

@@ -4,46 +4,20 @@
 use agent::{Attached, Notice};
 use host::{Cx, Reply};
 use local_agent::Word;
+use local_agent::messages::{NoParams, OpenParams, SessionAttached};
 use magi::local_agent::{Agent, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoParams {}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct OpenParams {
-    /// The exact id: 1 to 64 bytes of `[A-Za-z0-9_-]`.
-    session_id: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct SessionAttached {
-    session_id: String,
-    /// Whether the session has a file, so that a later child can open it.
-    durable: bool,
-    /// Names the history as it stands now.
-    revision: String,
-    /// `cwd_unverified`; `saved_selection_unavailable`; `saved_selection_notice`: the saved model goes on
-    /// with the nearest thinking level that it has.
-    notices: Vec<&'static str>,
-}
-
-impl From<Attached> for SessionAttached {
-    fn from(attached: Attached) -> Self {
-        let notice = |notice: &Notice| match notice {
-            Notice::CwdUnverified => "cwd_unverified",
-            Notice::SavedSelectionUnavailable => "saved_selection_unavailable",
-            Notice::SavedThinkingUnavailable => "saved_selection_notice",
-        };
-        Self {
-            notices: attached.notices.iter().map(notice).collect(),
-            session_id: attached.session_id,
-            durable: attached.durable,
-            revision: attached.revision,
-        }
+fn attached(attached: Attached) -> SessionAttached {
+    let notice = |notice: &Notice| match notice {
+        Notice::CwdUnverified => "cwd_unverified".into(),
+        Notice::SavedSelectionUnavailable => "saved_selection_unavailable".into(),
+        Notice::SavedThinkingUnavailable => "saved_selection_notice".into(),
+    };
+    SessionAttached {
+        notices: attached.notices.iter().map(notice).collect(),
+        session_id: attached.session_id,
+        durable: attached.durable,
+        revision: attached.revision,
     }
 }
 
@@ -65,12 +39,12 @@ host::operation! {
 }
 
 async fn create(cx: Cx<Agent>, _: NoParams) -> Result<Reply<SessionAttached>, Word> {
-    let attached = cx
+    let created = cx
         .engine()
         .create_session(cx.cancellation())
         .await
         .map_err(word)?;
-    Ok(SessionAttached::from(attached).into())
+    Ok(attached(created).into())
 }
 
 host::operation! {
@@ -97,5 +71,5 @@ async fn open(cx: Cx<Agent>, params: OpenParams) -> Result<Reply<SessionAttached
         .engine()
         .open_session(&params.session_id, cx.cancellation())
         .await;
-    Ok(SessionAttached::from(opened.map_err(word)?).into())
+    Ok(attached(opened.map_err(word)?).into())
 }

@@ -2,12 +2,21 @@
 //! No field names live here, and nothing is ever defaulted.
 
 use host::vocabulary::Word;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::Violation;
+use crate::reader::Reader;
 
-/// The largest count a client takes: whole numbers up to 2^53 − 1 survive every JSON implementation (RFC 7493).
-pub const MAX_COUNT: u64 = (1 << 53) - 1;
+pub use host::read::MAX_COUNT;
+
+/// A checked value as what its type demands; `name` is what a violation calls the value itself.
+///
+/// # Errors
+/// The first rule that it breaks.
+pub fn read<T: DeserializeOwned>(value: &Value, name: &'static str) -> Result<T, Violation> {
+    T::deserialize(Reader::new(value, name))
+}
 
 /// One object, read field by field. Unknown fields are simply not asked for.
 #[derive(Clone, Copy)]
@@ -38,6 +47,14 @@ impl<'a> Fields<'a> {
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
+    }
+
+    /// A present field as what its type demands.
+    ///
+    /// # Errors
+    /// [`Violation::Missing`], or the first rule that it breaks, under the innermost name that is known.
+    pub fn read<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, Violation> {
+        read(self.required(name)?, name)
     }
 
     /// The value of a field that must be present; `null` is present.

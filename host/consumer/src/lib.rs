@@ -19,6 +19,7 @@ pub mod decode;
 pub mod display;
 pub mod fields;
 pub mod local_agent;
+mod reader;
 pub mod stream;
 pub mod violation;
 

@@ -48,7 +48,7 @@ fn every_answer_and_event_of_local_agent_is_reached_and_holds() {
         "InputPersisted",
         "MessageDelta",
         "MessageReconcile",
-        "Activity",
+        "ActivityEvent",
         "ApprovalRequested",
         "Diagnostic",
         "RunFinished",

@@ -7,126 +7,47 @@ use agent::{
     Activity, ActivityKind, ActivityState, Outcome, Persistence, RunErrorCode, RunEvent, RunEvents,
 };
 use host::{EventSink, Undelivered};
+#[cfg(feature = "approval")]
+use local_agent::messages::ApprovalRequested;
+use local_agent::messages::{
+    ActivityEvent, Diagnostic, InputPersisted, MessageDelta, MessageReconcile, RunFinished,
+};
 use local_agent::{Word, words as vocabulary};
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// What every run event's data includes.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-struct Scope {
-    session_id: Arc<str>,
-    run_id: Arc<str>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct InputPersisted {
-    #[serde(flatten)]
-    scope: Scope,
-    message_id: String,
-    durable: bool,
-    revision: String,
-}
 
 host::event! {
     /// The input is on the disk; precedes every provider activity.
-    dialect: local_agent::LocalAgent, name: "input.persisted", position: 10, delivery: MustArrive, data: InputPersisted
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct MessageDelta {
-    #[serde(flatten)]
-    scope: Scope,
-    message_id: Arc<str>,
-    /// From 0 for each message; a missing number is text that was dropped.
-    part: u64,
-    /// At most 4,000 UTF-8 bytes.
-    text: String,
+    dialect: local_agent::LocalAgent, position: 10, data: InputPersisted
 }
 
 host::event! {
     /// More of a message, shown until its reconciliation.
-    dialect: local_agent::LocalAgent, name: "message.delta", position: 20, delivery: MayDrop, data: MessageDelta
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct MessageReconcile {
-    #[serde(flatten)]
-    scope: Scope,
-    message_id: Arc<str>,
-    part: u32,
-    /// At most 4,000 UTF-8 bytes.
-    text: String,
-    last_part: bool,
-    partial: bool,
+    dialect: local_agent::LocalAgent, position: 20, data: MessageDelta
 }
 
 host::event! {
     /// A part of the authoritative text, which replaces the deltas once all parts are there.
-    dialect: local_agent::LocalAgent, name: "message.reconcile", position: 30, delivery: MustArrive, data: MessageReconcile
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ActivityEvent {
-    #[serde(flatten)]
-    scope: Scope,
-    activity_id: String,
-    kind: vocabulary::ActivityKind,
-    state: vocabulary::ActivityState,
-    name: String,
-    /// At most 1,024 UTF-8 bytes; never raw params or results.
-    summary: String,
+    dialect: local_agent::LocalAgent, position: 30, data: MessageReconcile
 }
 
 host::event! {
     /// Something the run does beside writing.
-    dialect: local_agent::LocalAgent, name: "activity", position: 40, delivery: MustArrive, data: ActivityEvent
-}
-
-#[cfg(feature = "approval")]
-#[derive(Debug, Serialize, JsonSchema)]
-struct ApprovalRequested {
-    #[serde(flatten)]
-    scope: Scope,
-    approval_id: String,
-    /// At most 1,024 UTF-8 bytes.
-    summary: String,
-    expires_in_ms: u64,
+    dialect: local_agent::LocalAgent, position: 40, data: ActivityEvent
 }
 
 #[cfg(feature = "approval")]
 host::event! {
     /// A tool call waits for an answer; denied when none comes in time.
-    dialect: local_agent::LocalAgent, name: "approval.requested", position: 50, delivery: MustArrive, data: ApprovalRequested
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Diagnostic {
-    #[serde(flatten)]
-    scope: Scope,
-    code: Word,
-    /// At most 1,024 UTF-8 bytes.
-    summary: String,
+    dialect: local_agent::LocalAgent, position: 50, data: ApprovalRequested
 }
 
 host::event! {
     /// Something a person should know.
-    dialect: local_agent::LocalAgent, name: "diagnostic", position: 60, delivery: MustArrive, data: Diagnostic
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct RunFinished {
-    #[serde(flatten)]
-    scope: Scope,
-    outcome: vocabulary::Outcome,
-    persistence: vocabulary::Persistence,
-    /// For history after the run; null when the session must be opened again for it.
-    revision: Option<String>,
-    error_code: Option<Word>,
+    dialect: local_agent::LocalAgent, position: 60, data: Diagnostic
 }
 
 host::event! {
     /// The run is over and cleaned up; nothing of it follows.
-    dialect: local_agent::LocalAgent, name: "run.finished", position: 70, delivery: MustArrive, data: RunFinished
+    dialect: local_agent::LocalAgent, position: 70, data: RunFinished
 }
 
 /// Sends a run's events until its last, or until nobody listens; the engine notices the latter.
@@ -136,25 +57,32 @@ pub(crate) async fn forward(
     session_id: String,
     run_id: String,
 ) {
-    let scope = Scope {
-        session_id: session_id.into(),
-        run_id: run_id.into(),
-    };
+    let session_id: Arc<str> = session_id.into();
+    let run_id: Arc<str> = run_id.into();
     while let Some(event) = events.recv().await {
-        if send(&sink, scope.clone(), event).await.is_err() {
+        if send(&sink, Arc::clone(&session_id), Arc::clone(&run_id), event)
+            .await
+            .is_err()
+        {
             break;
         }
     }
 }
 
-async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Undelivered> {
+async fn send(
+    sink: &EventSink,
+    session_id: Arc<str>,
+    run_id: Arc<str>,
+    event: RunEvent,
+) -> Result<(), Undelivered> {
     match event {
         RunEvent::InputPersisted {
             message_id,
             revision,
         } => {
             sink.send(&InputPersisted {
-                scope,
+                session_id,
+                run_id,
                 message_id,
                 durable: true,
                 revision,
@@ -168,7 +96,8 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             ..
         } => {
             sink.send(&MessageDelta {
-                scope,
+                session_id,
+                run_id,
                 message_id,
                 part,
                 text: text.into_string(),
@@ -184,9 +113,10 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
         } => {
             let text = text.into_string();
             sink.send(&MessageReconcile {
-                scope,
+                session_id,
+                run_id,
                 message_id,
-                part,
+                part: part.into(),
                 text,
                 last_part,
                 partial,
@@ -214,7 +144,8 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             };
             let (name, summary) = (name.into_string(), summary.into_string());
             sink.send(&ActivityEvent {
-                scope,
+                session_id,
+                run_id,
                 activity_id: id,
                 kind: match kind {
                     ActivityKind::Tool => vocabulary::ActivityKind::Tool,
@@ -240,7 +171,8 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
         } => {
             let summary = summary.into_string();
             sink.send(&ApprovalRequested {
-                scope,
+                session_id,
+                run_id,
                 approval_id,
                 summary,
                 expires_in_ms,
@@ -249,8 +181,9 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
         }
         RunEvent::Diagnostic { code, summary } => {
             sink.send(&Diagnostic {
-                scope,
-                code: word(code),
+                session_id,
+                run_id,
+                code: word(code).code().into(),
                 summary: summary.into_string(),
             })
             .await
@@ -274,7 +207,8 @@ async fn send(sink: &EventSink, scope: Scope, event: RunEvent) -> Result<(), Und
             };
             let error_code = error_code.map(word);
             sink.send(&RunFinished {
-                scope,
+                session_id,
+                run_id,
                 outcome,
                 persistence,
                 revision,

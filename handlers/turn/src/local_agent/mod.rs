@@ -6,36 +6,8 @@ mod events;
 use agent::Run;
 use host::{Cx, Reply};
 use local_agent::Word;
+use local_agent::messages::{Accepted, CancelParams, CancellationRequested, StartParams};
 use magi::local_agent::{Agent, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct StartParams {
-    session_id: String,
-    /// 1 to 16,384 UTF-8 bytes, not only whitespace.
-    prompt: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Accepted {
-    run_id: String,
-    /// Admission only: neither persisted nor executed yet.
-    accepted: bool,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct CancelParams {
-    session_id: String,
-    run_id: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct CancellationRequested {
-    cancellation_requested: bool,
-}
 
 host::operation! {
     /// Admits one run of the attached session. What happens in it comes as events, `run.finished` last.

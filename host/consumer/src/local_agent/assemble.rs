@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::event::{Event, EventKind};
-use super::words::{ActivityKind, ActivityState, ErrorCode, Outcome, Persistence};
+use super::event::{ActivityEvent, ApprovalRequested, Event, RunFinished};
+use super::words::{ActivityKind, ActivityState, Outcome, Persistence};
 use crate::Violation;
 
 /// UTF-8 bytes of assistant content in one run.
@@ -66,23 +66,6 @@ impl Segment {
     }
 }
 
-/// An approval nobody has answered yet. It expires on the server `expires_in_ms` after it was sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Approval {
-    pub approval_id: String,
-    pub summary: String,
-    pub expires_in_ms: u64,
-}
-
-/// How a run ended. `revision` opens the history; null means the session must be opened again first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    pub outcome: Outcome,
-    pub persistence: Persistence,
-    pub revision: Option<String>,
-    pub error_code: Option<ErrorCode>,
-}
-
 /// One run, put together from its events. Memory: at most twice [`CONTENT_BYTES`] of text, and the
 /// counted identities above.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,11 +75,12 @@ pub struct Transcript {
     persisted: Option<(String, String)>,
     segments: Vec<Segment>,
     activities: HashMap<String, (ActivityKind, ActivityState)>,
-    approvals: Vec<Approval>,
+    /// Nobody has answered them yet. One expires on the server `expires_in_ms` after it was sent.
+    approvals: Vec<ApprovalRequested>,
     approvals_seen: HashSet<String>,
     streamed: usize,
     authoritative: usize,
-    ended: Option<Ended>,
+    ended: Option<RunFinished>,
 }
 
 impl Transcript {
@@ -174,7 +158,7 @@ impl Transcript {
 
     /// The approvals that still want an answer.
     #[must_use]
-    pub fn approvals(&self) -> &[Approval] {
+    pub fn approvals(&self) -> &[ApprovalRequested] {
         &self.approvals
     }
 
@@ -185,7 +169,7 @@ impl Transcript {
     }
 
     #[must_use]
-    pub fn ended(&self) -> Option<&Ended> {
+    pub fn ended(&self) -> Option<&RunFinished> {
         self.ended.as_ref()
     }
 
@@ -194,85 +178,52 @@ impl Transcript {
     /// # Errors
     /// The rule it breaks; the transcript is then no longer to be trusted.
     pub fn apply(&mut self, event: &Event) -> Result<(), Violation> {
-        if event.run_id != self.run_id {
+        if event.run_id() != self.run_id {
             return Err(Violation::UnknownRun);
         }
-        if event.session_id != self.session_id {
+        if event.session_id() != self.session_id {
             return Err(Violation::IdentityMismatch("session_id"));
         }
         if self.ended.is_some() {
             return Err(Violation::AfterTerminal);
         }
         let free = matches!(
-            event.kind,
-            EventKind::InputPersisted { .. }
-                | EventKind::Diagnostic { .. }
-                | EventKind::RunFinished { .. }
+            event,
+            Event::InputPersisted(_) | Event::Diagnostic(_) | Event::RunFinished(_)
         );
         // `input.persisted` precedes provider activity (spec: "Turns, approvals and events").
         if !free && self.persisted.is_none() {
             return Err(Violation::OutOfOrder);
         }
-        match &event.kind {
-            EventKind::InputPersisted {
-                message_id,
-                revision,
-            } => {
+        match event {
+            Event::InputPersisted(input) => {
                 if self.persisted.is_some() {
                     return Err(Violation::OutOfOrder);
                 }
-                self.persisted = Some((message_id.clone(), revision.clone()));
+                self.persisted = Some((input.message_id.clone(), input.revision.clone()));
                 Ok(())
             }
-            EventKind::MessageDelta {
-                message_id,
-                part,
-                text,
-            } => self.delta(message_id, *part, text),
-            EventKind::MessageReconcile {
-                message_id,
-                part,
-                text,
-                last_part,
-                partial,
-            } => self.reconcile(message_id, *part, text, last_part.then_some(*partial)),
-            EventKind::Activity {
-                activity_id,
-                kind,
-                state,
-                ..
-            } => self.activity(activity_id, *kind, *state),
-            EventKind::ApprovalRequested {
-                approval_id,
-                summary,
-                expires_in_ms,
-            } => {
-                if self.approvals_seen.len() == ACTIVITIES {
-                    return Err(Violation::ContentLimit);
-                }
-                if !self.approvals_seen.insert(approval_id.clone()) {
-                    return Err(Violation::OutOfOrder);
-                }
-                self.approvals.push(Approval {
-                    approval_id: approval_id.clone(),
-                    summary: summary.clone(),
-                    expires_in_ms: *expires_in_ms,
-                });
-                Ok(())
+            Event::MessageDelta(delta) => self.delta(&delta.message_id, delta.part, &delta.text),
+            Event::MessageReconcile(piece) => {
+                let end = piece.last_part.then_some(piece.partial);
+                self.reconcile(&piece.message_id, piece.part, &piece.text, end)
             }
-            EventKind::Diagnostic { .. } => Ok(()),
-            EventKind::RunFinished {
-                outcome,
-                persistence,
-                revision,
-                error_code,
-            } => self.finish(Ended {
-                outcome: *outcome,
-                persistence: *persistence,
-                revision: revision.clone(),
-                error_code: *error_code,
-            }),
+            Event::ActivityEvent(activity) => self.activity(activity),
+            Event::ApprovalRequested(approval) => self.approval(approval),
+            Event::Diagnostic(_) => Ok(()),
+            Event::RunFinished(finished) => self.finish(finished.clone()),
         }
+    }
+
+    fn approval(&mut self, approval: &ApprovalRequested) -> Result<(), Violation> {
+        if self.approvals_seen.len() == ACTIVITIES {
+            return Err(Violation::ContentLimit);
+        }
+        if !self.approvals_seen.insert(approval.approval_id.clone()) {
+            return Err(Violation::OutOfOrder);
+        }
+        self.approvals.push(approval.clone());
+        Ok(())
     }
 
     fn segment_mut(&mut self, message_id: &str) -> Result<&mut Segment, Violation> {
@@ -343,12 +294,8 @@ impl Transcript {
         }
     }
 
-    fn activity(
-        &mut self,
-        id: &str,
-        kind: ActivityKind,
-        state: ActivityState,
-    ) -> Result<(), Violation> {
+    fn activity(&mut self, activity: &ActivityEvent) -> Result<(), Violation> {
+        let (id, kind, state) = (&activity.activity_id, activity.kind, activity.state);
         if let Some((known, last)) = self.activities.get_mut(id) {
             if *known != kind || *last != ActivityState::Started {
                 return Err(Violation::Activity);
@@ -359,11 +306,11 @@ impl Transcript {
         if self.activities.len() == ACTIVITIES {
             return Err(Violation::ContentLimit);
         }
-        self.activities.insert(id.to_owned(), (kind, state));
+        self.activities.insert(id.clone(), (kind, state));
         Ok(())
     }
 
-    fn finish(&mut self, ended: Ended) -> Result<(), Violation> {
+    fn finish(&mut self, ended: RunFinished) -> Result<(), Violation> {
         // Required-input append failure is failed/not_started, and only that is (spec: same section).
         if (ended.persistence == Persistence::NotStarted) == self.persisted.is_some() {
             return Err(Violation::Contradiction("persistence"));

@@ -2,30 +2,38 @@
 //! No streams here.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use super::*;
+use crate::local_agent::event::{InputPersisted, MessageDelta, MessageReconcile};
 use proptest::prelude::*;
 
 fn run() -> Transcript {
     Transcript::new("s".into(), "r".into())
 }
 
-fn event(kind: EventKind) -> Event {
-    Event {
-        session_id: "s".into(),
-        run_id: "r".into(),
-        kind,
-    }
+fn session() -> Arc<str> {
+    "s".into()
+}
+
+fn named() -> Arc<str> {
+    "r".into()
 }
 
 fn persisted() -> Event {
-    event(EventKind::InputPersisted {
+    Event::InputPersisted(InputPersisted {
+        session_id: session(),
+        run_id: named(),
         message_id: "in".into(),
+        durable: true,
         revision: "v1".into(),
     })
 }
 
 fn delta(id: &str, part: u64, text: &str) -> Event {
-    event(EventKind::MessageDelta {
+    Event::MessageDelta(MessageDelta {
+        session_id: session(),
+        run_id: named(),
         message_id: id.into(),
         part,
         text: text.into(),
@@ -33,7 +41,9 @@ fn delta(id: &str, part: u64, text: &str) -> Event {
 }
 
 fn reconcile(id: &str, part: u64, text: &str, last_part: bool) -> Event {
-    event(EventKind::MessageReconcile {
+    Event::MessageReconcile(MessageReconcile {
+        session_id: session(),
+        run_id: named(),
         message_id: id.into(),
         part,
         text: text.into(),
@@ -43,7 +53,9 @@ fn reconcile(id: &str, part: u64, text: &str, last_part: bool) -> Event {
 }
 
 fn activity(id: &str, kind: ActivityKind, state: ActivityState) -> Event {
-    event(EventKind::Activity {
+    Event::ActivityEvent(ActivityEvent {
+        session_id: session(),
+        run_id: named(),
         activity_id: id.into(),
         kind,
         state,
@@ -53,7 +65,9 @@ fn activity(id: &str, kind: ActivityKind, state: ActivityState) -> Event {
 }
 
 fn finished(outcome: Outcome, persistence: Persistence) -> Event {
-    event(EventKind::RunFinished {
+    Event::RunFinished(RunFinished {
+        session_id: session(),
+        run_id: named(),
         outcome,
         persistence,
         revision: Some("v2".into()),
@@ -140,15 +154,12 @@ fn the_input_is_persisted_once_and_first() {
 
 #[test]
 fn events_keep_to_their_run_and_end_with_it() {
-    let mut other = persisted();
-    other.run_id = "x".into();
-    assert_eq!(all(&[other]), Err(Violation::UnknownRun));
-    let mut other = persisted();
-    other.session_id = "x".into();
-    assert_eq!(
-        all(&[other]),
-        Err(Violation::IdentityMismatch("session_id"))
-    );
+    let of = |session: &str, run: &str| {
+        let mut transcript = Transcript::new(session.into(), run.into());
+        transcript.apply(&persisted())
+    };
+    assert_eq!(of("s", "x"), Err(Violation::UnknownRun));
+    assert_eq!(of("x", "r"), Err(Violation::IdentityMismatch("session_id")));
     let end = finished(Outcome::Completed, Persistence::Durable);
     for late in [
         delta("m", 0, "x"),
@@ -208,7 +219,9 @@ fn activities_and_approvals_are_accounted_for() {
         transcript.clone().apply(&activity("b", Subagent, Failed)),
         Err(Violation::Activity)
     );
-    let ask = event(EventKind::ApprovalRequested {
+    let ask = Event::ApprovalRequested(ApprovalRequested {
+        session_id: session(),
+        run_id: named(),
         approval_id: "q".into(),
         summary: "run ls".into(),
         expires_in_ms: 60_000,

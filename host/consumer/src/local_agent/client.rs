@@ -1,13 +1,14 @@
 //! One connection to a local-agent child: fresh identities, bounded requests, correlated answers.
 //! No processes and no terminal; any pair of byte streams will do.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::answer::{Answer, Initialized, Limits, VERSION_1};
 use super::assemble::Transcript;
-use super::event::{Event, EventKind};
+use super::event::Event;
 use super::frames::{BOUNDS, Body, Frame};
 use super::request::{Method, Request};
 use super::words::ErrorCode;
@@ -49,7 +50,7 @@ pub enum Incoming {
 pub struct Client<R, W> {
     lines: Lines<R, W>,
     limits: Limits,
-    capabilities: Option<Vec<String>>,
+    capabilities: Option<Vec<Cow<'static, str>>>,
     instance_id: Option<String>,
     seq: u64,
     used: usize,
@@ -195,13 +196,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
                     return Err(Error::Refused(code.word()));
                 }
                 Some(other) => {
-                    let drops = matches!(
-                        &other,
-                        Incoming::Event(Event {
-                            kind: EventKind::MessageDelta { .. },
-                            ..
-                        })
-                    );
+                    let drops = matches!(&other, Incoming::Event(Event::MessageDelta(_)));
                     if self.backlog.len() < BACKLOG || !drops {
                         self.backlog.push_back(other);
                     }

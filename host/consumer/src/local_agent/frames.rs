@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::event::Event;
+use super::event::{self, Event};
 use super::words::{ErrorCode, is_id, is_uuid};
 use super::{PROTOCOL, VERSION};
 use crate::Violation;
@@ -70,7 +70,7 @@ impl Frame {
                 {
                     return Err(Violation::Contradiction("type"));
                 }
-                Body::Event(Event::read(
+                Body::Event(event::read(
                     fields.text("event")?,
                     fields.required("data")?,
                 )?)

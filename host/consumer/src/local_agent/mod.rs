@@ -16,10 +16,10 @@ pub mod words {
 }
 
 pub use answer::{Answer, Entry, Initialized, Limits, Page, Status};
-pub use assemble::{Approval, Ended, Segment, Transcript};
+pub use assemble::{Segment, Transcript};
 pub use child::{Child, Launch, Stderr};
 pub use client::{Client, Incoming, REQUIRED_FOR_TURNS};
-pub use event::{Event, EventKind};
+pub use event::Event;
 pub use history::{History, Message};
 pub use request::{Method, Request};
 pub use words::{ActivityKind, ActivityState, EntryKind, ErrorCode, Outcome, Persistence, State};

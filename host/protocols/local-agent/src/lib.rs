@@ -3,6 +3,7 @@
 
 mod codec;
 mod guide;
+pub mod messages;
 mod rules;
 pub mod words;
 

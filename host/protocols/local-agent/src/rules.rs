@@ -9,6 +9,7 @@ use host::frame::{FrameRules, Oversize, Unterminated};
 use host::scan::ScanLimits;
 
 use crate::guide::GUIDE;
+use crate::messages::Limits;
 
 pub const PROTOCOL: &str = "magi-code.local-agent";
 /// The dialect's name in schemas and command lines.
@@ -58,74 +59,70 @@ host::vocabulary! {
     }
 }
 
+/// A limit of version 1 with its meaning.
+macro_rules! limit {
+    ($name:ident, $meaning:literal) => {
+        Limit::new(stringify!($name), Limits::VERSION_1.$name as u64, $meaning)
+    };
+}
+
 pub static RULES: Rules = Rules {
     name: NAME,
     opening: Some("initialize"),
     version: VERSION,
     frame: FrameRules {
-        max_bytes: 65_536,
+        max_bytes: Limits::VERSION_1.frame_bytes,
         oversize: Oversize::Close,
         unterminated: Unterminated::Refuse,
         read_batch: 4096,
     },
     scan: ScanLimits {
-        depth: 32,
+        depth: Limits::VERSION_1.json_depth,
         ..ScanLimits::UNBOUNDED
     },
     limits: &[
-        Limit::new(
-            "frame_bytes",
-            65_536,
-            "Bytes of one line: of a request without its LF, of an output frame with it. A longer request is `frame_too_large`.",
+        limit!(
+            frame_bytes,
+            "Bytes of one line: of a request without its LF, of an output frame with it. A longer request is `frame_too_large`."
         ),
-        Limit::new(
-            "json_depth",
-            32,
-            "Objects and arrays that may be open at once in a request, the frame's own object included. Deeper is `invalid_frame`.",
+        limit!(
+            json_depth,
+            "Objects and arrays that may be open at once in a request, the frame's own object included. Deeper is `invalid_frame`."
         ),
-        Limit::new(
-            "id_bytes",
-            NAME_BYTES as u64,
-            "Bytes of a request id, method, capability name, message id, revision or cursor. A longer id or method is `invalid_request`, a longer param `invalid_params`.",
+        limit!(
+            id_bytes,
+            "Bytes of a request id, method, capability name, message id, revision or cursor. A longer id or method is `invalid_request`, a longer param `invalid_params`."
         ),
-        Limit::new(
-            "prompt_bytes",
-            16_384,
-            "Bytes of UTF-8 in a `prompt`. Beyond it: `invalid_params`.",
+        limit!(
+            prompt_bytes,
+            "Bytes of UTF-8 in a `prompt`. Beyond it: `invalid_params`."
         ),
-        Limit::new(
-            "history_page_bytes",
-            32_768,
-            "Bytes of one `history.page` result as JSON; the rest follows on the next page.",
+        limit!(
+            history_page_bytes,
+            "Bytes of one `history.page` result as JSON; the rest follows on the next page."
         ),
-        Limit::new(
-            "history_page_entries",
-            100,
-            "Entries of one `history.page`.",
+        limit!(history_page_entries, "Entries of one `history.page`."),
+        limit!(
+            content_chunk_bytes,
+            "Bytes of UTF-8 in the `text` of one history entry; longer texts come in parts. Live events carry at most 4,000."
         ),
-        Limit::new(
-            "content_chunk_bytes",
-            16_384,
-            "Bytes of UTF-8 in the `text` of one history entry; longer texts come in parts. Live events carry at most 4,000.",
+        limit!(
+            pending_responses,
+            "Output frames that may wait for the client to read them. One more ends the child with status 1."
         ),
-        Limit::new(
-            "pending_responses",
-            32,
-            "Output frames that may wait for the client to read them. One more ends the child with status 1.",
+        limit!(
+            requests_per_child,
+            "Request ids that a child remembers. One more is `request_limit` and closes."
         ),
-        Limit::new(
-            "requests_per_child",
-            4096,
-            "Request ids that a child remembers. One more is `request_limit` and closes.",
-        ),
-        Limit::new(
-            "output_deadline_ms",
-            2000,
-            "Milliseconds from the moment that an output frame waits to its last byte read; partial progress does not extend it. Beyond it the child ends with status 1.",
+        limit!(
+            output_deadline_ms,
+            "Milliseconds from the moment that an output frame waits to its last byte read; partial progress does not extend it. Beyond it the child ends with status 1."
         ),
     ],
     words: Word::ALL,
-    identities: Identities::Lifetime { max: 4096 },
+    identities: Identities::Lifetime {
+        max: Limits::VERSION_1.requests_per_child,
+    },
     admission: Admission::Paced {
         // The queue of 32 is full no sooner than the deadline of the first frame in it: 16 + 2000 / 130.
         room: 16,
@@ -133,8 +130,8 @@ pub static RULES: Rules = Rules {
     },
     requests: 1,
     output: OutputRules {
-        queue_frames: 32,
-        frame_bytes: 65_536,
+        queue_frames: Limits::VERSION_1.pending_responses,
+        frame_bytes: Limits::VERSION_1.frame_bytes,
         deadline: Some(Duration::from_millis(2000)),
         strict: false,
     },

@@ -23,6 +23,11 @@ words! {
 }
 
 words! {
+    /// What a child that was told to end says.
+    pub enum ShutdownState { Stopping = "stopping" }
+}
+
+words! {
     /// What an entry of the history is.
     pub enum EntryKind {
         User = "user",

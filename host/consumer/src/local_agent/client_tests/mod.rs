@@ -276,10 +276,10 @@ async fn a_call_keeps_what_else_arrives() {
         Answer::CancellationRequested
     );
     assert!(
-        matches!(client.next().await.unwrap(), Some(Incoming::Event(e)) if matches!(e.kind, EventKind::InputPersisted { .. }))
+        matches!(client.next().await.unwrap(), Some(Incoming::Event(e)) if matches!(e, Event::InputPersisted(_)))
     );
     assert!(
-        matches!(client.next().await.unwrap(), Some(Incoming::Event(e)) if matches!(e.kind, EventKind::MessageDelta { .. }))
+        matches!(client.next().await.unwrap(), Some(Incoming::Event(e)) if matches!(e, Event::MessageDelta(_)))
     );
 }
 
