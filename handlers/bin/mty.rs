@@ -183,6 +183,7 @@ fn tool(stdio: Stdio, command: Command, version: &str) -> anyhow::Result<i32> {
 }
 
 fn agent(stdio: Stdio, args: &AgentArgs) -> anyhow::Result<i32> {
+    host::panics::log_panics_too();
     if args.transport == Transport::Stdio
         && args.replay.is_none()
         && let Some(why) = stdio.unusable()

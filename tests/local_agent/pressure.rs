@@ -13,7 +13,7 @@ use crate::support::{Place, wait_for};
 use crate::support::{read_some, try_read};
 use std::sync::Arc;
 
-const LATEST: Duration = Duration::from_secs(4);
+const LATEST: Duration = Duration::from_secs(20);
 
 fn place(steps: &Value) -> Arc<Place> {
     Place::with_script(&json!({"turns": [{"steps": steps}]}))

@@ -33,7 +33,9 @@ pub fn check(line: &[u8], bounds: &Bounds) -> Result<(), Violation> {
     if line.len() + 1 > bounds.record_bytes {
         return Err(Violation::FrameTooLarge);
     }
-    let text = std::str::from_utf8(line).map_err(|_| Violation::NotUtf8)?;
+    let Ok(text) = std::str::from_utf8(line) else {
+        return Err(Violation::NotUtf8);
+    };
     let found = Cell::new(None);
     let probe = Probe {
         bounds,

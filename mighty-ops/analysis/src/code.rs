@@ -48,7 +48,7 @@ impl FromStr for Code {
         if digits.len() > 4 || !digits.bytes().all(|b| b.is_ascii_digit()) {
             return Err(NotACode);
         }
-        digits.parse().map(Code).map_err(|_| NotACode)
+        digits.parse().ok().map(Code).ok_or(NotACode)
     }
 }
 

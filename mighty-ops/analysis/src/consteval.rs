@@ -175,7 +175,7 @@ impl<'a> Eval<'a> {
                 if !t.holds(n, false) {
                     return Err(Stop::Unknown);
                 }
-                i128::try_from(n).map(Value::Int).map_err(|_| Stop::Unknown)
+                i128::try_from(n).ok().map(Value::Int).ok_or(Stop::Unknown)
             }
             ExprKind::Lit(Lit::Bool(b)) => Ok(Value::Bool(b)),
             ExprKind::Path(Res::Local(l)) => f.locals[l.index()].ok_or(Stop::Unknown),
@@ -216,7 +216,7 @@ impl<'a> Eval<'a> {
                 let to = self.types.body(f.id).of(e);
                 let v = match body.expr(operand).kind {
                     ExprKind::Lit(Lit::Int(n, _)) => {
-                        Value::Int(i128::try_from(n).map_err(|_| Stop::Unknown)?)
+                        Value::Int(i128::try_from(n).ok().ok_or(Stop::Unknown)?)
                     }
                     _ => self.expr(f, operand)?,
                 };
@@ -305,7 +305,7 @@ impl<'a> Eval<'a> {
                 neg,
                 ..
             } => {
-                let n = i128::try_from(n).map_err(|_| Stop::Unknown)?;
+                let n = i128::try_from(n).ok().ok_or(Stop::Unknown)?;
                 Ok(v == Value::Int(if neg { -n } else { n }))
             }
             PatKind::Range {
@@ -340,8 +340,9 @@ impl<'a> Eval<'a> {
         if let (UnOp::Neg, ExprKind::Lit(Lit::Int(n, _))) = (op, f.body.expr(operand).kind) {
             // The sign is folded first; the range of the literal is checked elsewhere.
             return i128::try_from(n)
+                .ok()
                 .map(|n| Value::Int(-n))
-                .map_err(|_| Stop::Unknown);
+                .ok_or(Stop::Unknown);
         }
         let range = f.body.expr(e).range;
         match (op, self.expr(f, operand)?) {

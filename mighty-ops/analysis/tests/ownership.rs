@@ -3,10 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use analysis::{Diagnostic, FixHint, Options, Package, check};
 use proptest::prelude::*;
+
+/// The processor time of this process so far: what a busy machine does to the clock is no matter of a bound on work.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
 
 fn reports_with(text: &str, options: &Options) -> Vec<Diagnostic> {
     check(&Package::single("main.mty", text), options)
@@ -129,9 +135,9 @@ fn deep_nests_of_loops_take_linear_time() {
         );
     }
     text.push_str("eat(s)\n}\n");
-    let start = Instant::now();
+    let start = processor_time();
     assert_eq!(codes(&text), Vec::<u16>::new());
-    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(processor_time() - start < Duration::from_secs(20));
 }
 
 #[test]
@@ -144,9 +150,9 @@ fn long_bodies_with_many_branches_take_linear_time() {
         );
     }
     text.push_str("}\n");
-    let start = Instant::now();
+    let start = processor_time();
     assert_eq!(codes(&text), Vec::<u16>::new());
-    assert!(start.elapsed() < Duration::from_secs(20));
+    assert!(processor_time() - start < Duration::from_secs(20));
 }
 
 #[test]
@@ -156,9 +162,9 @@ fn bodies_with_huge_states_are_given_up_in_time() {
         let _ = writeln!(text, "let a{i} = String(\"x\")\nif c {{ eat(a{i}) }}");
     }
     text.push_str("}\n");
-    let start = Instant::now();
+    let start = processor_time();
     assert_eq!(codes(&text), Vec::<u16>::new());
-    assert!(start.elapsed() < Duration::from_secs(60));
+    assert!(processor_time() - start < Duration::from_secs(60));
 }
 
 #[test]

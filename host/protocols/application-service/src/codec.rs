@@ -85,8 +85,8 @@ fn within_bounds(line: &[u8]) -> Result<(), Unencodable> {
     if line.len() > RULES.output.frame_bytes {
         return Err(Unencodable);
     }
-    let text = std::str::from_utf8(line).map_err(|_| Unencodable)?;
-    let found = scan(text, &RULES.scan).map_err(|_| Unencodable)?;
+    let text = std::str::from_utf8(line).ok().ok_or(Unencodable)?;
+    let found = scan(text, &RULES.scan).ok().ok_or(Unencodable)?;
     let payload = found.unique("payload").ok_or(Unencodable)?;
     if found.too_deep || found.too_large || payload.compact_bytes > PAYLOAD_BYTES {
         return Err(Unencodable);
