@@ -331,11 +331,11 @@ fn control_characters_reach_no_projection() {
     let mut agent = Agent::scripted(&json!([{"text": "a\u{0}b\u{1b}[31mred\u{9b}m\tc\n"}]));
     let session = agent.create();
     let run = agent.turn(&session, "prompt\u{7} text");
-    assert_eq!(run.deltas(), "ab[31mredm\tc\n");
-    assert_eq!(run.reconciled(), ["ab[31mredm\tc\n"]);
+    assert_eq!(run.deltas(), "abred\tc\n");
+    assert_eq!(run.reconciled(), ["abred\tc\n"]);
     let (entries, _) = agent.history(&session, run.revision());
     assert_eq!(texts(&entries, "user"), ["prompt text"]);
-    assert_eq!(texts(&entries, "assistant"), ["ab[31mredm\tc\n"]);
+    assert_eq!(texts(&entries, "assistant"), ["abred\tc\n"]);
     agent.end();
 }
 
