@@ -256,7 +256,7 @@ impl Worker {
 }
 
 /// What a call is about, as it may be shown. A part of an input may be a secret that only the whole of it tells: the
-/// last part of an address as the last part of a path.
+/// last part of an address as the last part of a path, a line of a key as the name of a program.
 fn shown_subject(subject: &str, call: &ToolCall, redactor: &Redactor) -> Redacted {
     const MAX_INPUT_BYTES: usize = 4096;
     const MIN_PART_BYTES: usize = 6;
@@ -275,7 +275,7 @@ fn shown_subject(subject: &str, call: &ToolCall, redactor: &Redactor) -> Redacte
             let hides = |part: &str| text.contains(part) && !shown.as_str().contains(part);
             // A line end stands there as `\n`.
             about
-                .split(['/', '\\'])
+                .split(['/', '\\', ',', ' '])
                 .flat_map(|part| [Some(part), part.get(1..)])
                 .flatten()
                 .any(|part| part.len() >= MIN_PART_BYTES && hides(part))
