@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{DEFINITIONS, delivery, document, needs, prose, session};
 use crate::dialect::Rules;
-use crate::operation::Operation;
+use crate::operation::{Operation, SessionField};
 use crate::registry::Registry;
 
 /// The reference page of one dialect, as it stands under `docs/protocols/`. Operations and events are in
@@ -22,8 +22,13 @@ pub fn reference(registry: &Registry, rules: &Rules, command: &str) -> String {
     );
     guide_sections(&mut page, rules, &document);
     page.push_str("\n## Operations\n");
-    for operation in registry.operations(rules.name) {
-        operation_section(&mut page, operation, &document);
+    let operations = registry.operations(rules.name);
+    // Where no envelope names a session, none of its operations has to say so.
+    let sessions = operations
+        .iter()
+        .any(|operation| operation.session != SessionField::Omitted);
+    for operation in operations {
+        operation_section(&mut page, operation, &document, sessions);
     }
     let events = registry.events(rules.name);
     if !events.is_empty() {
@@ -144,7 +149,7 @@ fn named_in_page<'d>(page: &str, definitions: &'d Map<String, Value>) -> Vec<&'d
     }
 }
 
-fn operation_section(page: &mut String, operation: &Operation, document: &Value) {
+fn operation_section(page: &mut String, operation: &Operation, document: &Value, sessions: bool) {
     let _ = write!(
         page,
         "\n### `{}`\n\n{}\n",
@@ -153,11 +158,14 @@ fn operation_section(page: &mut String, operation: &Operation, document: &Value)
     );
     let _ = write!(
         page,
-        "\nScheduling: {}. Needs: {}. Envelope session: {}.\n",
+        "\nScheduling: {}. Needs: {}.",
         operation.class.name(),
-        needs(operation),
-        session(operation)
+        needs(operation)
     );
+    if sessions {
+        let _ = write!(page, " Envelope session: {}.", session(operation));
+    }
+    page.push('\n');
     let entry = &document["operations"][operation.method];
     fields(page, "Params", resolved(&entry["params"], document));
     fields(page, "Answer", resolved(&entry["answer"], document));

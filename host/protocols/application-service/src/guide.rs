@@ -192,7 +192,8 @@ const GUESSES: &[Guess] = &[
 
 const ORDER: &str = "\
 Each response is written before the next request is looked at, so responses come in the order of their requests; events \
-of turns stand between them. Correlate by `request_id` all the same.
+of turns stand between them. Correlate by `request_id` all the same. Operations that touch files are *exclusive*: a request \
+behind one waits until it is answered, so requests may be sent ahead.
 
 1. `initialize` comes first; wait for its success. It may be repeated, and a failure takes nothing back. Compare what it \
 advertises with what the client needs, **all of the advertised events included**: there is no subscription, so a client that \
