@@ -1,5 +1,5 @@
 """A client of local-agent that was written from docs/protocols/local-agent.md and nothing else: no other page, no
-source, no library of this repository. Comments name the heading that says so. `from_the_page.py BINARY` runs in the
+source, no library of this repository. Comments name the heading that says so. `local_agent_from_the_page.py BINARY` runs in the
 workspace, prints what it saw as one JSON object and exits 0, or says what the page did not prepare it for."""
 
 import json
