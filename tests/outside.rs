@@ -87,3 +87,31 @@ fn the_crate_of_the_page_is_built_outside_and_serves() {
     server.close_stdin();
     assert_eq!(server.wait_exit().code, Some(0));
 }
+
+/// Paths of this repository that a page names.
+fn paths(page: &str) -> impl Iterator<Item = &str> {
+    page.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|text| text.contains('/') && !text.contains([' ', '<', '"', '\n', '(']))
+        .filter(|text| !text.starts_with("../"))
+}
+
+#[test]
+fn the_pages_about_additions_name_what_there_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for page in ["adding-an-operation", "adding-a-tool"] {
+        let text = std::fs::read_to_string(root.join(format!("docs/{page}.md"))).unwrap();
+        // Code of more than one line is not a path.
+        let prose: String = text.split("```").step_by(2).collect();
+        let named: Vec<_> = paths(&prose).collect();
+        assert!(named.len() > 1, "{page}: {named:?}");
+        for path in named {
+            // Of this repository, of its third party's crate, or shown on the page itself.
+            let there = root.join(path).exists()
+                || root.join("tests/extension").join(path).exists()
+                || text.contains(&format!("\n`{path}`:\n"));
+            assert!(there, "{page}: {path}");
+        }
+    }
+}
