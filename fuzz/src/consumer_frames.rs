@@ -326,14 +326,14 @@ async fn service_session(output: Chopped<'_>) -> Vec<String> {
             service::Incoming::Event { request_id, event } => {
                 assert!(!ended.contains(request_id), "nothing after the end");
                 match event {
-                    service::Event::TurnTerminal { settlement, .. } => {
+                    service::Event::TurnTerminal(settlement) => {
                         ended.insert(request_id.clone());
                         shown(&settlement.assistant_text);
                     }
                     service::Event::LoginTerminal { .. } => {
                         ended.insert(request_id.clone());
                     }
-                    service::Event::AssistantDelta { text, .. } => shown(text),
+                    service::Event::AssistantDelta(delta) => shown(&delta.text),
                     _ => {}
                 }
             }

@@ -148,3 +148,63 @@ pub fn list<'de, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
         Err(D::Error::invalid_length(items.len(), &"not so many items"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Message {
+        #[serde(deserialize_with = "nullable")]
+        _flag: Option<bool>,
+        #[serde(deserialize_with = "count")]
+        _count: u64,
+        #[serde(deserialize_with = "yes")]
+        _yes: bool,
+        #[serde(deserialize_with = "text::<2, String, _>")]
+        _text: String,
+        #[serde(deserialize_with = "few")]
+        _names: Vec<Cow<'static, str>>,
+        #[serde(deserialize_with = "list::<1, u8, _>")]
+        _list: Vec<u8>,
+    }
+
+    fn few<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Cow<'static, str>>, D::Error> {
+        names(source, 2, |name| !name.is_empty())
+    }
+
+    #[test]
+    fn members_are_there_and_within_their_bounds() {
+        let good = serde_json::json!({
+            "_flag": null, "_count": MAX_COUNT, "_yes": true, "_text": "é", "_names": ["a", "b"], "_list": [1], "new": 0.5,
+        });
+        let with = |name: &str, value: serde_json::Value| {
+            let mut message = good.clone();
+            message[name] = value;
+            serde_json::from_value::<Message>(message)
+        };
+        with("new", "anything".into()).unwrap();
+        for (name, bad) in [
+            ("_flag", "null".into()),
+            ("_count", (MAX_COUNT + 1).into()),
+            ("_count", (-1).into()),
+            ("_count", "1".into()),
+            ("_yes", false.into()),
+            ("_yes", 1.into()),
+            ("_text", "éa".into()),
+            ("_names", vec!["a", "a"].into()),
+            ("_names", vec!["a", ""].into()),
+            ("_names", vec!["a", "b", "c"].into()),
+            ("_list", vec![1, 2].into()),
+        ] {
+            assert!(with(name, bad).is_err(), "{name}");
+            let mut message = good.clone();
+            message.as_object_mut().unwrap().remove(name);
+            assert!(
+                serde_json::from_value::<Message>(message).is_err(),
+                "{name}"
+            );
+        }
+    }
+}

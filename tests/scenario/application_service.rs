@@ -172,7 +172,13 @@ impl Watch for Service {
             ..
         } = incoming
         {
-            self.operations = Some(advertisement.operations);
+            self.operations = Some(
+                advertisement
+                    .operations
+                    .into_iter()
+                    .map(Into::into)
+                    .collect(),
+            );
         }
         Ok(value)
     }
@@ -270,7 +276,7 @@ fn describe(incoming: &Incoming) -> Value {
             json!({"kind": "failure", "request_id": request_id, "code": error.word()})
         }
         Incoming::Event { event, .. } => match event {
-            Event::TurnTerminal { settlement, .. } => {
+            Event::TurnTerminal(settlement) => {
                 json!({"kind": "terminal", "status": settlement.status.word(),
                     "assistant_text": settlement.assistant_text,
                     "activity_dropped": settlement.activity_dropped,

@@ -1,69 +1,15 @@
 //! `initialize`, `status` and `capabilities` of application-service (spec: application-service,
 //! "Initialization and negotiation", "Operations").
 
+use std::borrow::Cow;
+
+use application_service::messages::{
+    ActivityFlags, Capabilities, InitializePayload, Initialized, NoPayload, ServiceStatus,
+};
+use application_service::words::ServiceState;
 use application_service::{NAME_BYTES, NEGOTIATION_ITEMS, VERSION, Word};
 use host::{Cx, Reply, negotiate};
 use magi::application_service::{Service, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoPayload {}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct InitializePayload {
-    /// 1 to 8 versions, one of them `1`.
-    supported_protocol_versions: Vec<u16>,
-    /// At most 8 operation names that must be served.
-    #[serde(default)]
-    requested_capabilities: Vec<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Initialized {
-    protocol_version: u16,
-    server_name: &'static str,
-    server_version: &'static str,
-    limits: Map<String, Value>,
-    capabilities: Capabilities,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Capabilities {
-    protocol_versions: [u16; 1],
-    /// Every linked operation; not filtered by the request.
-    operations: Vec<&'static str>,
-    /// Every event that may be sent.
-    events: Vec<&'static str>,
-    transports: &'static [&'static str],
-    limits: Map<String, Value>,
-    activity: ActivityFlags,
-}
-
-/// Feature flags of structured activity; true ones need turns in this build.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ActivityFlags {
-    events: bool,
-    approvals: bool,
-    steering: bool,
-    mcp_server_lifecycle: bool,
-    mcp_tool_activity: bool,
-    subagents: bool,
-    raw_tool_output: bool,
-    activity_replay: bool,
-    /// UTF-8 bytes of one reasoning summary.
-    max_summary_bytes: u32,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ServiceStatus {
-    service: &'static str,
-    /// Whether the configured provider can prepare authentication.
-    provider_auth_ready: bool,
-}
 
 host::operation! {
     /// Negotiates version and required operations; repeatable, and a failure changes nothing.
@@ -101,8 +47,8 @@ fn initialize(cx: Cx<()>, payload: InitializePayload) -> Result<Reply<Initialize
     let server = cx.server();
     Ok(Initialized {
         protocol_version: VERSION,
-        server_name: server.name,
-        server_version: server.version,
+        server_name: server.name.into(),
+        server_version: server.version.into(),
         limits: cx.rules().limits_object(),
         capabilities: discover(&cx),
     }
@@ -128,7 +74,7 @@ async fn status(cx: Cx<Service>, _: NoPayload) -> Result<Reply<ServiceStatus>, W
     // A few small reads; a thread for them would cost more than they do.
     match cx.engine().provider_ready() {
         Ok(ready) => Ok(ServiceStatus {
-            service: "ready",
+            service: ServiceState::Ready,
             provider_auth_ready: ready,
         }
         .into()),
@@ -154,16 +100,20 @@ fn capabilities(cx: Cx<()>, _: NoPayload) -> Result<Reply<Capabilities>, Word> {
     Ok(discover(&cx).into())
 }
 
+fn names(names: &[&'static str]) -> Vec<Cow<'static, str>> {
+    names.iter().copied().map(Cow::from).collect()
+}
+
 fn discover(cx: &Cx<()>) -> Capabilities {
     let events = cx.event_names();
     let activity = events.contains(&"turn.activity");
     Capabilities {
-        protocol_versions: [VERSION],
-        operations: cx.operations().to_vec(),
-        events: events.to_vec(),
-        transports: cx.server().transports,
+        protocol_versions: vec![VERSION.into()],
+        operations: names(cx.operations()),
+        events: names(events),
+        transports: names(cx.server().transports),
         limits: cx.rules().limits_object(),
-        activity: ActivityFlags {
+        activity: Some(ActivityFlags {
             events: activity,
             approvals: false,
             steering: false,
@@ -173,6 +123,6 @@ fn discover(cx: &Cx<()>) -> Capabilities {
             raw_tool_output: false,
             activity_replay: false,
             max_summary_bytes: 2048,
-        },
+        }),
     }
 }

@@ -49,12 +49,16 @@ impl<'a> Fields<'a> {
         self.0.contains_key(name)
     }
 
-    /// A present field as what its type demands.
+    /// The whole object as what its type demands; `name` is what a violation calls the object itself.
     ///
     /// # Errors
-    /// [`Violation::Missing`], or the first rule that it breaks, under the innermost name that is known.
-    pub fn read<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, Violation> {
-        read(self.required(name)?, name)
+    /// The first rule that it breaks.
+    pub fn whole<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, Violation> {
+        T::deserialize(self.reader(name))
+    }
+
+    pub(crate) fn reader(&self, name: &'static str) -> Reader<'a> {
+        Reader::of(self.0, name)
     }
 
     /// The value of a field that must be present; `null` is present.

@@ -17,18 +17,39 @@ use crate::Violation;
 /// One value and the name of the member that it is.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
-    value: &'a Value,
+    source: Source<'a>,
     name: &'static str,
+}
+
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Object(&'a Map<String, Value>),
+    Other(&'a Value),
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(value: &'a Value, name: &'static str) -> Self {
-        Self { value, name }
+        match value {
+            Value::Object(members) => Self::of(members, name),
+            other => Self {
+                source: Source::Other(other),
+                name,
+            },
+        }
+    }
+
+    pub(crate) fn of(members: &'a Map<String, Value>, name: &'static str) -> Self {
+        Self {
+            source: Source::Object(members),
+            name,
+        }
     }
 
     fn count(&self) -> Result<(), Violation> {
-        match self.value {
-            Value::Number(number) if number.as_u64().is_none_or(|count| count > MAX_COUNT) => {
+        match self.source {
+            Source::Other(Value::Number(number))
+                if number.as_u64().is_none_or(|count| count > MAX_COUNT) =>
+            {
                 Err(Violation::OutOfBounds(self.name))
             }
             _ => Ok(()),
@@ -49,7 +70,18 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     type Error = Violation;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Violation> {
-        let read = match self.value {
+        let name = self.name;
+        let value = match self.source {
+            Source::Other(value) => value,
+            Source::Object(members) => {
+                let members = members
+                    .iter()
+                    .map(|(key, value)| (key.as_str(), Reader::new(value, name)));
+                let read = visitor.visit_map(MapDeserializer::new(members));
+                return read.map_err(|violation| violation.of(name));
+            }
+        };
+        let read = match value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(flag) => visitor.visit_bool(*flag),
             Value::Number(number) => match (number.as_u64(), number.as_i64()) {
@@ -59,24 +91,17 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             },
             Value::String(text) => visitor.visit_borrowed_str(text),
             Value::Array(items) => {
-                let name = self.name;
                 let items = items.iter().map(|item| Reader::new(item, name));
                 visitor.visit_seq(SeqDeserializer::new(items))
             }
-            Value::Object(members) => {
-                let name = self.name;
-                let members = members
-                    .iter()
-                    .map(|(key, value)| (key.as_str(), Reader::new(value, name)));
-                visitor.visit_map(MapDeserializer::new(members))
-            }
+            Value::Object(_) => Err(Violation::WrongType(name)),
         };
-        read.map_err(|violation| violation.of(self.name))
+        read.map_err(|violation| violation.of(name))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Violation> {
-        match self.value {
-            Value::Null => visitor.visit_none(),
+        match self.source {
+            Source::Other(Value::Null) => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
         .map_err(|violation| violation.of(self.name))
@@ -88,7 +113,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Violation> {
-        let Value::Object(members) = self.value else {
+        let Source::Object(members) = self.source else {
             return Err(Violation::WrongType(self.name));
         };
         let known = Known {

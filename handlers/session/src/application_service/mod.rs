@@ -5,21 +5,10 @@ mod pages;
 
 use agent::{Detached, SessionId};
 use application_service::Word;
+use application_service::messages::{NoPayload, SessionClosed, SessionOpened};
+use application_service::words::{CloseStatus, OpenStatus};
 use host::{Cx, Reply};
 use magi::application_service::{Service, session_of, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NoPayload {}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct SessionState {
-    session_id: String,
-    /// `open`, `closed`, or `closing` while a turn of it ends.
-    status: &'static str,
-}
 
 /// The envelope's session; registered as required, so the dialect has refused a request without.
 fn session(cx: &Cx<Service>) -> Result<SessionId, Word> {
@@ -38,17 +27,17 @@ host::operation! {
     class: Exclusive,
     needs: Initialization,
     params: NoPayload,
-    answer: SessionState,
+    answer: SessionOpened,
     errors: [InvalidPayload, NotInitialized, LimitExceeded, SessionUnavailable, InternalError],
     example: "{}" => r#"{"session_id":"<session_id>","status":"open"}"#,
     handler: create,
 }
 
-async fn create(cx: Cx<Service>, _: NoPayload) -> Result<Reply<SessionState>, Word> {
+async fn create(cx: Cx<Service>, _: NoPayload) -> Result<Reply<SessionOpened>, Word> {
     let session_id = cx.engine().create_session().await.map_err(word)?;
-    Ok(SessionState {
+    Ok(SessionOpened {
         session_id: session_id.to_string(),
-        status: "open",
+        status: OpenStatus::Open,
     }
     .into())
 }
@@ -64,7 +53,7 @@ host::operation! {
     session: Required,
     params: NoPayload,
     validate: named,
-    answer: SessionState,
+    answer: SessionOpened,
     errors: [
         InvalidPayload, NotInitialized, LimitExceeded, SessionBusy, SessionUnavailable, InvalidSessionId,
         InternalError,
@@ -73,11 +62,11 @@ host::operation! {
     handler: open,
 }
 
-async fn open(cx: Cx<Service>, session_id: SessionId) -> Result<Reply<SessionState>, Word> {
+async fn open(cx: Cx<Service>, session_id: SessionId) -> Result<Reply<SessionOpened>, Word> {
     let session_id = cx.engine().open_session(session_id).await.map_err(word)?;
-    Ok(SessionState {
+    Ok(SessionOpened {
         session_id: session_id.to_string(),
-        status: "open",
+        status: OpenStatus::Open,
     }
     .into())
 }
@@ -93,19 +82,19 @@ host::operation! {
     session: Required,
     params: NoPayload,
     validate: named,
-    answer: SessionState,
+    answer: SessionClosed,
     errors: [InvalidPayload, NotInitialized, InvalidSessionId, InternalError],
     example: "{}" => r#"{"session_id":"<session_id>","status":"closed"}"#,
     handler: close,
 }
 
-async fn close(cx: Cx<Service>, session_id: SessionId) -> Result<Reply<SessionState>, Word> {
+async fn close(cx: Cx<Service>, session_id: SessionId) -> Result<Reply<SessionClosed>, Word> {
     let closed = cx.engine().close_session(&session_id).await;
     let status = match closed.map_err(word)? {
-        Detached::Closed => "closed",
-        Detached::Closing => "closing",
+        Detached::Closed => CloseStatus::Closed,
+        Detached::Closing => CloseStatus::Closing,
     };
-    Ok(SessionState {
+    Ok(SessionClosed {
         session_id: session_id.to_string(),
         status,
     }

@@ -2,30 +2,12 @@
 //! "Durable replay"). Pages are cut by the engine; nothing here attaches a session.
 
 use agent::{Outcome, ReplayBody, Role, SessionId};
-use application_service::{ID_BYTES, Word, words as vocabulary};
+use application_service::messages::{
+    Item, PagePayload, ReplayEvent, ReplayPage, SessionPage, Summary,
+};
+use application_service::{ID_BYTES, PAGE_ITEMS, Word, words as vocabulary};
 use host::{Cx, Reply};
 use magi::application_service::{Service, session_id, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// `max_session_page_items`: most items of a page, and how many there are when nobody says.
-const PAGE_ITEMS: u64 = 32;
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PagePayload {
-    /// Where an earlier page ended, at most 128 bytes; from the start when null or left out.
-    #[serde(default)]
-    after: Option<String>,
-    /// 1 to 32 items.
-    #[serde(default = "whole_page")]
-    #[schemars(range(min = 1, max = 32))]
-    limit: u64,
-}
-
-const fn whole_page() -> u64 {
-    PAGE_ITEMS
-}
 
 /// Which page is asked for, within the bounds.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,56 +16,33 @@ struct Wanted<A> {
     limit: usize,
 }
 
-impl PagePayload {
-    /// The continuation and the number of items, within their bounds. A continuation beyond the bound
-    /// of all correlation ids passes a limit of the protocol, whatever it would have meant.
-    fn bounded(self) -> Result<Wanted<String>, Word> {
-        if self.limit == 0 {
-            return Err(Word::InvalidPayload);
-        }
-        let too_long = |after: &String| after.len() > ID_BYTES;
-        if self.limit > PAGE_ITEMS || self.after.as_ref().is_some_and(too_long) {
-            return Err(Word::LimitExceeded);
-        }
-        Ok(Wanted {
-            after: self.after,
-            limit: self.limit as usize,
-        })
+/// The continuation and the number of items, within their bounds. A continuation beyond the bound
+/// of all correlation ids passes a limit of the protocol, whatever it would have meant.
+fn bounded(payload: PagePayload) -> Result<Wanted<String>, Word> {
+    if payload.limit == 0 {
+        return Err(Word::InvalidPayload);
     }
+    let too_long = |after: &String| after.len() > ID_BYTES;
+    if payload.limit > PAGE_ITEMS || payload.after.as_ref().is_some_and(too_long) {
+        return Err(Word::LimitExceeded);
+    }
+    Ok(Wanted {
+        after: payload.after,
+        limit: payload.limit as usize,
+    })
 }
 
 /// A page of the list begins behind a session.
 fn listed(_: &Cx<Service>, payload: PagePayload) -> Result<Wanted<SessionId>, Word> {
-    let Wanted { after, limit } = payload.bounded()?;
+    let Wanted { after, limit } = bounded(payload)?;
     let after = after.as_deref().map(session_id).transpose()?;
     Ok(Wanted { after, limit })
 }
 
 /// A page of one session begins behind a cursor, which only its projection can judge.
 fn replayed(cx: &Cx<Service>, payload: PagePayload) -> Result<(SessionId, Wanted<String>), Word> {
-    let wanted = payload.bounded()?;
+    let wanted = bounded(payload)?;
     Ok((super::session(cx)?, wanted))
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct SessionPage {
-    /// Ordered by id.
-    sessions: Vec<Summary>,
-    /// The last id that was looked at, for the next page.
-    next_after: Option<String>,
-    /// More sessions follow.
-    truncated: bool,
-    /// Some sessions could not be read or shown.
-    incomplete: bool,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Summary {
-    session_id: String,
-    /// What it is about, redacted, on one line.
-    title: Option<String>,
-    /// RFC 3339, in UTC.
-    updated_at: String,
 }
 
 host::operation! {
@@ -119,70 +78,29 @@ async fn list(cx: Cx<Service>, wanted: Wanted<SessionId>) -> Result<Reply<Sessio
     .into())
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-struct ReplayPage {
-    events: Vec<ReplayEvent>,
-    /// Behind this page, for the next one.
-    next_cursor: String,
-    /// The end that this request saw.
-    snapshot_cursor: String,
-    /// More items follow.
-    truncated: bool,
-    /// Something is missing from the readable window.
-    gap: bool,
-    /// `after` is not of this projection: discard what was cached and read from the start.
-    resync_required: bool,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct ReplayEvent {
-    /// Everything up to and with this item; at most 128 bytes.
-    cursor: String,
-    #[serde(flatten)]
-    item: Item,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Item {
-    Message {
-        role: vocabulary::Role,
-        /// At most 2,048 UTF-8 bytes.
-        text: String,
-        /// From 0 for each message.
-        part: u32,
-        last_part: bool,
-    },
-    Terminal {
-        status: vocabulary::ReplayStatus,
-    },
-}
-
-impl From<ReplayBody> for Item {
-    fn from(body: ReplayBody) -> Self {
-        match body {
-            ReplayBody::Message {
-                role,
-                text,
-                part,
-                last_part,
-            } => Self::Message {
-                role: match role {
-                    Role::User => vocabulary::Role::User,
-                    Role::Assistant => vocabulary::Role::Assistant,
-                },
-                text: text.into_string(),
-                part,
-                last_part,
+fn item(body: ReplayBody) -> Item {
+    match body {
+        ReplayBody::Message {
+            role,
+            text,
+            part,
+            last_part,
+        } => Item::Message {
+            role: match role {
+                Role::User => vocabulary::Role::User,
+                Role::Assistant => vocabulary::Role::Assistant,
             },
-            ReplayBody::Terminal(outcome) => Self::Terminal {
-                status: match outcome {
-                    Outcome::Completed => vocabulary::ReplayStatus::Completed,
-                    Outcome::Cancelled => vocabulary::ReplayStatus::Cancelled,
-                    Outcome::Failed => vocabulary::ReplayStatus::Failed,
-                },
+            text: text.into_string(),
+            part: part.into(),
+            last_part,
+        },
+        ReplayBody::Terminal(outcome) => Item::Terminal {
+            status: match outcome {
+                Outcome::Completed => vocabulary::ReplayStatus::Completed,
+                Outcome::Cancelled => vocabulary::ReplayStatus::Cancelled,
+                Outcome::Failed => vocabulary::ReplayStatus::Failed,
             },
-        }
+        },
     }
 }
 
@@ -215,7 +133,7 @@ async fn replay(
     let page = page.map_err(word)?;
     let events = page.items.into_iter().map(|item| ReplayEvent {
         cursor: item.cursor,
-        item: item.body.into(),
+        item: self::item(item.body),
     });
     Ok(ReplayPage {
         events: events.collect(),
@@ -241,9 +159,7 @@ mod tests {
     #[test]
     fn the_bounds_of_a_page_are_exact() {
         let bounded = |text: &str| {
-            let payload = payload(text).unwrap();
-            payload
-                .bounded()
+            super::bounded(payload(text).unwrap())
                 .map(|wanted| (wanted.after.map(|after| after.len()), wanted.limit))
         };
         assert_eq!(bounded("{}"), Ok((None, 32)));
@@ -293,7 +209,7 @@ mod tests {
         );
         let event = ReplayEvent {
             cursor: "d".to_owned(),
-            item: ReplayBody::Terminal(Outcome::Cancelled).into(),
+            item: item(ReplayBody::Terminal(Outcome::Cancelled)),
         };
         assert_eq!(
             serde_json::to_value(&event).unwrap(),

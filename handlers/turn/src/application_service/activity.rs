@@ -1,165 +1,107 @@
 //! What `turn.activity` says: an allowlisted projection of the engine's activities (spec: application-service,
 //! "Structured activity"). No name that a model or a server chose, no argument and no result passes here.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use agent::{ActivityState, Category, ContextSource};
+use application_service::messages::{
+    Activity, Context, Kind, Lifecycle, ReasoningSummary, Tool, Usage,
+};
 use application_service::words::{self as vocabulary, LifecycleStatus, Transport, UsageSource};
-use schemars::JsonSchema;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Raw identities of the two streams that have no other: each update reuses its stream's.
 const CONTEXT_STREAM: &str = "stream:context";
 const USAGE_STREAM: &str = "stream:usage";
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Activity {
-    /// `activity-` and 64 hex digits; scoped to the turn, and not unique among its events.
-    activity_id: String,
-    #[serde(flatten)]
-    kind: Kind,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum Kind {
-    Lifecycle {
-        /// `activity` on finish.
-        category: vocabulary::Category,
-        status: LifecycleStatus,
-        details_omitted: bool,
-    },
-    Tool {
-        /// `tool-` and 64 hex digits.
-        tool_id: String,
-        /// The name of a tool that is linked into the program.
-        tool_name: Option<&'static str>,
-        server_id: Option<String>,
-        transport: Transport,
-        /// `running`, then `completed` or `failed`.
-        status: LifecycleStatus,
-        /// Null where nobody can say.
-        timed_out: Option<bool>,
-        details_omitted: bool,
-    },
-    ReasoningSummary {
-        /// At most 2,048 UTF-8 bytes; empty when there was too much.
-        text: String,
-        redacted: bool,
-        truncated: bool,
-    },
-    Context {
-        current_tokens: u64,
-        max_tokens: u64,
-        reasoning_tokens: Option<u64>,
-        /// Counts provider requests of the turn.
-        request_sequence: u32,
-        source: vocabulary::ContextSource,
-    },
-    Usage {
-        effective_input: u64,
-        output: u64,
-        cache_read: u64,
-        cache_known: bool,
-        /// Counts provider requests of the turn.
-        request_sequence: u32,
-        final_usage: bool,
-        source: UsageSource,
-    },
-}
-
-impl From<agent::Activity> for Activity {
-    fn from(activity: agent::Activity) -> Self {
-        use agent::Activity as Raw;
-        let (id, kind) = match activity {
-            Raw::Tool {
-                id,
-                tool,
-                state,
-                timed_out,
-                ..
-            } => (id, tool_kind(&tool, state, timed_out)),
-            Raw::Began { id, what } => (id, lifecycle(category(what), LifecycleStatus::Running)),
-            Raw::Ended { id, state } => {
-                (id, lifecycle(vocabulary::Category::Activity, status(state)))
-            }
-            Raw::ReasoningSummary {
-                id,
-                text,
+/// What a client is shown of an activity.
+pub(super) fn shown(activity: agent::Activity) -> Activity {
+    use agent::Activity as Raw;
+    let (id, kind) = match activity {
+        Raw::Tool {
+            id,
+            tool,
+            state,
+            timed_out,
+            ..
+        } => (id, tool_kind(&tool, state, timed_out)),
+        Raw::Began { id, what } => (id, lifecycle(category(what), LifecycleStatus::Running)),
+        Raw::Ended { id, state } => (id, lifecycle(vocabulary::Category::Activity, status(state))),
+        Raw::ReasoningSummary {
+            id,
+            text,
+            redacted,
+            truncated,
+        } => {
+            let kind = Kind::ReasoningSummary(ReasoningSummary {
+                text: text.into_string(),
                 redacted,
                 truncated,
-            } => {
-                let kind = Kind::ReasoningSummary {
-                    text: text.into_string(),
-                    redacted,
-                    truncated,
-                };
-                (id, kind)
-            }
-            Raw::Context {
+            });
+            (id, kind)
+        }
+        Raw::Context {
+            current_tokens,
+            max_tokens,
+            reasoning_tokens,
+            request,
+            source,
+        } => {
+            let kind = Kind::Context(Context {
                 current_tokens,
                 max_tokens,
                 reasoning_tokens,
-                request,
-                source,
-            } => {
-                let kind = Kind::Context {
-                    current_tokens,
-                    max_tokens,
-                    reasoning_tokens,
-                    request_sequence: request,
-                    source: match source {
-                        ContextSource::LastProviderUsage => {
-                            vocabulary::ContextSource::LastProviderUsage
-                        }
-                        ContextSource::ProviderPartial => {
-                            vocabulary::ContextSource::ProviderPartial
-                        }
-                    },
-                };
-                (CONTEXT_STREAM.to_owned(), kind)
-            }
-            Raw::Usage {
+                request_sequence: request.into(),
+                source: match source {
+                    ContextSource::LastProviderUsage => {
+                        vocabulary::ContextSource::LastProviderUsage
+                    }
+                    ContextSource::ProviderPartial => vocabulary::ContextSource::ProviderPartial,
+                },
+            });
+            (CONTEXT_STREAM.to_owned(), kind)
+        }
+        Raw::Usage {
+            effective_input,
+            output,
+            cache_read,
+            request,
+        } => {
+            let kind = Kind::Usage(Usage {
                 effective_input,
                 output,
-                cache_read,
-                request,
-            } => {
-                let kind = Kind::Usage {
-                    effective_input,
-                    output,
-                    cache_read: cache_read.unwrap_or(0),
-                    cache_known: cache_read.is_some(),
-                    request_sequence: request,
-                    // The engine tells what a response cost once, when it is over.
-                    final_usage: true,
-                    source: UsageSource::ProviderRequest,
-                };
-                (USAGE_STREAM.to_owned(), kind)
-            }
-        };
-        Self {
-            activity_id: hashed("activity", &id),
-            kind,
+                cache_read: cache_read.unwrap_or(0),
+                cache_known: cache_read.is_some(),
+                request_sequence: request.into(),
+                // The engine tells what a response cost once, when it is over.
+                final_usage: true,
+                source: UsageSource::ProviderRequest,
+            });
+            (USAGE_STREAM.to_owned(), kind)
         }
+    };
+    Activity {
+        activity_id: hashed("activity", &id),
+        parent_activity_id: None,
+        kind,
     }
 }
 
 fn lifecycle(category: vocabulary::Category, status: LifecycleStatus) -> Kind {
-    Kind::Lifecycle {
+    Kind::Lifecycle(Lifecycle {
         category,
         status,
         details_omitted: true,
-    }
+    })
 }
 
 fn tool_kind(tool: &str, state: ActivityState, timed_out: Option<bool>) -> Kind {
     // Only the names of linked tools may be told: no model and no server chose them.
     let tool_name = agent::registered_tool(tool);
-    Kind::Tool {
+    Kind::Tool(Tool {
         tool_id: hashed("tool", tool),
-        tool_name,
+        tool_name: tool_name.map(Cow::from),
         server_id: None,
         // Where a tool would run that is none of ours, nobody knows.
         transport: tool_name.map_or(Transport::Unknown, |_| Transport::Local),
@@ -170,7 +112,7 @@ fn tool_kind(tool: &str, state: ActivityState, timed_out: Option<bool>) -> Kind 
         },
         timed_out,
         details_omitted: true,
-    }
+    })
 }
 
 fn status(state: ActivityState) -> LifecycleStatus {
@@ -212,7 +154,7 @@ mod tests {
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     fn shown(raw: Raw) -> Value {
-        serde_json::to_value(Activity::from(raw)).unwrap()
+        serde_json::to_value(super::shown(raw)).unwrap()
     }
 
     fn tool(name: &str, state: ActivityState, timed_out: Option<bool>) -> Value {

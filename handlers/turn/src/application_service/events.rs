@@ -4,73 +4,30 @@
 use std::sync::Arc;
 
 use agent::{Outcome, Persistence, RunEvent, RunEvents};
-use application_service::words::TurnStatus;
+use application_service::messages::{AssistantDelta, TurnActivity, TurnStarted, TurnTerminal};
+use application_service::words::{StartStatus, TurnStatus};
 use host::{EventSink, Undelivered};
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use super::activity::Activity;
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct TurnStarted {
-    turn_id: Arc<str>,
-    session_id: Arc<str>,
-    /// `started`.
-    status: &'static str,
-    /// 0.
-    sequence: u64,
-}
+use super::activity::shown;
 
 host::event! {
     /// The turn begins and its prompt is on the disk; follows the answer to its `turn.start`.
-    dialect: application_service::ApplicationService, name: "turn.started", position: 10, delivery: MustArrive, data: TurnStarted
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct AssistantDelta {
-    turn_id: Arc<str>,
-    /// Counts deltas and activities of the turn together; a missing number is a dropped activity.
-    sequence: u64,
-    text: String,
+    dialect: application_service::ApplicationService, position: 10, data: TurnStarted
 }
 
 host::event! {
     /// More of the assistant's text, in order and without gaps.
-    dialect: application_service::ApplicationService, name: "turn.assistant_delta", position: 20, delivery: MustArrive, data: AssistantDelta
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct TurnActivity {
-    turn_id: Arc<str>,
-    sequence: u64,
-    activity: Activity,
+    dialect: application_service::ApplicationService, position: 20, data: AssistantDelta
 }
 
 host::event! {
     /// Something the turn does beside writing. Left out, and counted, when the output is behind.
-    dialect: application_service::ApplicationService, name: "turn.activity", position: 30, delivery: MayDrop, data: TurnActivity
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct TurnTerminal {
-    turn_id: Arc<str>,
-    session_id: Arc<str>,
-    /// `failed` also when the outcome could not be recorded, so that nobody takes for durable what is not.
-    status: TurnStatus,
-    /// The authoritative text, at most 16,384 UTF-8 bytes; partial when the turn was stopped.
-    assistant_text: String,
-    sequence: u64,
-    /// Activities that were left out.
-    activity_dropped: u64,
-    /// Always false: what was left out cannot be had again.
-    activity_replay_available: bool,
-    /// Read the session again with `session.replay`.
-    replay_required: bool,
+    dialect: application_service::ApplicationService, position: 30, data: TurnActivity
 }
 
 host::event! {
     /// The turn is over and cleaned up; nothing of it follows.
-    dialect: application_service::ApplicationService, name: "turn.terminal", position: 40, delivery: MustArrive, data: TurnTerminal
+    dialect: application_service::ApplicationService, position: 40, data: TurnTerminal
 }
 
 /// Who the events are about.
@@ -94,7 +51,7 @@ impl Turn {
         let started = TurnStarted {
             turn_id: Arc::clone(&self.turn_id),
             session_id: Arc::clone(&self.session_id),
-            status: "started",
+            status: StartStatus::Started,
             sequence: 0,
         };
         // The first event comes when the prompt is on the disk, or is known not to be: a turn that was told to have
@@ -129,7 +86,7 @@ impl Turn {
                 sink.send(&TurnActivity {
                     turn_id: Arc::clone(&self.turn_id),
                     sequence,
-                    activity: activity.into(),
+                    activity: shown(activity),
                 })
                 .await
             }
@@ -178,9 +135,9 @@ impl Turn {
             },
             assistant_text,
             sequence,
-            activity_dropped,
-            activity_replay_available: false,
-            replay_required: activity_dropped > 0 || !recorded,
+            activity_dropped: Some(activity_dropped),
+            activity_replay_available: Some(false),
+            replay_required: Some(activity_dropped > 0 || !recorded),
         }
     }
 }

@@ -5,45 +5,11 @@ mod activity;
 mod events;
 
 use agent::{Run, SessionId};
+use application_service::messages::{Accepted, CancelPayload, CancellationRequested, StartPayload};
+use application_service::words::{AdmissionStatus, CancellationStatus};
 use application_service::{ID_BYTES, Word};
 use host::{Cx, Reply};
 use magi::application_service::{Service, TURN, session_of, turn, word};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct StartPayload {
-    /// 1 to 16,384 UTF-8 bytes, not only whitespace.
-    prompt: String,
-    /// Empty: there are no options yet.
-    #[serde(default)]
-    #[schemars(extend("maxProperties" = 0))]
-    options: Map<String, Value>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Accepted {
-    turn_id: String,
-    /// The envelope's, or that of the new session.
-    session_id: String,
-    /// `accepted`: neither recorded nor executed yet.
-    status: &'static str,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct CancelPayload {
-    /// At most 128 bytes.
-    turn_id: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct CancellationRequested {
-    /// `cancellation_requested`; the turn's end comes as `turn.terminal`.
-    status: &'static str,
-}
 
 host::operation! {
     /// Starts a turn of the envelope's session, or of a new one. What happens in it comes as events:
@@ -90,7 +56,7 @@ async fn start(
     let accepted = Accepted {
         turn_id: run_id,
         session_id,
-        status: "accepted",
+        status: AdmissionStatus::Accepted,
     };
     Ok(Reply::new(accepted).then(told.forward(events, sink)))
 }
@@ -129,7 +95,7 @@ fn cancel(
     let asked = cx.engine().cancel_turn(session_id.as_ref(), &turn_id);
     asked.map_err(word)?;
     Ok(CancellationRequested {
-        status: "cancellation_requested",
+        status: CancellationStatus::CancellationRequested,
     }
     .into())
 }

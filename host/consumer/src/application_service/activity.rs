@@ -1,161 +1,71 @@
-//! The six kinds of `turn.activity`, each with its own fields and words.
+//! The six kinds of `turn.activity`, held to the limits in force and to themselves.
 //! Best-effort and turn-local: an activity identity is not unique, and nothing here settles anything.
 
-use super::words::{
-    Category, CompactionStatus, ContextSource, LifecycleStatus, Transport, UsageSource,
+pub use application_service::messages::{
+    Activity, Compaction, Context, Kind, Lifecycle, ReasoningSummary, Tool, Usage,
 };
+
+use super::answer::ids;
+use super::words::CompactionStatus;
 use crate::Violation;
 use crate::fields::Fields;
 
-/// One activity. Counts are tokens unless named otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Activity {
-    pub activity_id: String,
-    pub parent_activity_id: Option<String>,
-    pub kind: Kind,
-}
-
-/// What it is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Lifecycle {
-        category: Category,
-        status: LifecycleStatus,
-    },
-    /// `timed_out` is null where nobody can say; that is not "no".
-    Tool {
-        tool_id: String,
-        tool_name: Option<String>,
-        server_id: Option<String>,
-        transport: Transport,
-        status: LifecycleStatus,
-        timed_out: Option<bool>,
-    },
-    ReasoningSummary {
-        text: String,
-        redacted: bool,
-        truncated: bool,
-    },
-    Context {
-        current_tokens: u64,
-        max_tokens: u64,
-        reasoning_tokens: Option<u64>,
-        request_sequence: u64,
-        source: ContextSource,
-    },
-    Usage {
-        effective_input: u64,
-        output: u64,
-        cache_read: u64,
-        cache_known: bool,
-        request_sequence: u64,
-        final_usage: bool,
-        source: UsageSource,
-    },
-    Compaction {
-        status: CompactionStatus,
-        current_tokens: Option<u64>,
-        max_tokens: Option<u64>,
-        replay_required: bool,
-    },
-}
-
-impl Activity {
-    /// Reads one activity. `id_bytes` bounds its identities, `summary_bytes` a reasoning summary.
-    ///
-    /// # Errors
-    /// The first rule it breaks.
-    pub fn read(
-        fields: Fields<'_>,
-        id_bytes: usize,
-        summary_bytes: usize,
-    ) -> Result<Self, Violation> {
-        let id = |f: &Fields<'_>, name| f.matching(name, |id| (1..=id_bytes).contains(&id.len()));
-        let kind = match fields.text("kind")? {
-            "lifecycle" => {
-                fields.constant("details_omitted", true)?;
-                Kind::Lifecycle {
-                    category: fields.word("category")?,
-                    status: fields.word("status")?,
-                }
+/// Reads one activity. `id_bytes` bounds its identities, `summary_bytes` a reasoning summary.
+///
+/// # Errors
+/// The first rule it breaks.
+pub(super) fn read(
+    fields: Fields<'_>,
+    id_bytes: usize,
+    summary_bytes: usize,
+) -> Result<Activity, Violation> {
+    let kind = Kind::read(fields.text("kind")?, fields.reader("activity"))
+        .unwrap_or(Err(Violation::UnknownWord("kind")))?;
+    match &kind {
+        Kind::Tool(tool) => {
+            ids(id_bytes, &[("tool_id", &tool.tool_id)])?;
+            for (name, id) in [
+                ("tool_name", tool.tool_name.as_deref()),
+                ("server_id", tool.server_id.as_deref()),
+            ] {
+                id.map_or(Ok(()), |id| ids(id_bytes, &[(name, id)]))?;
             }
-            "tool" => {
-                fields.constant("details_omitted", true)?;
-                Kind::Tool {
-                    tool_id: id(&fields, "tool_id")?,
-                    tool_name: fields.nullable("tool_name", id)?,
-                    server_id: fields.nullable("server_id", id)?,
-                    transport: fields.word("transport")?,
-                    status: fields.word("status")?,
-                    timed_out: fields.nullable("timed_out", Fields::flag)?,
-                }
-            }
-            "reasoning_summary" => Kind::ReasoningSummary {
-                text: fields.bounded("text", summary_bytes)?,
-                redacted: fields.flag("redacted")?,
-                truncated: fields.flag("truncated")?,
-            },
-            "context" => Kind::Context {
-                current_tokens: fields.count("current_tokens")?,
-                max_tokens: fields.count("max_tokens")?,
-                reasoning_tokens: fields.nullable("reasoning_tokens", Fields::count)?,
-                request_sequence: fields.count("request_sequence")?,
-                source: fields.word("source")?,
-            },
-            "usage" => Kind::Usage {
-                effective_input: fields.count("effective_input")?,
-                output: fields.count("output")?,
-                cache_read: fields.count("cache_read")?,
-                cache_known: fields.flag("cache_known")?,
-                request_sequence: fields.count("request_sequence")?,
-                final_usage: fields.flag("final_usage")?,
-                source: fields.word("source")?,
-            },
-            "compaction" => compaction(fields)?,
-            _ => return Err(Violation::UnknownWord("kind")),
-        };
-        Ok(Self {
-            activity_id: id(&fields, "activity_id")?,
-            // Omitted means that no parent was supplied; null is not a parent.
-            parent_activity_id: fields.optional("parent_activity_id", id)?,
-            kind,
-        })
+        }
+        Kind::ReasoningSummary(summary) if summary.text.len() > summary_bytes => {
+            return Err(Violation::OutOfBounds("text"));
+        }
+        Kind::Compaction(compaction) => consistent(compaction)?,
+        _ => {}
     }
-
-    /// The client is asked to read the durable session again.
-    #[must_use]
-    pub fn asks_for_replay(&self) -> bool {
-        matches!(
-            self.kind,
-            Kind::Compaction {
-                replay_required: true,
-                ..
-            }
-        )
-    }
+    let id = |f: &Fields<'_>, name| f.matching(name, |id| (1..=id_bytes).contains(&id.len()));
+    Ok(Activity {
+        activity_id: id(&fields, "activity_id")?,
+        // Omitted means that no parent was supplied; null is not a parent.
+        parent_activity_id: fields.optional("parent_activity_id", id)?,
+        kind,
+    })
 }
 
-fn compaction(fields: Fields<'_>) -> Result<Kind, Violation> {
+/// The client is asked to read the durable session again.
+#[must_use]
+pub fn asks_for_replay(activity: &Activity) -> bool {
+    matches!(&activity.kind, Kind::Compaction(compaction) if compaction.replay_required)
+}
+
+fn consistent(compaction: &Compaction) -> Result<(), Violation> {
     use CompactionStatus::{Cancelled, Completed, Failed, Running, Triggered};
-    let status: CompactionStatus = fields.word("status")?;
-    let current_tokens = fields.nullable("current_tokens", Fields::count)?;
-    let max_tokens = fields.nullable("max_tokens", Fields::count)?;
-    let counted = matches!(status, Triggered | Completed);
-    if current_tokens.is_some() != counted || max_tokens.is_some() != counted {
+    let counted = matches!(compaction.status, Triggered | Completed);
+    if compaction.current_tokens.is_some() != counted || compaction.max_tokens.is_some() != counted
+    {
         return Err(Violation::Contradiction("current_tokens"));
     }
-    let replay_required = fields.flag("replay_required")?;
-    let ended = match status {
+    let ended = match compaction.status {
         Completed | Failed | Cancelled => true,
         Triggered | Running => false,
     };
-    if replay_required != ended {
-        return Err(Violation::Contradiction("replay_required"));
+    if compaction.replay_required == ended {
+        Ok(())
+    } else {
+        Err(Violation::Contradiction("replay_required"))
     }
-    Ok(Kind::Compaction {
-        status,
-        current_tokens,
-        max_tokens,
-        replay_required,
-    })
 }

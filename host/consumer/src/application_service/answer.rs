@@ -3,12 +3,16 @@
 
 use serde_json::{Map, Value};
 
+use application_service::messages::{
+    Accepted, CancellationRequested, ServiceStatus, SessionClosed, SessionOpened,
+};
+pub use application_service::messages::{Item, ReplayEvent, ReplayPage, SessionPage, Summary};
+
 use super::limits::Limits;
 use super::preflight::Advertisement;
 use super::request::Request;
 use super::words::{
-    AuthMethod, AuthReadiness, AuthSource, CatalogState, CloseStatus, Layer, ReplayStatus, Role,
-    Scope, Thinking,
+    AuthMethod, AuthReadiness, AuthSource, CatalogState, CloseStatus, Layer, Scope, Thinking,
 };
 use crate::Violation;
 use crate::decode::compact_len;
@@ -26,51 +30,6 @@ pub fn is_selection_id(text: &str) -> bool {
         && text
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'/' | b':'))
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionSummary {
-    pub session_id: String,
-    pub title: Option<String>,
-    /// RFC 3339.
-    pub updated_at: String,
-}
-
-/// One item of a durable replay. Save its cursor only after accepting it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplayItem {
-    pub cursor: String,
-    pub kind: ReplayKind,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReplayKind {
-    Message {
-        role: Role,
-        text: String,
-        part: u64,
-        last_part: bool,
-    },
-    Summary {
-        text: String,
-        part: u64,
-        last_part: bool,
-    },
-    Terminal {
-        status: ReplayStatus,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplayPage {
-    pub events: Vec<ReplayItem>,
-    pub next_cursor: String,
-    pub snapshot_cursor: String,
-    pub truncated: bool,
-    /// Something is missing that no resync can bring back.
-    pub gap: bool,
-    /// Throw the cached projection away and read from the start.
-    pub resync_required: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,12 +80,7 @@ pub enum Answer {
     Status {
         provider_auth_ready: bool,
     },
-    Sessions {
-        sessions: Vec<SessionSummary>,
-        next_after: Option<String>,
-        truncated: bool,
-        incomplete: bool,
-    },
+    Sessions(SessionPage),
     SessionOpen {
         session_id: String,
     },
@@ -189,30 +143,32 @@ impl Answer {
             }
             Request::Capabilities => Self::Capabilities(Box::new(Advertisement::read(fields)?)),
             Request::Status => {
-                fields.literal("service", "ready")?;
+                let status: ServiceStatus = fields.whole("payload")?;
                 Self::Status {
-                    provider_auth_ready: fields.flag("provider_auth_ready")?,
+                    provider_auth_ready: status.provider_auth_ready,
                 }
             }
-            Request::SessionList { limit, .. } => sessions(fields, limit.unwrap_or(32), id_bytes)?,
+            Request::SessionList { limit, .. } => {
+                Self::Sessions(sessions(fields, limit.unwrap_or(32), id_bytes)?)
+            }
             Request::SessionCreate => {
-                fields.literal("status", "open")?;
-                Self::SessionOpen {
-                    session_id: id("session_id")?,
-                }
+                let SessionOpened { session_id, .. } = fields.whole("payload")?;
+                ids(id_bytes, &[("session_id", &session_id)])?;
+                Self::SessionOpen { session_id }
             }
             Request::SessionOpen { session_id } => {
-                fields.literal("status", "open")?;
-                same("session_id", session_id, &id("session_id")?)?;
+                let opened: SessionOpened = fields.whole("payload")?;
+                same("session_id", session_id, &opened.session_id)?;
                 Self::SessionOpen {
-                    session_id: session_id.clone(),
+                    session_id: opened.session_id,
                 }
             }
             Request::SessionClose { session_id } => {
-                same("session_id", session_id, &id("session_id")?)?;
+                let closed: SessionClosed = fields.whole("payload")?;
+                same("session_id", session_id, &closed.session_id)?;
                 Self::SessionClosed {
-                    session_id: session_id.clone(),
-                    status: fields.word("status")?,
+                    session_id: closed.session_id,
+                    status: closed.status,
                 }
             }
             Request::SessionReplay { limit, .. } => {
@@ -224,18 +180,19 @@ impl Answer {
                 Self::Replay(replay(fields, limit.unwrap_or(32), id_bytes)?)
             }
             Request::TurnStart { session_id, .. } => {
-                fields.literal("status", "accepted")?;
-                let assigned = id("session_id")?;
+                let turn: Accepted = fields.whole("payload")?;
+                let (turn_id, assigned) = (&turn.turn_id, &turn.session_id);
+                ids(id_bytes, &[("turn_id", turn_id), ("session_id", assigned)])?;
                 if let Some(asked) = session_id {
-                    same("session_id", asked, &assigned)?;
+                    same("session_id", asked, assigned)?;
                 }
                 Self::TurnAccepted {
-                    turn_id: id("turn_id")?,
-                    session_id: assigned,
+                    turn_id: turn.turn_id,
+                    session_id: turn.session_id,
                 }
             }
             Request::TurnCancel { .. } | Request::AuthLoginCancel { .. } => {
-                fields.literal("status", "cancellation_requested")?;
+                let CancellationRequested { .. } = fields.whole("payload")?;
                 Self::CancellationRequested
             }
             Request::AuthStatus => Self::AuthStatus(auth_status(fields)?),
@@ -298,6 +255,14 @@ impl Answer {
     }
 }
 
+/// Identities within the bound in force.
+pub(super) fn ids(max: usize, ids: &[(&'static str, &str)]) -> Result<(), Violation> {
+    match ids.iter().find(|(_, id)| id.len() > max) {
+        None => Ok(()),
+        Some((name, _)) => Err(Violation::OutOfBounds(name)),
+    }
+}
+
 fn same(name: &'static str, asked: &str, got: &str) -> Result<(), Violation> {
     if asked == got {
         Ok(())
@@ -335,60 +300,34 @@ fn word_list<W: Word>(
     fields.array(name, max)?.iter().map(word).collect()
 }
 
-fn sessions(fields: Fields<'_>, max: usize, id_bytes: usize) -> Result<Answer, Violation> {
-    let id = |f: &Fields<'_>, name| f.matching(name, |id| (1..=id_bytes).contains(&id.len()));
-    Ok(Answer::Sessions {
-        sessions: list(fields, "sessions", max, |entry| {
-            Ok(SessionSummary {
-                session_id: id(&entry, "session_id")?,
-                title: entry.nullable("title", |f, name| f.text(name).map(str::to_owned))?,
-                updated_at: entry.bounded("updated_at", 64)?,
-            })
-        })?,
-        next_after: fields.nullable("next_after", id)?,
-        truncated: fields.flag("truncated")?,
-        incomplete: fields.flag("incomplete")?,
-    })
+fn sessions(fields: Fields<'_>, max: usize, id_bytes: usize) -> Result<SessionPage, Violation> {
+    fields.array("sessions", max)?;
+    let page: SessionPage = fields.whole("payload")?;
+    for session in &page.sessions {
+        ids(id_bytes, &[("session_id", &session.session_id)])?;
+    }
+    if let Some(next) = &page.next_after {
+        ids(id_bytes, &[("next_after", next)])?;
+    }
+    Ok(page)
 }
 
 fn replay(fields: Fields<'_>, max: usize, id_bytes: usize) -> Result<ReplayPage, Violation> {
-    let cursor = |f: &Fields<'_>, name| f.matching(name, |id| (1..=id_bytes).contains(&id.len()));
-    let text = |f: &Fields<'_>| f.bounded("text", 2048);
-    let page = ReplayPage {
-        events: list(fields, "events", max, |item| {
-            let kind = match item.text("kind")? {
-                "message" => ReplayKind::Message {
-                    role: item.word("role")?,
-                    text: text(&item)?,
-                    part: item.count("part")?,
-                    last_part: item.flag("last_part")?,
-                },
-                "summary" => ReplayKind::Summary {
-                    text: text(&item)?,
-                    part: item.count("part")?,
-                    last_part: item.flag("last_part")?,
-                },
-                "terminal" => ReplayKind::Terminal {
-                    status: item.word("status")?,
-                },
-                _ => return Err(Violation::UnknownWord("kind")),
-            };
-            Ok(ReplayItem {
-                cursor: cursor(&item, "cursor")?,
-                kind,
-            })
-        })?,
-        next_cursor: cursor(&fields, "next_cursor")?,
-        snapshot_cursor: cursor(&fields, "snapshot_cursor")?,
-        truncated: fields.flag("truncated")?,
-        gap: fields.flag("gap")?,
-        resync_required: fields.flag("resync_required")?,
-    };
+    fields.array("events", max)?;
+    let page: ReplayPage = fields.whole("payload")?;
+    for event in &page.events {
+        ids(id_bytes, &[("cursor", &event.cursor)])?;
+    }
+    let (next, snapshot) = (&page.next_cursor, &page.snapshot_cursor);
+    ids(
+        id_bytes,
+        &[("next_cursor", next), ("snapshot_cursor", snapshot)],
+    )?;
     if page.resync_required && !page.events.is_empty() {
         return Err(Violation::Contradiction("resync_required"));
     }
     // At the current end both name the same place (spec: "Durable replay").
-    if !page.truncated && !page.resync_required && page.next_cursor != page.snapshot_cursor {
+    if !page.truncated && !page.resync_required && next != snapshot {
         return Err(Violation::Contradiction("next_cursor"));
     }
     Ok(page)

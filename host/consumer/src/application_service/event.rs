@@ -5,8 +5,12 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::activity::Activity;
-use super::words::{LoginEnd, LoginState, TurnStatus};
+pub use application_service::messages::{AssistantDelta, TurnActivity, TurnStarted, TurnTerminal};
+use host::WireEvent as _;
+
+use super::activity;
+use super::answer::ids;
+use super::words::{LoginEnd, LoginState};
 use crate::Violation;
 use crate::fields::Fields;
 
@@ -19,18 +23,6 @@ pub const EVENTS: [&str; 6] = [
     "auth.login.progress",
     "auth.login.terminal",
 ];
-
-/// How a turn ended, as the server settles it: `assistant_text` is the final text, whatever was streamed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settlement {
-    pub status: TurnStatus,
-    pub assistant_text: String,
-    /// Activities the server had to drop. Absent on a server that has no activity.
-    pub activity_dropped: Option<u64>,
-    pub activity_replay_available: Option<bool>,
-    /// The durable session should be read again (`session.replay`).
-    pub replay_required: Option<bool>,
-}
 
 /// A text that must not reach logs or disk: it shows itself only when asked.
 #[derive(Clone, PartialEq, Eq)]
@@ -67,27 +59,10 @@ pub struct Progress {
 /// One event, before it is held against the requests it claims to belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    TurnStarted {
-        turn_id: String,
-        session_id: String,
-        sequence: u64,
-    },
-    AssistantDelta {
-        turn_id: String,
-        sequence: u64,
-        text: String,
-    },
-    Activity {
-        turn_id: String,
-        sequence: u64,
-        activity: Activity,
-    },
-    TurnTerminal {
-        turn_id: String,
-        session_id: String,
-        sequence: u64,
-        settlement: Settlement,
-    },
+    TurnStarted(TurnStarted),
+    AssistantDelta(AssistantDelta),
+    Activity(TurnActivity),
+    TurnTerminal(TurnTerminal),
     LoginProgress {
         login_id: String,
         progress: Progress,
@@ -120,40 +95,38 @@ impl Event {
     ) -> Result<Self, Violation> {
         let fields = Fields::new(payload);
         let id = |name| fields.matching(name, |id| (1..=with.id_bytes).contains(&id.len()));
+        let turn = |turn_id: &str, session_id: Option<&str>| {
+            ids(with.id_bytes, &[("turn_id", turn_id)])?;
+            session_id.map_or(Ok(()), |id| ids(with.id_bytes, &[("session_id", id)]))
+        };
         Ok(match name {
-            "turn.started" => {
-                fields.literal("status", "started")?;
-                Self::TurnStarted {
-                    turn_id: id("turn_id")?,
-                    session_id: id("session_id")?,
-                    sequence: fields.count("sequence")?,
-                }
+            TurnStarted::NAME => {
+                let event: TurnStarted = fields.whole("payload")?;
+                turn(&event.turn_id, Some(&event.session_id))?;
+                Self::TurnStarted(event)
             }
-            "turn.assistant_delta" => Self::AssistantDelta {
-                turn_id: id("turn_id")?,
-                sequence: fields.count("sequence")?,
-                text: fields.text("text")?.to_owned(),
-            },
-            "turn.activity" => {
+            AssistantDelta::NAME => {
+                let event: AssistantDelta = fields.whole("payload")?;
+                turn(&event.turn_id, None)?;
+                Self::AssistantDelta(event)
+            }
+            TurnActivity::NAME => {
                 if !with.activity {
                     return Err(Violation::UnknownEvent);
                 }
-                Self::Activity {
-                    turn_id: id("turn_id")?,
+                let activity = fields.object("activity")?;
+                Self::Activity(TurnActivity {
+                    turn_id: id("turn_id")?.into(),
                     sequence: fields.count("sequence")?,
-                    activity: Activity::read(
-                        fields.object("activity")?,
-                        with.id_bytes,
-                        with.summary_bytes,
-                    )?,
-                }
+                    activity: activity::read(activity, with.id_bytes, with.summary_bytes)?,
+                })
             }
-            "turn.terminal" => Self::TurnTerminal {
-                turn_id: id("turn_id")?,
-                session_id: id("session_id")?,
-                sequence: fields.count("sequence")?,
-                settlement: settlement(fields, with.activity)?,
-            },
+            TurnTerminal::NAME => {
+                let event: TurnTerminal = fields.whole("payload")?;
+                turn(&event.turn_id, Some(&event.session_id))?;
+                settled(fields, &event, with.activity)?;
+                Self::TurnTerminal(event)
+            }
             "auth.login.progress" => Self::LoginProgress {
                 login_id: id("login_id")?,
                 progress: progress(fields)?,
@@ -170,31 +143,22 @@ impl Event {
     }
 }
 
-fn settlement(fields: Fields<'_>, activity: bool) -> Result<Settlement, Violation> {
-    // With activity advertised the metadata is required, not optional (spec: "Required, optional, absent, and null").
-    let owed = |name: &str| activity || fields.has(name);
-    let flag = |name| {
-        if owed(name) {
-            fields.flag(name).map(Some)
-        } else {
-            Ok(None)
+fn settled(fields: Fields<'_>, event: &TurnTerminal, activity: bool) -> Result<(), Violation> {
+    if activity {
+        // Then the metadata is required, not optional (spec: "Required, optional, absent, and null").
+        for name in [
+            "activity_dropped",
+            "activity_replay_available",
+            "replay_required",
+        ] {
+            fields.required(name)?;
         }
-    };
-    Ok(Settlement {
-        status: fields.word("status")?,
-        assistant_text: fields.text("assistant_text")?.to_owned(),
-        activity_dropped: if owed("activity_dropped") {
-            Some(fields.count("activity_dropped")?)
-        } else {
-            None
-        },
-        activity_replay_available: match flag("activity_replay_available")? {
-            // No accepted profile can replay activity, so the promise contradicts the advertisement.
-            Some(true) => return Err(Violation::Contradiction("activity_replay_available")),
-            other => other,
-        },
-        replay_required: flag("replay_required")?,
-    })
+    }
+    // No accepted profile can replay activity, so the promise contradicts the advertisement.
+    if event.activity_replay_available == Some(true) {
+        return Err(Violation::Contradiction("activity_replay_available"));
+    }
+    Ok(())
 }
 
 fn progress(fields: Fields<'_>) -> Result<Progress, Violation> {

@@ -21,7 +21,7 @@ pub use activity::Activity;
 pub use answer::Answer;
 pub use client::Client;
 pub use decode::{Envelope, ServiceError};
-pub use event::{Event, Progress, Settlement};
+pub use event::{Event, Progress};
 pub use limits::Limits;
 pub use preflight::{Profile, Requirements};
 pub use request::Request;

@@ -1,14 +1,15 @@
 //! Before the first mutation: is this a server whose every promise and every event this client can hold?
 //! A refusal here is the client's own; the server has done nothing wrong by being newer.
 
+use std::borrow::Cow;
+
+use application_service::messages::{ActivityFlags, Capabilities};
+
 use super::VERSION;
 use super::event::EVENTS;
 use super::limits::Limits;
 use crate::Violation;
 use crate::fields::Fields;
-
-/// Names in one advertised set, beyond what the accepted array bound says.
-const NAMES: usize = 256;
 
 /// What a client cannot do without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,42 +20,21 @@ pub struct Requirements {
     pub activity: bool,
 }
 
-/// The advertised activity features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ActivityFeatures {
-    pub events: bool,
-    pub mcp_tool_activity: bool,
-    pub subagents: bool,
-    /// UTF-8 bytes of a reasoning summary.
-    pub max_summary_bytes: usize,
-}
-
-impl ActivityFeatures {
-    fn read(fields: Fields<'_>) -> Result<Self, Violation> {
-        for name in [
-            "approvals",
-            "steering",
-            "mcp_server_lifecycle",
-            "raw_tool_output",
-            "activity_replay",
-        ] {
-            // `true` would mean behaviour that version 1 does not define and this client cannot follow.
-            if fields.flag(name)? {
-                return Err(Violation::UnsupportedProfile);
-            }
-        }
-        let max_summary_bytes = match fields.count("max_summary_bytes") {
-            Ok(bytes) if (1..=super::limits::LOCAL.string_bytes as u64).contains(&bytes) => {
-                bytes as usize
-            }
-            _ => return Err(Violation::UnsafeBound("max_summary_bytes")),
-        };
-        Ok(Self {
-            events: fields.flag("events")?,
-            mcp_tool_activity: fields.flag("mcp_tool_activity")?,
-            subagents: fields.flag("subagents")?,
-            max_summary_bytes,
-        })
+/// Whether this client can follow what is advertised of activities.
+fn followed(flags: &ActivityFlags) -> Result<(), Violation> {
+    // These would mean behaviour that version 1 does not define and this client cannot follow.
+    if flags.approvals
+        || flags.steering
+        || flags.mcp_server_lifecycle
+        || flags.raw_tool_output
+        || flags.activity_replay
+    {
+        return Err(Violation::UnsupportedProfile);
+    }
+    if (1..=super::limits::LOCAL.string_bytes).contains(&(flags.max_summary_bytes as usize)) {
+        Ok(())
+    } else {
+        Err(Violation::UnsafeBound("max_summary_bytes"))
     }
 }
 
@@ -64,11 +44,11 @@ pub struct Advertisement {
     /// In the answer to `initialize` only: name and package version.
     pub server: Option<(String, String)>,
     pub protocol_versions: Vec<u64>,
-    pub operations: Vec<String>,
-    pub events: Vec<String>,
-    pub transports: Vec<String>,
+    pub operations: Vec<Cow<'static, str>>,
+    pub events: Vec<Cow<'static, str>>,
+    pub transports: Vec<Cow<'static, str>>,
     pub limits: Limits,
-    pub activity: Option<ActivityFeatures>,
+    pub activity: Option<ActivityFlags>,
 }
 
 impl Advertisement {
@@ -78,28 +58,30 @@ impl Advertisement {
     /// The first rule it breaks.
     pub fn read(fields: Fields<'_>) -> Result<Self, Violation> {
         let limits = Limits::read(fields.object("limits")?)?;
-        let names = |name| {
-            fields.names(name, NAMES, |text| {
-                (1..=limits.max_name_bytes()).contains(&text.len())
-            })
-        };
-        let versions = fields.array("protocol_versions", NAMES)?.iter();
+        let said: Result<Capabilities, _> = fields.whole("capabilities");
+        let said = said.map_err(|violation| match violation {
+            Violation::OutOfBounds(name @ "max_summary_bytes")
+            | Violation::WrongType(name @ "max_summary_bytes")
+            | Violation::Missing(name @ "max_summary_bytes") => Violation::UnsafeBound(name),
+            other => other,
+        })?;
+        for (name, set) in [
+            ("operations", &said.operations),
+            ("events", &said.events),
+            ("transports", &said.transports),
+        ] {
+            if set.iter().any(|text| text.len() > limits.max_name_bytes()) {
+                return Err(Violation::OutOfBounds(name));
+            }
+        }
+        said.activity.as_ref().map_or(Ok(()), followed)?;
         Ok(Self {
             server: None,
-            protocol_versions: versions
-                .map(|version| {
-                    version
-                        .as_u64()
-                        .ok_or(Violation::WrongType("protocol_versions"))
-                })
-                .collect::<Result<_, _>>()?,
-            operations: names("operations")?,
-            events: names("events")?,
-            transports: names("transports")?,
-            activity: fields
-                .optional("activity", Fields::object)?
-                .map(ActivityFeatures::read)
-                .transpose()?,
+            protocol_versions: said.protocol_versions,
+            operations: said.operations,
+            events: said.events,
+            transports: said.transports,
+            activity: said.activity,
             limits,
         })
     }
@@ -132,7 +114,7 @@ impl Advertisement {
     /// # Errors
     /// Why this client and this server cannot work together.
     pub fn accept(&self, requirements: &Requirements) -> Result<Profile, Violation> {
-        let has = |set: &[String], name: &str| set.iter().any(|known| known == name);
+        let has = |set: &[Cow<'static, str>], name: &str| set.iter().any(|known| known == name);
         if !self.protocol_versions.contains(&VERSION) || !has(&self.transports, "stdio") {
             return Err(Violation::UnsupportedProfile);
         }
@@ -145,7 +127,7 @@ impl Advertisement {
         if self
             .events
             .iter()
-            .any(|event| !EVENTS.contains(&event.as_str()))
+            .any(|event| !EVENTS.contains(&event.as_ref()))
         {
             return Err(Violation::UnknownEventAdvertised);
         }
@@ -180,11 +162,11 @@ impl Advertisement {
 /// A server this client has agreed to work with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    pub operations: Vec<String>,
-    pub events: Vec<String>,
+    pub operations: Vec<Cow<'static, str>>,
+    pub events: Vec<Cow<'static, str>>,
     pub limits: Limits,
     /// Where `turn.activity` is advertised.
-    pub activity: Option<ActivityFeatures>,
+    pub activity: Option<ActivityFlags>,
 }
 
 impl Profile {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
+use super::activity::asks_for_replay;
 use super::answer::Answer;
 use super::decode::{Envelope, OutputBounds, ServiceError};
 use super::event::{Event, Reading};
@@ -369,7 +370,7 @@ impl Tracker {
             id_bytes: profile.limits.max_id_bytes(),
             summary_bytes: profile
                 .activity
-                .map_or(0, |features| features.max_summary_bytes),
+                .map_or(0, |flags| flags.max_summary_bytes as usize),
             activity: profile.activity.is_some(),
         };
         let event = Event::read(name, payload, reading)?;
@@ -401,35 +402,33 @@ impl Turn {
     /// Whether the event ends the turn.
     fn take(&mut self, event: &Event, envelope: Option<&str>) -> Result<bool, Violation> {
         let (turn_id, session_id, sequence, ends) = match event {
-            Event::TurnStarted {
-                turn_id,
-                session_id,
-                sequence,
-            } => (turn_id, Some(session_id), *sequence, false),
-            Event::AssistantDelta {
-                turn_id, sequence, ..
-            }
-            | Event::Activity {
-                turn_id, sequence, ..
-            } => (turn_id, None, *sequence, false),
-            Event::TurnTerminal {
-                turn_id,
-                session_id,
-                sequence,
-                ..
-            } => (turn_id, Some(session_id), *sequence, true),
+            Event::TurnStarted(event) => (
+                &event.turn_id,
+                Some(&event.session_id),
+                event.sequence,
+                false,
+            ),
+            Event::AssistantDelta(event) => (&event.turn_id, None, event.sequence, false),
+            Event::Activity(event) => (&event.turn_id, None, event.sequence, false),
+            Event::TurnTerminal(event) => (
+                &event.turn_id,
+                Some(&event.session_id),
+                event.sequence,
+                true,
+            ),
             Event::LoginProgress { .. } | Event::LoginTerminal { .. } => {
                 return Err(Violation::IdentityMismatch("event"));
             }
         };
-        if *turn_id != self.turn_id {
+        if **turn_id != *self.turn_id {
             return Err(Violation::IdentityMismatch("turn_id"));
         }
-        if envelope != Some(&self.session_id) || session_id.is_some_and(|id| *id != self.session_id)
+        if envelope != Some(&self.session_id)
+            || session_id.is_some_and(|id| **id != *self.session_id)
         {
             return Err(Violation::IdentityMismatch("session_id"));
         }
-        let starts = matches!(event, Event::TurnStarted { .. });
+        let starts = matches!(event, Event::TurnStarted(_));
         match self.last {
             None if !starts => return Err(Violation::OutOfOrder),
             None if sequence != 0 => return Err(Violation::Sequence),
@@ -439,8 +438,8 @@ impl Turn {
             Some(last) => self.skipped += sequence - last - 1,
         }
         self.last = Some(sequence);
-        if let Event::Activity { activity, .. } = event {
-            self.replay_asked |= activity.asks_for_replay();
+        if let Event::Activity(event) = event {
+            self.replay_asked |= asks_for_replay(&event.activity);
         }
         Ok(ends)
     }

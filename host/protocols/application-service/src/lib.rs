@@ -3,11 +3,12 @@
 
 mod codec;
 mod guide;
+pub mod messages;
 mod rules;
 pub mod words;
 
 pub use codec::ApplicationService;
 pub use rules::{
-    ID_BYTES, NAME, NAME_BYTES, NEGOTIATION_ITEMS, PAYLOAD_BYTES, RECORD_BYTES, RULES, VERSION,
-    Word,
+    ID_BYTES, NAME, NAME_BYTES, NEGOTIATION_ITEMS, PAGE_ITEMS, PAYLOAD_BYTES, RECORD_BYTES, RULES,
+    VERSION, Word,
 };

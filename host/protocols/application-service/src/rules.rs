@@ -19,6 +19,8 @@ pub const ID_BYTES: usize = 128;
 pub const NAME_BYTES: usize = 64;
 /// Protocol-version and requested-capability lists.
 pub const NEGOTIATION_ITEMS: usize = 8;
+/// Most items of a page of sessions or of a replay, and how many there are when nobody says.
+pub const PAGE_ITEMS: u64 = 32;
 pub const RECORD_BYTES: usize = 65_536;
 pub const PAYLOAD_BYTES: usize = 32_768;
 
@@ -129,7 +131,7 @@ pub static RULES: Rules = Rules {
         ),
         Limit::new(
             "max_session_page_items",
-            32,
+            PAGE_ITEMS,
             "Items of one page of `session.list` or `session.replay`: the largest and the default `limit`.",
         ),
         Limit::new(

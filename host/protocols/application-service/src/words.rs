@@ -3,6 +3,11 @@
 
 use host::words;
 
+words! { pub enum ServiceState { Ready = "ready" } }
+words! { pub enum OpenStatus { Open = "open" } }
+words! { pub enum AdmissionStatus { Accepted = "accepted" } }
+words! { pub enum CancellationStatus { CancellationRequested = "cancellation_requested" } }
+words! { pub enum StartStatus { Started = "started" } }
 words! { pub enum TurnStatus { Completed = "completed", Cancelled = "cancelled", Failed = "failed" } }
 words! { pub enum CloseStatus { Closed = "closed", Closing = "closing" } }
 words! { pub enum AuthMethod { Oauth = "oauth", ApiKey = "api_key", None = "none" } }

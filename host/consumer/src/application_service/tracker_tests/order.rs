@@ -42,7 +42,7 @@ fn turns_are_accepted_before_they_speak() {
     );
     let settled = take(&mut tracker, &terminal(&id, 1)).unwrap();
     let Incoming::Event {
-        event: Event::TurnTerminal { settlement, .. },
+        event: Event::TurnTerminal(settlement),
         ..
     } = settled
     else {
@@ -251,16 +251,11 @@ fn six_kinds_of_activity_with_their_words() {
     );
     let fields = tool.as_object().unwrap();
     let read =
-        crate::application_service::Activity::read(crate::fields::Fields::new(fields), 128, 2048)
+        crate::application_service::activity::read(crate::fields::Fields::new(fields), 128, 2048)
             .unwrap();
-    assert!(matches!(
-        read.kind,
-        Kind::Tool {
-            timed_out: None,
-            tool_name: None,
-            ..
-        }
-    ));
+    assert!(
+        matches!(read.kind, Kind::Tool(tool) if tool.timed_out.is_none() && tool.tool_name.is_none())
+    );
 }
 
 #[tokio::test]
@@ -323,7 +318,7 @@ async fn a_conversation_over_streams() {
         assert!(matches!(
             client.next().await.unwrap(),
             Some(Incoming::Event {
-                event: Event::TurnStarted { .. },
+                event: Event::TurnStarted(_),
                 ..
             })
         ));
