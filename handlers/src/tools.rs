@@ -2,7 +2,7 @@
 //! only, so that a slim build links what it chose and nothing else.
 
 #[cfg(feature = "check")]
-pub use check::{Document, Envelope as Line};
+pub use check::{Document, line};
 #[cfg(feature = "check")]
 pub use toolchain::{CUT, Checked, Envelope, Level, Told, check_directory, check_file};
 #[cfg(feature = "fix")]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use handlers::tools::{self, Checked, Document, Line};
+use handlers::tools::{self, Checked, Document};
 use host::transport::Stdio;
 
 use super::Out;
@@ -99,7 +99,7 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
                 Format::Json => {
                     for envelope in &one.envelopes {
                         let source = args.include_source.then(|| one.snippet(envelope));
-                        let line = Line::new(envelope, source.flatten());
+                        let line = tools::line(envelope, source.flatten());
                         out.line(&serde_json::to_string(&line)?)?;
                     }
                 }

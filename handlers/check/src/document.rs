@@ -1,5 +1,6 @@
 //! The json-result document of `mty check` (toolchain digest, section 4): all diagnostics of a path in one object.
 
+use mty_agent::messages::Severity;
 use serde::Serialize;
 use toolchain::{Checked, Level, envelope};
 
@@ -16,7 +17,7 @@ pub struct Document {
 #[derive(Debug, Serialize)]
 struct Entry {
     code: String,
-    severity: &'static str,
+    severity: Severity,
     message: String,
     span: Place,
 }

@@ -6,4 +6,4 @@ mod envelope;
 mod mty_agent;
 
 pub use document::Document;
-pub use envelope::Envelope;
+pub use envelope::line;

@@ -3,30 +3,12 @@
 use std::sync::Arc;
 
 use host::Cx;
+use mty_agent::messages::{CheckParams, CheckSummary, Envelope, Stream};
 use mty_agent::{OpFailure, Reply, shorten};
-use output::{Stream, log};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use output::log;
 use toolchain::Session;
 
-use crate::envelope::Envelope;
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Params {
-    /// A source file. Inside a package all of its `src` is checked.
-    path: String,
-    /// Embed the line of each diagnostic and one on either side.
-    #[serde(default)]
-    include_source: bool,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Summary {
-    /// All diagnostics, warnings too, sent or not.
-    diagnostics_count: usize,
-    /// Those with a fix.
-    fix_count: usize,
-}
+use crate::envelope::line;
 
 /// Most bytes of diagnostics in one answer: a few bytes of a program can be told of in thousands.
 const ANSWER_BYTES: usize = 1024 * 1024;
@@ -34,9 +16,7 @@ const ANSWER_BYTES: usize = 1024 * 1024;
 host::event! {
     /// One diagnostic of `check`. Precedes the `result` line.
     dialect: mty_agent::MtyAgent,
-    name: "envelope",
     position: 10,
-    delivery: MustArrive,
     data: Envelope,
 }
 
@@ -49,14 +29,14 @@ host::operation! {
     position: 10,
     class: Background,
     needs: Nothing,
-    params: Params,
-    answer: Summary,
+    params: CheckParams,
+    answer: CheckSummary,
     errors: [Failed, Protocol],
     example: r#"{"op":"check","path":"hello.mty"}"# => r#"{"diagnostics_count":0,"fix_count":0}"#,
     handler: check,
 }
 
-async fn check(cx: Cx<Session>, params: Params) -> Result<Reply<Summary>, OpFailure> {
+async fn check(cx: Cx<Session>, params: CheckParams) -> Result<Reply<CheckSummary>, OpFailure> {
     let session = Arc::clone(cx.engine());
     let path = params.path.clone();
     // A large package must not hold up the other connections of this process.
@@ -69,7 +49,7 @@ async fn check(cx: Cx<Session>, params: Params) -> Result<Reply<Summary>, OpFail
     let mut bytes = 0;
     for envelope in &checked.envelopes {
         let source = params.include_source.then(|| checked.snippet(envelope));
-        let line = Envelope::new(envelope, source.flatten());
+        let line = line(envelope, source.flatten());
         bytes += serde_json::to_string(&line)
             .map_err(|error| OpFailure::failed(error.to_string()))?
             .len();
@@ -93,7 +73,7 @@ async fn check(cx: Cx<Session>, params: Params) -> Result<Reply<Summary>, OpFail
         );
         log(&events, Stream::Stderr, &text).await?;
     }
-    let summary = Summary {
+    let summary = CheckSummary {
         diagnostics_count: checked.envelopes.len(),
         fix_count: checked.envelopes.iter().filter(|e| e.fix.is_some()).count(),
     };

@@ -1,24 +1,9 @@
 //! `explain` of mty-agent: the long text of one diagnostic code. The texts live in `analysis`.
 
 use host::Cx;
+use mty_agent::messages::{ExplainParams, Explained};
 use mty_agent::{OpFailure, Reply};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use toolchain::ExplainError;
-
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
-    /// A diagnostic code: `MT4099`, `mt4099`, `SD4099`, `4099` are the same.
-    code: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Explained {
-    /// The code in its one spelling, `MTnnnn`.
-    code: String,
-    /// Plain text, lines of at most 76 columns.
-    text: String,
-}
 
 host::operation! {
     /// Gives the long text of one diagnostic code. An unknown code exits 1, something that is no code 2.
@@ -27,14 +12,14 @@ host::operation! {
     position: 60,
     class: Inline,
     needs: Nothing,
-    params: Params,
+    params: ExplainParams,
     answer: Explained,
     errors: [Failed, Protocol],
     example: "{\"op\":\"explain\",\"code\":\"MT3014\"}" => "{\"code\":\"MT3014\",\"text\":\"MT3014: …\"}",
     handler: explain,
 }
 
-fn explain(_: Cx<()>, params: Params) -> Result<Reply<Explained>, OpFailure> {
+fn explain(_: Cx<()>, params: ExplainParams) -> Result<Reply<Explained>, OpFailure> {
     match toolchain::explain(&params.code) {
         Ok(found) => Ok(Explained {
             code: found.code.to_owned(),

@@ -1,58 +1,12 @@
 //! `find` of mty-agent: literal search over a package. The search itself lives in `toolchain`.
 
 use host::Cx;
+use mty_agent::messages::{FindParams, Found, Hit};
 use mty_agent::{ANSWER_BYTES, OpFailure, Reply, shorten};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use toolchain::{FindError, FindRequest, Session};
 
-const DEFAULT_TOP: usize = 10;
-
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
-    /// The substring to search for; case counts.
-    query: String,
-    /// Largest number of hits.
-    #[serde(default = "default_top")]
-    top: usize,
-    /// Where to search; the working directory by default.
-    #[serde(default = "here")]
-    root: String,
-}
-
-fn default_top() -> usize {
-    DEFAULT_TOP
-}
-
-fn here() -> String {
-    ".".to_owned()
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Found {
-    /// In order of path, then line.
-    hits: Vec<Hit>,
-    /// Only when true: hits that were asked for may be missing, because the answer reached the limit
-    /// `answer_bytes`, or because a file has a line of over 4 MiB, behind which it is not searched.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-}
-
-/// A line that holds the query.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Hit {
-    /// Relative to `root`, with `/`.
-    file: String,
-    /// From 1.
-    line: u64,
-    /// The line; of one over 4 KiB the stretch around the first match, with `…` where it was cut.
-    text: String,
-}
-
-impl From<toolchain::Hit> for Hit {
-    fn from(toolchain::Hit { file, line, text }: toolchain::Hit) -> Self {
-        Self { file, line, text }
-    }
+fn hit(toolchain::Hit { file, line, text }: toolchain::Hit) -> Hit {
+    Hit { file, line, text }
 }
 
 host::operation! {
@@ -62,14 +16,14 @@ host::operation! {
     position: 50,
     class: Background,
     needs: Nothing,
-    params: Params,
+    params: FindParams,
     answer: Found,
     errors: [Failed, Protocol],
     example: "{\"op\":\"find\",\"query\":\"no such text anywhere\"}" => "{\"hits\":[]}",
     handler: find,
 }
 
-async fn find(cx: Cx<Session>, params: Params) -> Result<Reply<Found>, OpFailure> {
+async fn find(cx: Cx<Session>, params: FindParams) -> Result<Reply<Found>, OpFailure> {
     let request = FindRequest {
         query: params.query,
         top: params.top,
@@ -82,7 +36,7 @@ async fn find(cx: Cx<Session>, params: Params) -> Result<Reply<Found>, OpFailure
         .await?;
     match searched {
         Ok(found) => Ok(Found {
-            hits: found.hits.into_iter().map(Hit::from).collect(),
+            hits: found.hits.into_iter().map(hit).collect(),
             truncated: found.truncated,
         }
         .into()),

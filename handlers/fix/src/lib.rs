@@ -4,54 +4,14 @@
 use std::sync::Arc;
 
 use host::Cx;
+use mty_agent::messages::{FixAnswer, FixParams, Patch};
 use mty_agent::{OpFailure, Reply, shorten};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use toolchain::{FixError, FixRequest, Fixed, Session};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Params {
-    /// A source file; the one of the last `check` where left out.
-    path: Option<String>,
-    /// The code to look for; the first diagnostic with it and with a fix is meant.
-    code: String,
-    /// Which alternative, from 0.
-    #[serde(default)]
-    alternative: usize,
-    /// Persist it.
-    #[serde(default)]
-    write: bool,
-    /// Give the new text without persisting it.
-    #[serde(default)]
-    dry_run: bool,
-}
-
-/// The alternative that was chosen.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Patch {
-    /// Whether the file was written.
-    applied: bool,
-    /// Unified, LF only.
-    diff: String,
-    /// The whole new text, with `write` and `dry_run`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    new_content: Option<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Answer {
-    /// Whether the file was written.
-    applied: bool,
-    /// Bytes of the diff.
-    diff_len: usize,
-}
 
 host::event! {
     /// The alternative that `fix` chose. Precedes the `result` line.
     dialect: mty_agent::MtyAgent,
-    name: "patch",
     position: 30,
-    delivery: MustArrive,
     data: Patch,
 }
 
@@ -63,14 +23,14 @@ host::operation! {
     position: 80,
     class: Background,
     needs: Nothing,
-    params: Params,
-    answer: Answer,
+    params: FixParams,
+    answer: FixAnswer,
     errors: [Failed, Protocol],
     example: r#"{"op":"fix","path":"long.mty","code":"MT0006"}"# => r#"{"applied":false,"diff_len":91}"#,
     handler: fix,
 }
 
-async fn fix(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure> {
+async fn fix(cx: Cx<Session>, params: FixParams) -> Result<Reply<FixAnswer>, OpFailure> {
     let session = Arc::clone(cx.engine());
     let request = FixRequest {
         path: params.path,
@@ -84,7 +44,7 @@ async fn fix(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure
         .await?;
     match fixed {
         Ok(fixed) => {
-            let answer = Answer {
+            let answer = FixAnswer {
                 applied: fixed.applied,
                 diff_len: fixed.diff.len(),
             };
@@ -94,7 +54,7 @@ async fn fix(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure
         // A key is missing that only a session could make up for.
         Err(error @ FixError::NoPath) => Err(OpFailure::protocol(error.to_string())),
         Err(error) => {
-            let mut answer = Answer {
+            let mut answer = FixAnswer {
                 applied: false,
                 diff_len: 0,
             };

@@ -3,26 +3,10 @@
 use std::sync::Arc;
 
 use host::Cx;
+use mty_agent::messages::{FmtAnswer, FmtParams, Stream};
 use mty_agent::{OpFailure, Reply, shorten};
-use output::{Stream, log};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use output::log;
 use toolchain::{Formatted, Session};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Params {
-    /// A `*.mty` file.
-    path: String,
-    /// Only say whether the file would change.
-    #[serde(default)]
-    check: bool,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Answer {
-    /// With `check` whether the file would change, else whether it was changed.
-    would_reformat: bool,
-}
 
 host::operation! {
     /// Brings a file into canonical form, in place and atomically. With `check` nothing is written, and the exit
@@ -33,14 +17,14 @@ host::operation! {
     position: 70,
     class: Background,
     needs: Nothing,
-    params: Params,
-    answer: Answer,
+    params: FmtParams,
+    answer: FmtAnswer,
     errors: [Failed, Protocol],
     example: r#"{"op":"fmt","path":"hello.mty","check":true}"# => r#"{"would_reformat":false}"#,
     handler: fmt,
 }
 
-async fn fmt(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure> {
+async fn fmt(cx: Cx<Session>, params: FmtParams) -> Result<Reply<FmtAnswer>, OpFailure> {
     let session = Arc::clone(cx.engine());
     let (path, check) = (params.path.clone(), params.check);
     let formatted = cx
@@ -59,5 +43,6 @@ async fn fmt(cx: Cx<Session>, params: Params) -> Result<Reply<Answer>, OpFailure
         log(&cx.events(), Stream::Stderr, &text.join("\n")).await?;
     }
     let would_reformat = matches!(formatted, Formatted::Changed(_));
-    Ok(Reply::new(Answer { would_reformat }).exit_code(i32::from(params.check && would_reformat)))
+    Ok(Reply::new(FmtAnswer { would_reformat })
+        .exit_code(i32::from(params.check && would_reformat)))
 }

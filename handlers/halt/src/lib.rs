@@ -1,16 +1,8 @@
 //! `halt` of mty-agent: ends its connection. Nothing else lives here.
 
 use host::Cx;
+use mty_agent::messages::{HaltParams, Halted};
 use mty_agent::{OpFailure, Reply};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Keys beside `op`; unknown ones are ignored.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Halted {}
 
 host::operation! {
     /// Ends the interactive loop, or the rest of a batch, after its `result` and `done`. The server goes on.
@@ -19,13 +11,13 @@ host::operation! {
     position: 90,
     class: Inline,
     needs: Nothing,
-    params: Params,
+    params: HaltParams,
     answer: Halted,
     errors: [],
     example: "{\"op\":\"halt\"}" => "{}",
     handler: halt,
 }
 
-fn halt(_: Cx<()>, _: Params) -> Result<Reply<Halted>, OpFailure> {
+fn halt(_: Cx<()>, _: HaltParams) -> Result<Reply<Halted>, OpFailure> {
     Ok(Reply::new(Halted {}).closing())
 }

@@ -5,6 +5,7 @@ mod codec;
 mod guide;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod messages;
 pub mod record;
 mod reply;
 mod rules;
