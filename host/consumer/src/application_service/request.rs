@@ -1,6 +1,7 @@
 //! What this client may ask of an application service, and how it is written.
 //! Requests are strict: exactly the documented fields, absent where absence has the documented meaning.
 
+use application_service::messages::{CancelPayload, InitializePayload, StartPayload};
 use serde_json::{Map, Value, json};
 
 use super::VERSION;
@@ -137,8 +138,9 @@ impl Request {
         match self {
             Self::Initialize {
                 requested_capabilities,
-            } => json!({
-                "supported_protocol_versions": [VERSION], "requested_capabilities": requested_capabilities,
+            } => json!(InitializePayload {
+                supported_protocol_versions: vec![application_service::VERSION],
+                requested_capabilities: requested_capabilities.clone(),
             }),
             Self::Status
             | Self::Capabilities
@@ -157,8 +159,13 @@ impl Request {
                 page.extend(limit.map(|limit| ("limit".to_owned(), json!(limit))));
                 Value::Object(page)
             }
-            Self::TurnStart { prompt, .. } => json!({ "prompt": prompt, "options": {} }),
-            Self::TurnCancel { turn_id } => json!({ "turn_id": turn_id }),
+            Self::TurnStart { prompt, .. } => json!(StartPayload {
+                prompt: prompt.clone(),
+                options: Map::new(),
+            }),
+            Self::TurnCancel { turn_id } => json!(CancelPayload {
+                turn_id: turn_id.clone(),
+            }),
             Self::AuthLoginStart { provider_id } | Self::CatalogRefresh { provider_id } => {
                 json!({ "provider_id": provider_id })
             }

@@ -1,6 +1,9 @@
 //! What this client may ask of a local-agent child, and how it is written.
 //! Requests are built from this closed set only: no foreign field ever leaves.
 
+use local_agent::messages::{
+    AnswerParams, CancelParams, InitializeParams, NoParams, OpenParams, PageParams, StartParams,
+};
 use serde_json::{Value, json};
 
 use super::answer::Limits;
@@ -90,33 +93,36 @@ impl Request {
     }
 
     fn params(&self) -> Value {
-        match self {
+        match self.clone() {
             Self::Initialize {
-                required_capabilities,
-            } => json!({ "required_capabilities": required_capabilities }),
-            Self::Status | Self::Shutdown | Self::SessionCreate => json!({}),
-            Self::SessionOpen { session_id } => json!({ "session_id": session_id }),
+                required_capabilities: names,
+            } => json!(InitializeParams {
+                required_capabilities: names.into_iter().map(Into::into).collect(),
+            }),
+            Self::Status | Self::Shutdown | Self::SessionCreate => json!(NoParams {}),
+            Self::SessionOpen { session_id } => json!(OpenParams { session_id }),
             Self::HistoryPage {
                 session_id,
                 revision,
                 cursor,
-            } => {
-                json!({ "session_id": session_id, "revision": revision, "cursor": cursor })
-            }
-            Self::TurnStart { session_id, prompt } => {
-                json!({ "session_id": session_id, "prompt": prompt })
-            }
-            Self::TurnCancel { session_id, run_id } => {
-                json!({ "session_id": session_id, "run_id": run_id })
-            }
+            } => json!(PageParams {
+                session_id,
+                revision,
+                cursor,
+            }),
+            Self::TurnStart { session_id, prompt } => json!(StartParams { session_id, prompt }),
+            Self::TurnCancel { session_id, run_id } => json!(CancelParams { session_id, run_id }),
             Self::ApprovalAnswer {
                 session_id,
                 run_id,
                 approval_id,
                 allow,
-            } => {
-                json!({ "session_id": session_id, "run_id": run_id, "approval_id": approval_id, "allow": allow })
-            }
+            } => json!(AnswerParams {
+                session_id,
+                run_id,
+                approval_id,
+                allow,
+            }),
         }
     }
 
