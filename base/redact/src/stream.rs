@@ -99,7 +99,7 @@ impl StreamRedactor {
         // A few bytes more seldom tell what many did not: looking each time would cost what is held, not what came.
         let held = self.buffer.len() - self.held;
         if self.looked > LOOKED_BYTES
-            && held < self.looked + self.looked / 4
+            && held < self.looked + self.looked / 2
             && held < MAX_HELD_BYTES
         {
             return None;

@@ -72,7 +72,7 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
     })
     .map_err(|error| match error {
         EntriesError::Stop(stop) => stop.into(),
-        EntriesError::Io => ToolError::Failed(format!("cannot read {}", scope.shown(&path))),
+        EntriesError::Io(error) => ToolError::io(&error, &scope.shown(&path)),
     })?;
 
     let total = kept.seen();

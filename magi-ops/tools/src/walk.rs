@@ -141,7 +141,13 @@ impl<V: Visitor> Visitor for Guarded<'_, V> {
 
 pub(crate) enum EntriesError {
     Stop(Stop),
-    Io,
+    Io(std::io::Error),
+}
+
+impl From<rustix::io::Errno> for EntriesError {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self::Io(error.into())
+    }
 }
 
 /// Calls `visit` with every entry of an open directory, `.` and `..` left out.
@@ -150,9 +156,9 @@ pub(crate) fn entries(
     watch: &Watch,
     mut visit: impl FnMut(&OsStr, FileType),
 ) -> Result<(), EntriesError> {
-    for entry in Dir::read_from(directory).map_err(|_| EntriesError::Io)? {
+    for entry in Dir::read_from(directory)? {
         watch.check().map_err(EntriesError::Stop)?;
-        let entry = entry.map_err(|_| EntriesError::Io)?;
+        let entry = entry?;
         let name = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;

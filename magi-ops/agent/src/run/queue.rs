@@ -90,7 +90,7 @@ impl Sink {
     /// Room for the terminal event, also after a loss, if there is any at once.
     pub(super) async fn reserve_terminal(&self) -> Result<Reserved<'_>, Lost> {
         if self.is_lost() {
-            return self.queue.try_reserve().map(Reserved).map_err(|_| Lost);
+            return self.queue.try_reserve().ok().map(Reserved).ok_or(Lost);
         }
         self.reserve().await
     }
@@ -177,7 +177,7 @@ impl Sink {
     async fn room_for_delta(&self) -> Result<Option<Reserved<'_>>, Lost> {
         tokio::select! {
             biased;
-            room = self.queue.reserve() => room.map(|room| Some(Reserved(room))).map_err(|_| Lost),
+            room = self.queue.reserve() => Ok(Some(Reserved(room.ok().ok_or(Lost)?))),
             () = self.cancel.cancelled() => Ok(None),
         }
     }
