@@ -517,3 +517,29 @@ fn doctor_is_calm_about_what_is_right_and_about_its_own_use() {
     assert_eq!(done.status.code(), Some(1));
     assert!(!text(&done.stdout).contains("aaaaaaaa"), "{done:?}");
 }
+
+#[test]
+fn problems_of_every_stage_come_at_once_and_without_credentials() {
+    let place = Place::new();
+    fs::create_dir_all(place.mc_home().join("agents")).unwrap();
+    fs::write(
+        place.mc_home().join("settings.json"),
+        "{\"retention_days\": \"7\", \"provider\": \"antropic\",\n\"instructions\": [\"https://u:hunter2pass@h/x.md\"]}",
+    )
+    .unwrap();
+    fs::write(place.mc_home().join("agents/a.md"), "no front matter").unwrap();
+    let done = magi_code(&place, &["doctor"], &[]);
+    assert_eq!(done.status.code(), Some(1));
+    let out = text(&done.stdout);
+    for part in [
+        "whole number",
+        "no such file",
+        "no front matter",
+        "no provider is called",
+    ] {
+        assert_eq!(out.matches(part).count(), 1, "{part}: {out}");
+    }
+    let done = magi_code(&place, &["doctor", "--json"], &[]);
+    assert_eq!(out.matches("hunter2pass").count(), 0, "{out}");
+    assert!(!text(&done.stdout).contains("hunter2pass"));
+}

@@ -120,7 +120,7 @@ fn a_cloned_repository_reaches_no_network_and_nothing_outside() {
             let model = Model::start(vec![answer()]);
             let credentials = place.mc_home().join("auth.json");
             fs::write(&credentials, format!("{{\"x\": \"{CANARY}-closed\"}}")).unwrap();
-            let outside = place.root().join("id_rsa");
+            let outside = place.root().join("outside.md");
             let name = if file == "profile" { "primary" } else { "a" };
             let head = format!("---\nname: {name}\ndescription: d\n---\n");
             fs::write(&outside, format!("{head}{CANARY}-open")).unwrap();
@@ -140,7 +140,7 @@ fn a_cloned_repository_reaches_no_network_and_nothing_outside() {
                 "AGENTS.md" => link(&outside, "AGENTS.md"),
                 "named" => {
                     link(&outside, "docs/rules.md");
-                    instructions = json!(["docs/rules.md", outside, "../id_rsa"]);
+                    instructions = json!(["docs/rules.md", outside, "../outside.md"]);
                 }
                 "skill" => link(&outside, ".magi-code/skills/a/SKILL.md"),
                 _ => link(&outside, ".magi-code/agents/primary.md"),
@@ -266,4 +266,25 @@ fn what_cannot_be_trusted_changes_nothing() {
     refused(&["trust"], "no regular file");
     let usage = magi_code(&place, &["trust", "a", "b"], &[]);
     assert_eq!(usage.status.code(), Some(2));
+}
+
+#[test]
+fn a_trusted_folder_trusts_nothing_above_it() {
+    let place = Place::new();
+    place.write_settings(&json!({}));
+    place.write_file(".git/HEAD", "");
+    place.write_file("inner/file", "");
+    let outside = place.root().join("notes.md");
+    fs::write(&outside, CANARY).unwrap();
+    symlink(&outside, place.work().join("AGENTS.md")).unwrap();
+    let left_out = || {
+        let done = magi_code(&place, &["doctor", "--cwd", "inner"], &[]);
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        text(&done.stdout).contains("AGENTS.md")
+    };
+    assert!(left_out());
+    assert!(magi_code(&place, &["trust", "inner"], &[]).status.success());
+    assert!(left_out(), "the file stands above what is trusted");
+    trust(&place);
+    assert!(!left_out());
 }

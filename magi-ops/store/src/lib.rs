@@ -3,6 +3,7 @@
 
 pub mod auth;
 mod context;
+mod credentials;
 mod file;
 mod home;
 mod object;
@@ -12,6 +13,7 @@ pub mod sessions;
 pub mod settings;
 
 pub use context::context_id;
+pub use credentials::CREDENTIAL_PLACES;
 pub use home::{Home, HomeError, KERNEL_TREES};
 pub use object::Object;
 pub use reason::{MAX_REASONS, Reason, Reasons, near_miss, shown, shown_path};

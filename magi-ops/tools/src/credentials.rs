@@ -1,5 +1,5 @@
 //! Places that are known to hold credentials: which a path belongs to.
-//! The list is data beside this file; whether such a place may be read is decided where calls are looked at.
+//! The list is the store's data; whether such a place may be read is decided where calls are looked at.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,9 +9,9 @@ use std::sync::OnceLock;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use crate::workspace::spellings;
+use store::CREDENTIAL_PLACES as LIST;
 
-const LIST: &str = include_str!("credentials.txt");
+use crate::workspace::spellings;
 
 /// Most files of one place whose further names are known.
 const MAX_FILES: usize = 4096;

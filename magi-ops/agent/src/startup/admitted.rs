@@ -149,7 +149,13 @@ fn read(
     };
     reached.provider = public_name(redactor, &settings.provider);
     reached.model = shown(&settings);
-    let mut guidance = Guidance::load(&home, &cwd, &settings, stop)?;
+    let mut guidance = Guidance::load(
+        &home,
+        &cwd,
+        &settings,
+        environment.user_home.as_deref(),
+        stop,
+    )?;
     reached.notices.append(&mut guidance.notices);
     let ignored = guidance.choose_model(&mut settings, environment);
     reached.notices.extend(ignored);

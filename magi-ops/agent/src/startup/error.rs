@@ -75,10 +75,16 @@ impl StartupError {
     }
 }
 
-/// Reasons with secrets hidden. Paths stay: without them nobody finds what to mend.
+/// Reasons with secrets hidden, also in paths: an address may stand where a path belongs.
 pub(crate) fn redacted(reasons: Vec<Reason>, redactor: &Redactor) -> Vec<Reason> {
     let hide = |text: String| redactor.redact(&text).into_string();
     let reasons = reasons.into_iter().map(|reason| Reason {
+        file: reason.file.map(|file| {
+            let text = file.to_string_lossy();
+            let shown = redactor.redact(&text).into_string();
+            if shown == text { file } else { shown.into() }
+        }),
+        variable: reason.variable.map(hide),
         key: reason.key.map(hide),
         reason: hide(reason.reason),
         help: reason.help.map(hide),

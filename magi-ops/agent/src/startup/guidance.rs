@@ -40,10 +40,13 @@ impl Guidance {
         home: &Home,
         cwd: &Path,
         settings: &Settings,
+        user_home: Option<&Path>,
         stop: &CancellationToken,
     ) -> Result<Self, StartupError> {
         let wanted = Wanted {
             trusted: settings.trusted,
+            projects: Some(&settings.projects),
+            user_home,
             instructions: &settings.instructions,
             tools: &tools::registered_names(),
         };

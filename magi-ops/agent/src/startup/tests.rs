@@ -66,7 +66,7 @@ fn the_prompt_holds_what_was_there_at_startup_in_order() {
         .with("home/extra.md", "the extra file")
         .with("home/AGENTS.md", "the global file")
         .with("work/AGENTS.md", "the project's file")
-        .with("home/agents/primary.md", "---\na:\n---\nthe role");
+        .with("home/agents/primary.md", "---\nname:\n---\nthe role");
     let admitted = place.admit().unwrap();
     let parts = [
         "the role",

@@ -7,6 +7,7 @@ use store::settings::{EditError, set_trusted};
 use store::{Home, Reason};
 
 use super::Environment;
+use super::error::redacted;
 
 /// What became of a wish to trust a project, or not to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +21,18 @@ pub struct Trusted {
 /// Says in the person's settings whether the files of the project in `directory` are trusted. Blocks.
 ///
 /// # Errors
-/// When there is no such directory, or the settings can't be used or written, with everything that is wrong;
-/// then nothing is changed.
+/// When there is no such directory, or the settings can't be used or written, with everything that is
+/// wrong, redacted; then nothing is changed.
 pub fn trust(
+    environment: &Environment,
+    directory: &Path,
+    trusted: bool,
+) -> Result<Trusted, Vec<Reason>> {
+    change(environment, directory, trusted)
+        .map_err(|reasons| redacted(reasons, &environment.redactor()))
+}
+
+fn change(
     environment: &Environment,
     directory: &Path,
     trusted: bool,

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
+use crate::reason::{near_miss, shown};
+
 /// Longest front matter, in bytes.
 pub(super) const MAX_BYTES: usize = 16 * 1024;
 
@@ -92,6 +94,32 @@ impl<'a> Document<'a> {
             Some((Field::List(list), _)) => Ok(Some(list)),
             Some((_, place)) => Err(fault("has a field that should be a list of texts", *place)),
         }
+    }
+
+    /// The fields beside the `known` ones, and where they stand.
+    ///
+    /// # Errors
+    /// When one is a misspelt `guard`: it would guard nothing.
+    pub(super) fn unknown(
+        &self,
+        known: &[&str],
+        guards: &[&str],
+    ) -> Result<Vec<(&str, Place)>, Fault> {
+        let mut found = Vec::new();
+        for (name, (_, place)) in &self.fields {
+            if known.contains(&name.as_str()) {
+                continue;
+            }
+            if let Some(meant) = near_miss(name, guards.iter().copied()) {
+                let why = format!(
+                    "has an unknown member `{}`, which guards nothing; did you mean `{meant}`?",
+                    shown(name)
+                );
+                return Err(Fault::at(*place, why));
+            }
+            found.push((name.as_str(), *place));
+        }
+        Ok(found)
     }
 
     /// Where a field stands; the beginning where there is none.

@@ -84,7 +84,10 @@ pub(super) fn load(
         .collect();
     directories.reverse();
     for directory in directories {
-        let owner = match wanted.trusted {
+        let trusted = wanted
+            .projects
+            .map_or(wanted.trusted, |projects| projects.trust(directory));
+        let owner = match trusted {
             true => Owner::Project,
             // Above the working directory too, no link may lead out of where it stands.
             false => Owner::Stranger(directory),
@@ -94,8 +97,8 @@ pub(super) fn load(
     for file in wanted.instructions {
         let owner = match (file.of_project, wanted.trusted) {
             (false, _) => Owner::Person,
-            // Trusted, its instructions may lie anywhere, and are asked for by name as the person's are.
-            (true, true) => Owner::Person,
+            // Trusted, its instructions may lie anywhere but where credentials do.
+            (true, true) => Owner::Project,
             (true, false) => Owner::Stranger(cwd),
         };
         add(&file.path, owner, Some(&file.named))?;
@@ -112,7 +115,7 @@ pub(super) fn load(
 }
 
 /// The nearest directory upwards with a `.git` (a file in worktrees); without one, `cwd` alone.
-fn repository(cwd: &Path) -> &Path {
+pub(super) fn repository(cwd: &Path) -> &Path {
     cwd.ancestors()
         .find(|directory| directory.join(".git").symlink_metadata().is_ok())
         .unwrap_or(cwd)

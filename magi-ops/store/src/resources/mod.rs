@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use crate::Home;
-use crate::reason::{Reason, Reasons};
-use crate::settings::{Folder, InstructionFile};
+use crate::credentials::Credentials;
+use crate::reason::{Reason, Reasons, shown};
+use crate::settings::{Folder, InstructionFile, Projects};
 
 mod front_matter;
 mod instructions;
@@ -45,6 +46,10 @@ fn first(reasons: &[Reason]) -> String {
 pub struct Wanted<'a> {
     /// Whether the project's files may be what the person's own may be.
     pub trusted: bool,
+    /// Which directories above the working directory are trusted; without it, those are that the project is.
+    pub projects: Option<&'a Projects>,
+    /// The home of the person, where credentials of other programs lie that no project's file may lead to.
+    pub user_home: Option<&'a Path>,
     /// Additional files.
     pub instructions: &'a [InstructionFile],
     /// The names of tools that profiles may hold; without any, all do.
@@ -77,7 +82,8 @@ impl Resources {
         wanted: Wanted<'_>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, ResourceError> {
-        let reader = Reader::new(home, cancelled);
+        let credentials = Credentials::of(wanted.user_home, instructions::repository(cwd));
+        let reader = Reader::new(home, credentials, cancelled);
         let project = match Folder::of(home.root(), cwd, wanted.trusted) {
             Folder::At(folder) => Some(folder),
             // Whoever reads the settings says so.
@@ -92,10 +98,25 @@ impl Resources {
             },
         };
         let mut notices = Reasons::default();
+        let instructions = instructions::load(&reader, home, cwd, wanted, &mut notices);
+        if let Err(ResourceError::Cancelled) = instructions {
+            return Err(ResourceError::Cancelled);
+        }
+        let skills = skills::load(&reader, &scopes, &mut notices)?;
+        let profiles = profiles::load(&reader, &scopes, wanted.tools, &mut notices);
+        let (instructions, profiles) = match (instructions, profiles) {
+            (Ok(instructions), Ok(profiles)) => (instructions, profiles),
+            // The first says what the failure is called; everything that is wrong is told.
+            (Err(ResourceError::Instructions(mut all)), Err(ResourceError::Profiles(more))) => {
+                all.extend(more);
+                return Err(ResourceError::Instructions(all));
+            }
+            (Err(error), _) | (_, Err(error)) => return Err(error),
+        };
         Ok(Self {
-            instructions: instructions::load(&reader, home, cwd, wanted, &mut notices)?,
-            skills: skills::load(&reader, &scopes, &mut notices)?,
-            profiles: profiles::load(&reader, &scopes, wanted.tools, &mut notices)?,
+            instructions,
+            skills,
+            profiles,
             notices: notices.into_vec(),
         })
     }
@@ -137,6 +158,15 @@ fn faulty(path: &Path, subject: &str, fault: Fault) -> Reason {
         line: Some(fault.place.0),
         column: Some(fault.place.1),
         ..Reason::of_file(path, format!("{subject} {}", fault.reason))
+    }
+}
+
+/// What says that a member of the front matter means nothing.
+fn unknown((name, place): (&str, front_matter::Place), path: &Path) -> Reason {
+    let why = format!("has an unknown member `{}`", shown(name));
+    Reason {
+        key: Some(name.to_owned()),
+        ..faulty(path, "the front matter", Fault::at(place, why))
     }
 }
 

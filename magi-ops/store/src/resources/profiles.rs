@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::front_matter::{Document, Fault};
 use super::reader::{Content, Owner, Reader};
-use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name};
+use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name, unknown};
 use crate::reason::{Reason, Reasons, near_miss, shown};
 use crate::settings::MAX_NAME_BYTES;
 
@@ -14,6 +14,8 @@ use crate::settings::MAX_NAME_BYTES;
 pub const MAX_PROFILE_BYTES: usize = 64 * 1024;
 /// Most profiles of one directory.
 pub const MAX_PROFILES: usize = 64;
+/// What a front matter may hold.
+const MEMBERS: [&str; 5] = ["name", "description", "tools", "model", "disabled"];
 /// Most tools of one profile.
 const MAX_TOOLS: usize = 256;
 
@@ -118,7 +120,7 @@ fn directory_of(
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let parsed = match reader.text(&path, MAX_PROFILE_BYTES, owner)? {
-            Ok(Content::Read(text)) => parse(&text, &stem, tools, &path),
+            Ok(Content::Read(text)) => parse(&text, &stem, tools, &path, notices),
             // It was there a moment ago.
             Ok(Content::Missing) => Err(Fault::new("is missing")),
             Ok(Content::Ignored(why)) => {
@@ -159,6 +161,7 @@ fn parse(
     stem: &str,
     known: &[&str],
     path: &Path,
+    notices: &mut Reasons,
 ) -> Result<(String, Option<Profile>), Fault> {
     let document = Document::parse(text)?;
     let at = |key: &str, reason: String| Fault::at(document.place(key), reason);
@@ -168,6 +171,9 @@ fn parse(
     }
     if document.flag("disabled")? {
         return Ok((name.to_owned(), None));
+    }
+    for member in document.unknown(&MEMBERS, &["tools", "disabled"])? {
+        notices.add(unknown(member, path));
     }
     let description = document.text("description")?.unwrap_or_default();
     if description.len() > MAX_DESCRIPTION_BYTES {

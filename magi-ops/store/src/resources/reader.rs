@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::ResourceError;
 use super::front_matter::Fault;
+use crate::credentials::Credentials;
 use crate::file::{self, Links, Opened};
 use crate::{Home, KERNEL_TREES};
 
@@ -32,6 +33,7 @@ pub(super) enum Owner<'a> {
 pub(super) struct Reader<'a> {
     hidden: Vec<PathBuf>,
     sessions: PathBuf,
+    credentials: Credentials<'a>,
     cancelled: &'a dyn Fn() -> bool,
 }
 
@@ -61,7 +63,11 @@ pub(super) struct Listing {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(home: &Home, cancelled: &'a dyn Fn() -> bool) -> Self {
+    pub(super) fn new(
+        home: &Home,
+        credentials: Credentials<'a>,
+        cancelled: &'a dyn Fn() -> bool,
+    ) -> Self {
         let mut hidden = home.hidden();
         // A linked credentials file is hidden under its real name too.
         let real: Vec<_> = hidden.iter().flat_map(|path| path.canonicalize()).collect();
@@ -70,6 +76,7 @@ impl<'a> Reader<'a> {
         Self {
             hidden,
             sessions: home.sessions().to_owned(),
+            credentials,
             cancelled,
         }
     }
@@ -103,13 +110,13 @@ impl<'a> Reader<'a> {
                     Err(error) => return Err(error),
                 };
                 // Asked before it is opened, and again of what was opened.
-                if self.is_hidden(&path) {
+                if self.is_closed(&path, owner) {
                     return Self::closed(owner);
                 }
                 (file::open_regular(&path, Links::Refuse)?, path)
             }
         };
-        if self.is_hidden(&path) || self.is_hidden_by_another_name(&file)? {
+        if self.is_closed(&path, owner) || self.is_closed_by_another_name(&file, owner)? {
             return Self::closed(owner);
         }
         let (bytes, more) = file::prefix(file, limit as u64)?;
@@ -123,15 +130,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn is_hidden(&self, path: &Path) -> bool {
+    /// The person may keep instructions where credentials of other programs lie; no project may lead there.
+    fn is_closed(&self, path: &Path, owner: Owner<'_>) -> bool {
         self.hidden.iter().any(|hidden| path.starts_with(hidden))
+            || (!matches!(owner, Owner::Person) && self.credentials.hold(path))
     }
 
     /// Whether a file with several names has one among the credentials or stored sessions.
-    fn is_hidden_by_another_name(&self, file: &File) -> io::Result<bool> {
+    fn is_closed_by_another_name(&self, file: &File, owner: Owner<'_>) -> io::Result<bool> {
         let metadata = file.metadata()?;
         if metadata.nlink() < 2 {
             return Ok(false);
+        }
+        if !matches!(owner, Owner::Person) && self.credentials.are(&metadata) {
+            return Ok(true);
         }
         let is_same = |other: io::Result<Metadata>| {
             other.is_ok_and(|other| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino()))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::front_matter::{Document, Fault};
 use super::reader::{Content, Owner, Reader};
-use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name};
+use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name, unknown};
 use crate::reason::{Reason, Reasons};
 
 /// Longest `SKILL.md`, in bytes.
@@ -19,6 +19,17 @@ pub const MAX_SKILLS: usize = 128;
 pub const MAX_SKILLS_BYTES: usize = 8 * 1024 * 1024;
 
 const FILE_NAME: &str = "SKILL.md";
+
+/// What a front matter may hold: what is read here, and what the format has for others.
+const MEMBERS: [&str; 7] = [
+    "name",
+    "description",
+    "disabled",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+];
 
 /// One enabled skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +70,7 @@ pub(super) fn load(
         }
         for name in &listing.names {
             let path = directory.join(name).join(FILE_NAME);
-            let Some(candidate) = candidate(reader, &directory, name, owner)? else {
+            let Some(candidate) = candidate(reader, &directory, name, owner, notices)? else {
                 continue;
             };
             match candidate {
@@ -110,6 +121,7 @@ fn candidate(
     directory: &Path,
     name: &OsStr,
     owner: Owner<'_>,
+    notices: &mut Reasons,
 ) -> Result<Option<Candidate>, ResourceError> {
     let directory = directory.join(name);
     if name.as_encoded_bytes().starts_with(b".") || !directory.is_dir() {
@@ -124,7 +136,7 @@ fn candidate(
         Ok(Content::Ignored(why)) => return Ok(Some(Err(Left::Ignored(why)))),
         Err(fault) => return Ok(Some(Err(fault.into()))),
     };
-    let skill = parse(&text, name, directory);
+    let skill = parse(&text, name, directory, notices);
     Ok(Some(
         skill
             .map(|skill| (name.to_owned(), skill))
@@ -132,7 +144,12 @@ fn candidate(
     ))
 }
 
-fn parse(text: &str, name: &str, directory: PathBuf) -> Result<Option<Skill>, Fault> {
+fn parse(
+    text: &str,
+    name: &str,
+    directory: PathBuf,
+    notices: &mut Reasons,
+) -> Result<Option<Skill>, Fault> {
     let document = Document::parse(text)?;
     if document.text("name")? != Some(name) {
         let why = "has a name that is not its directory's";
@@ -140,6 +157,9 @@ fn parse(text: &str, name: &str, directory: PathBuf) -> Result<Option<Skill>, Fa
     }
     if document.flag("disabled")? {
         return Ok(None);
+    }
+    for member in document.unknown(&MEMBERS, &["disabled"])? {
+        notices.add(unknown(member, &directory.join(FILE_NAME)));
     }
     let description = document.text("description")?;
     let description = description.ok_or_else(|| Fault::new("has no description"))?;

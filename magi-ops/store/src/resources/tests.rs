@@ -64,6 +64,8 @@ impl Place {
     ) -> Result<Resources, ResourceError> {
         let wanted = Wanted {
             trusted,
+            projects: None,
+            user_home: None,
             instructions,
             tools: &[],
         };
@@ -386,8 +388,9 @@ fn instructions_that_an_untrusted_project_names_lie_in_it() {
         2,
         "one file, named twice, and one"
     );
+    let trusted = place.load_as(true, &files).unwrap();
     assert!(
-        is_refused(place.load_as(true, &files)),
+        trusted.instructions.len() == 4 && trusted.notices.len() == 1,
         "credentials stay closed"
     );
     // What is missing was asked for by name.
@@ -420,7 +423,7 @@ fn an_untrusted_projects_profile_gives_no_tool_back() {
         )
     };
     let some = |tools: &str| Some(Some(tools.to_owned()));
-    assert_eq!(tools("---\na:\n---\n", false), (some("read grep"), 0));
+    assert_eq!(tools("---\nname:\n---\n", false), (some("read grep"), 0));
     assert_eq!(
         tools("---\ntools: [bash, grep]\n---\n", false),
         (some("grep"), 0)
@@ -429,7 +432,7 @@ fn an_untrusted_projects_profile_gives_no_tool_back() {
         tools("---\ndisabled: true\n---\n", false),
         (some("read grep"), 1)
     );
-    assert_eq!(tools("---\na:\n---\n", true), (Some(None), 0));
+    assert_eq!(tools("---\nname:\n---\n", true), (Some(None), 0));
     assert_eq!(
         tools("---\ntools: [bash, grep]\n---\n", true),
         (some("bash grep"), 0)
@@ -595,14 +598,14 @@ fn profiles_take_their_fields_and_a_projects_beat_the_global_ones() {
     let place = Place::new()
         .with("home/agents/reviewer.md", full)
         .with("home/agents/plain.md", "---\n# nothing\na:\n---\nglobal")
-        .with("home/agents/gone.md", "---\na:\n---\nglobal")
+        .with("home/agents/gone.md", "---\nname:\n---\nglobal")
         .with("home/agents/off.md", off)
         .with("home/agents/notes.txt", "no profile")
         .with(
             "home/agents/old-review.md",
             "---\nname: review\ndisabled: true\n---\n",
         )
-        .with(&format!("{project}/plain.md"), "---\na:\n---\nproject")
+        .with(&format!("{project}/plain.md"), "---\nname:\n---\nproject")
         .with(&format!("{project}/gone.md"), off);
     let plain = Profile {
         name: "plain".to_owned(),
@@ -660,7 +663,7 @@ fn a_profile_that_is_not_right_is_refused() {
         .with("home/agents/a.md", "---\nname: same\n---\n")
         .with("home/agents/b.md", "---\nname: same\n---\n");
     assert_eq!(place.profile_error(), "has the name of another");
-    let place = Place::new().with("home/agents/Loud.md", "---\na:\n---\n");
+    let place = Place::new().with("home/agents/Loud.md", "---\nname:\n---\n");
     assert_eq!(place.profile_error(), "has a name beyond `[a-z0-9-]{1,64}`");
     let place = Place::new().with("home/agents", "a file in the way");
     let error = place.profile_error();
@@ -669,7 +672,7 @@ fn a_profile_that_is_not_right_is_refused() {
         "{error}"
     );
     let place = (0..=MAX_PROFILES).fold(Place::new(), |place, i| {
-        place.with(&format!("home/agents/p{i}.md"), "---\na:\n---\n")
+        place.with(&format!("home/agents/p{i}.md"), "---\nname:\n---\n")
     });
     assert_eq!(place.profile_error(), "is one too many");
 }
@@ -681,7 +684,7 @@ fn a_cancelled_reading_stops_before_the_next_file() {
     let place = Place::new()
         .with("home/AGENTS.md", "a")
         .with("home/skills/a/SKILL.md", skill("a", "d", ""))
-        .with("home/agents/a.md", "---\na:\n---\n");
+        .with("home/agents/a.md", "---\nname:\n---\n");
     let asked = Cell::new(0);
     let load = |limit: usize| {
         asked.set(0);
@@ -702,4 +705,90 @@ fn a_cancelled_reading_stops_before_the_next_file() {
         assert!(matches!(load(limit), Err(ResourceError::Cancelled)));
         assert_eq!(asked.get(), limit + 1);
     }
+}
+
+#[test]
+fn nothing_of_a_trusted_project_leads_to_credentials_of_other_programs() {
+    let skill = "---\nname: a\ndescription: d\n---\n";
+    for target in [
+        "person/.ssh/id",
+        "person/.netrc",
+        "else/.aws/x",
+        "else/id_rsa",
+    ] {
+        for hard in [false, true] {
+            // A second name tells nothing of a place that is not the person's.
+            if hard && target.starts_with("else") {
+                continue;
+            }
+            for file in [
+                "repo/AGENTS.md",
+                "repo/in/cwd/.magi-code/skills/a/SKILL.md",
+                "repo/in/cwd/.magi-code/agents/a.md",
+                "repo/in/cwd/named.md",
+            ] {
+                let place = Place::new().with(target, skill);
+                let place = match hard {
+                    true => place.hard_link(file, target),
+                    false => place.link(file, target),
+                };
+                let named = [place.named("repo/in/cwd/named.md", true)];
+                let named = &named[..usize::from(file.ends_with("named.md"))];
+                let user_home = place.path("person");
+                let wanted = Wanted {
+                    trusted: true,
+                    user_home: Some(&user_home),
+                    instructions: named,
+                    ..Wanted::default()
+                };
+                let cwd = place.path("repo/in/cwd");
+                let found = Resources::load(&place.home, &cwd, wanted, &|| false).unwrap();
+                let left = (found.instructions, found.skills, found.profiles);
+                assert_eq!(left, (vec![], vec![], vec![]), "{file} {target}");
+                assert_eq!(found.notices.len(), 1, "{file} {target}");
+                assert!(found.notices[0].reason.contains("credentials"));
+            }
+        }
+    }
+    // By its path, and the person's own may.
+    let place = Place::new().with("person/.netrc", "words");
+    let user_home = place.path("person");
+    for (of_project, read) in [(true, 0), (false, 1)] {
+        let named = [place.named("person/.netrc", of_project)];
+        let wanted = Wanted {
+            trusted: true,
+            user_home: Some(&user_home),
+            instructions: &named,
+            ..Wanted::default()
+        };
+        let cwd = place.path("repo/in/cwd");
+        let found = Resources::load(&place.home, &cwd, wanted, &|| false).unwrap();
+        assert_eq!(found.instructions.len(), read);
+        assert_eq!(found.notices.len(), 1 - read);
+    }
+}
+
+#[test]
+fn a_misspelt_guard_of_a_front_matter_is_a_problem_and_a_stranger_a_notice() {
+    for member in ["tols: [read]", "Tools: [read]", "disbled: true"] {
+        let place = Place::new().with("home/agents/a.md", format!("---\n{member}\n---\n"));
+        let Err(ResourceError::Profiles(reasons)) = place.load_with(&[]) else {
+            panic!("{member}")
+        };
+        assert_eq!((reasons.len(), reasons[0].line), (1, Some(2)));
+        assert!(reasons[0].reason.contains("did you mean"), "{member}");
+    }
+    let skill = |member: &str| {
+        let text = format!("---\nname: a\ndescription: d\n{member}\n---\n");
+        let found = Place::new().with("home/skills/a/SKILL.md", text).load();
+        (found.skills.len(), found.notices.len())
+    };
+    assert_eq!(skill("disbled: true"), (0, 1));
+    assert_eq!(skill("colour: red"), (1, 1));
+    assert_eq!(skill("license: MIT"), (1, 0));
+    let found = Place::new()
+        .with("home/agents/a.md", "---\ncolour: red\n---\n")
+        .load();
+    assert_eq!((found.profiles.len(), found.notices.len()), (1, 1));
+    assert!(found.notices[0].reason.contains("unknown member `colour`"));
 }

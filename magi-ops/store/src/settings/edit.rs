@@ -50,28 +50,33 @@ pub fn set_trusted(home: &Home, directory: &Path, trusted: bool) -> Result<bool,
         .ok_or_else(|| EditError::NoText(directory.to_owned()))?;
     change(home, |file| {
         let projects = &file.layer.projects;
-        let own = projects.get(name).and_then(|own| own.trusted);
-        let held = super::nearest_name(projects.keys(), directory)
-            .and_then(|nearest| projects.get(nearest)?.trusted)
-            .unwrap_or_default();
+        let held = super::Projects::of(projects).trust(directory);
+        // Every entry for the directory, however it spells it: the strictest of them counts.
+        let entries: Vec<_> = projects
+            .iter()
+            .filter(|(name, _)| super::projects::directory(name).as_deref() == Some(directory))
+            .collect();
+        let mut members: Vec<_> = entries
+            .iter()
+            .filter(|(_, own)| own.trusted != Some(trusted) && (trusted || own.trusted.is_some()))
+            .map(|(name, _)| {
+                let path = ["projects", name, "trusted"].map(str::to_owned);
+                (path.to_vec(), trusted.to_string())
+            })
+            .collect();
         // What is not trusted by any entry needs none that says so.
-        let is_said = own == Some(trusted) || (!trusted && !held);
-        let path = match own.is_some() || projects.contains_key(name) {
-            true => vec!["projects", name, "trusted"],
-            false => vec!["projects", name],
-        };
-        let value = match path.len() {
-            3 => trusted.to_string(),
-            _ => format!("{{\"trusted\": {trusted}}}"),
-        };
-        (held != trusted, (!is_said).then_some((path, value)))
+        if entries.is_empty() && (trusted || held) {
+            let path = ["projects", name].map(str::to_owned);
+            members.push((path.to_vec(), format!("{{\"trusted\": {trusted}}}")));
+        }
+        (held != trusted, members)
     })
 }
 
-/// Changes the global settings by at most one member, which `decide` names with its value as JSON.
-fn change<'a, T>(
+/// Changes the global settings by the members that `decide` names with their values as JSON.
+fn change<T>(
     home: &Home,
-    decide: impl FnOnce(&File) -> (T, Option<(Vec<&'a str>, String)>),
+    decide: impl FnOnce(&File) -> (T, Vec<(Vec<String>, String)>),
 ) -> Result<T, EditError> {
     let path = home.settings();
     // A linked file is replaced where it really is, so that the link stays one.
@@ -103,16 +108,19 @@ fn change<'a, T>(
     if !file.problems.is_empty() {
         return Err(EditError::Unusable(file.problems.into_vec()));
     }
-    let (answer, member) = decide(&file);
-    let Some((member, value)) = member else {
+    let (answer, members) = decide(&file);
+    if members.is_empty() {
         return Ok(answer);
-    };
-    let text = String::from_utf8(text)
+    }
+    let mut changed = String::from_utf8(text)
         .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-    let changed = set(&text, &member, &value).map_err(|key| EditError::NoObject {
-        path: path.clone(),
-        key,
-    })?;
+    for (member, value) in members {
+        let member: Vec<_> = member.iter().map(String::as_str).collect();
+        changed = set(&changed, &member, &value).map_err(|key| EditError::NoObject {
+            path: path.clone(),
+            key,
+        })?;
+    }
     let mode = match is_new {
         true => 0o600,
         false => fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o7777,

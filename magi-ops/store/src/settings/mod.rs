@@ -14,6 +14,7 @@ mod layer;
 mod model;
 mod permissions;
 mod project;
+mod projects;
 mod read;
 mod source;
 mod tree;
@@ -21,9 +22,10 @@ mod tree;
 pub use edit::{EditError, set_trusted};
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
 pub use layer::{Api, CommandEnvironment, Permission, ThinkingLevel};
-use layer::{Layer, ProjectLayer, ProviderLayer};
+use layer::{Layer, ProviderLayer};
 pub use model::{ModelSettings, Reasoning};
 pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
+pub use projects::Projects;
 use source::{File, Source};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
@@ -58,9 +60,16 @@ const DEFAULT_COMPACTION_THRESHOLD: f64 = 0.8;
 #[error("{}", self.first())]
 pub struct SettingsError {
     reasons: Vec<Reason>,
+    usable: Box<Settings>,
 }
 
 impl SettingsError {
+    /// The effect of what could be read, for a look at what else is wrong; never to work with.
+    #[must_use]
+    pub fn usable(&self) -> &Settings {
+        &self.usable
+    }
+
     /// Every problem that was found, in the order of the files; at least one.
     #[must_use]
     pub fn into_reasons(self) -> Vec<Reason> {
@@ -99,6 +108,8 @@ pub struct Settings {
     pub command_environment: CommandEnvironment,
     /// Whether the project's files may configure more than what makes things stricter.
     pub trusted: bool,
+    /// What the global file says of each directory's trust.
+    pub projects: Projects,
     /// Of the global file only: a repository that was only checked out must not run commands.
     pub hooks: Hooks,
     /// Share of the context window that triggers automatic compaction, above 0 and at most 1.
@@ -192,6 +203,7 @@ impl Settings {
             code: BTreeMap::new(),
             command_environment: CommandEnvironment::default(),
             trusted: false,
+            projects: Projects::default(),
             hooks: Hooks::new(),
             compaction_threshold: DEFAULT_COMPACTION_THRESHOLD,
             instructions: Vec::new(),
@@ -209,9 +221,15 @@ impl Settings {
         settings.hooks = std::mem::take(&mut layer.hooks);
         settings.command_environment = layer.tools.environment.unwrap_or_default();
         permissions.person(std::mem::take(&mut layer.permissions));
-        if let Some(own) = nearest(std::mem::take(&mut layer.projects), cwd) {
-            settings.trusted = own.trusted.unwrap_or_default();
-            permissions.person(own.permissions);
+        settings.projects = Projects::of(&layer.projects);
+        settings.trusted = settings.projects.trust(cwd);
+        let mut own = projects::nearest(std::mem::take(&mut layer.projects), cwd);
+        match own.len() {
+            1 => own.drain(..).for_each(|own| permissions.person(own)),
+            // Two entries for one directory: each counts where it is stricter, as a notice says.
+            _ => own
+                .into_iter()
+                .for_each(|own| drop(permissions.project(own, false))),
         }
         settings.apply(layer, home, global.source.as_ref(), false);
         settings.remember(global.source.as_ref(), &[]);
@@ -263,12 +281,13 @@ impl Settings {
         if settings.model.is_none() && settings.provider == DEFAULT_PROVIDER {
             settings.model = Some(DEFAULT_MODEL.to_owned());
         }
+        settings.notices = notices.into_vec();
         if !problems.is_empty() {
             return Err(SettingsError {
                 reasons: problems.into_vec(),
+                usable: Box::new(settings),
             });
         }
-        settings.notices = notices.into_vec();
         Ok(settings)
     }
 
@@ -436,18 +455,6 @@ impl ProviderSettings {
     pub fn model(&self, id: &str) -> Option<&ModelSettings> {
         self.models.iter().find(|model| model.id == id)
     }
-}
-
-/// The entry for `cwd` or the nearest directory above it.
-fn nearest(mut projects: BTreeMap<String, ProjectLayer>, cwd: &Path) -> Option<ProjectLayer> {
-    let name = nearest_name(projects.keys(), cwd)?.clone();
-    projects.remove(&name)
-}
-
-fn nearest_name<'a>(names: impl Iterator<Item = &'a String>, cwd: &Path) -> Option<&'a String> {
-    names
-        .filter(|path| Path::new(path).is_absolute() && cwd.starts_with(path))
-        .max_by_key(|path| Path::new(path).components().count())
 }
 
 /// Where a project's own settings, skills and profiles lie.

@@ -98,9 +98,6 @@ impl Merged {
             match permission {
                 PermissionLayer::Word(word) if tool == COMMANDS => {
                     self.project_default(word, trusted, key, &mut ignored);
-                    if word == Permission::Deny {
-                        self.allow.clear();
-                    }
                 }
                 PermissionLayer::Word(word) => {
                     let known = self.words.get(&tool).copied();
@@ -147,6 +144,10 @@ impl Merged {
         key: Vec<String>,
         ignored: &mut Vec<(Vec<String>, &'static str)>,
     ) {
+        // What the person allows by rules is laxer than a project's `ask` or `deny` for all lines.
+        if word < Permission::Allow {
+            self.allow.clear();
+        }
         match counts(self.default, word, trusted) {
             Ok(()) => self.default = Some(word),
             Err(why) => ignored.push((key, why)),
@@ -370,6 +371,38 @@ mod tests {
         }
         let (found, ..) = merged(&["{}"], r#"{"bash":{"allow":["ls"]}}"#, true);
         assert_eq!(found, rules(Ask, &["ls"], &[]));
+    }
+
+    #[test]
+    fn a_projects_stricter_default_beats_the_persons_allowed_commands() {
+        use Permission::{Allow, Ask, Deny};
+        for person in [
+            r#"{"bash":{"default":"allow","allow":["ls"]}}"#,
+            r#"{"bash":{"allow":["ls"]}}"#,
+        ] {
+            for trusted in [false, true] {
+                for (project, default) in [
+                    (r#"{"bash":"ask"}"#, Ask),
+                    (r#"{"bash":"deny"}"#, Deny),
+                    (r#"{"bash":{"default":"ask"}}"#, Ask),
+                    (r#"{"bash":{"default":"deny"}}"#, Deny),
+                ] {
+                    let (found, ..) = merged(&[person], project, trusted);
+                    assert_eq!(found, rules(default, &[], &[]), "{person} {project}");
+                }
+                let (found, ..) = merged(&[person], r#"{"bash":{"deny":["rm"]}}"#, trusted);
+                assert_eq!(found.allow, ["ls"]);
+            }
+            let project = r#"{"bash":{"default":"ask","allow":["cat"]}}"#;
+            let (found, ..) = merged(&[person], project, true);
+            assert_eq!(found, rules(Ask, &["cat"], &[]));
+        }
+        let (found, ..) = merged(
+            &[r#"{"bash":{"allow":["ls"]}}"#],
+            r#"{"bash":"allow"}"#,
+            true,
+        );
+        assert_eq!(found, rules(Allow, &["ls"], &[]));
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! One settings file: read within its bounds, as a tree and as a layer, with everything that is wrong or ignored of
 //! it. What of a project's file counts is decided beside.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::hooks::{MAX_HOOK_BYTES, MAX_HOOKS};
 use super::layer::{Layer, PermissionLayer, Permissions};
 use super::permissions::{COMMANDS, MAX_RULE_BYTES, MAX_RULES, SNIPPETS};
+use super::projects::directory;
 use super::read::{Finding, read};
 use super::tree::{self, Node};
 use super::{MAX_BYTES, MAX_INSTRUCTIONS, MAX_NAME_BYTES};
 use crate::file::{self, Bounded, Opened};
-use crate::reason::{MAX_REASONS, Reason, Reasons, SourceText, near_miss, shown, shown_path};
+use crate::reason::{MAX_REASONS, Reason, Reasons, SourceText, near_miss, shown};
 
 /// A file's own text and tree: what is said of its members names their places.
 #[derive(Debug)]
@@ -274,19 +276,17 @@ fn check(
     for (path, project) in &layer.projects {
         permissions(&project.permissions, &["projects", path, "permissions"]);
     }
+    let mut directories = BTreeMap::new();
     for path in layer.projects.keys() {
-        let reason = match Path::new(path).canonicalize() {
-            _ if !Path::new(path).is_absolute() => {
-                "this path is not absolute, so it is no project".to_owned()
-            }
-            Ok(real) if real != Path::new(path) => {
-                format!(
-                    "this is not the canonical path, so it is no project; that one is {}",
-                    shown_path(&real)
-                )
-            }
-            // What is not there, or not now, harms nobody.
-            _ => continue,
+        let reason = match directory(path) {
+            None => "this path is not absolute, so it is no project".to_owned(),
+            Some(real) => match directories.insert(real, path) {
+                None => continue,
+                Some(other) => format!(
+                    "this is the same directory as `{}`; of both only what is stricter counts",
+                    shown(other)
+                ),
+            },
         };
         notices.add(at(&["projects", path], reason));
     }

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::Home;
 
 const TOOLS: [&str; 6] = ["read", "write", "edit", "grep", "bash", "code"];
 
@@ -359,6 +360,44 @@ fn the_nearest_entry_of_projects_counts() {
     let project = place.project(format!(r#"{{"projects":{{"{here}":{{"trusted":true}}}}}}"#));
     fs::remove_file(project.dir.path().join("home/settings.json")).unwrap();
     assert!(!project.load().unwrap().trusted, "no project trusts itself");
+}
+
+#[test]
+fn an_entry_of_projects_counts_however_its_path_is_spelled() {
+    let here = |place: &Place| place.cwd().display().to_string();
+    for end in ["/", "//", "/.", "/./", "/../cwd"] {
+        let place = Place::new();
+        let here = here(&place);
+        let place = place.global(format!(
+            r#"{{"projects":{{"{here}{end}":{{"trusted":true}}}}}}"#
+        ));
+        let settings = place.load().unwrap();
+        assert!(settings.trusted && settings.notices.is_empty(), "{end}");
+        let home = Home::prepare(&place.dir.path().join("home")).unwrap();
+        assert!(set_trusted(&home, &place.cwd(), false).unwrap(), "{end}");
+        assert!(!place.load().unwrap().trusted, "{end}");
+        let text = fs::read_to_string(home.settings()).unwrap();
+        let expected = format!(r#"{{"projects":{{"{here}{end}":{{"trusted":false}}}}}}"#);
+        assert_eq!(text, expected);
+    }
+    let place = Place::new();
+    let here = here(&place);
+    let place = place.global(format!(
+        r#"{{"permissions":{{"bash":"allow"}},"projects":{{"{here}":{{"trusted":true,"permissions":{{"write":"allow"}}}},
+        "{here}/":{{"trusted":false,"permissions":{{"bash":"ask"}}}}}}}}"#
+    ));
+    let settings = place.load().unwrap();
+    assert!(!settings.trusted, "the stricter entry counts");
+    assert_eq!(settings.bash.default, Permission::Ask);
+    assert!(!settings.permissions.contains_key("write"));
+    assert_eq!(settings.notices.len(), 1);
+    let told = &settings.notices[0].reason;
+    assert!(told.contains("the same directory"), "{told}");
+    let home = Home::prepare(&place.dir.path().join("home")).unwrap();
+    assert!(set_trusted(&home, &place.cwd(), true).unwrap());
+    assert!(place.load().unwrap().trusted);
+    assert!(set_trusted(&home, &place.cwd(), false).unwrap());
+    assert!(!place.load().unwrap().trusted);
 }
 
 #[test]
