@@ -121,7 +121,9 @@ fn slowly(input: &[u8]) -> (Vec<String>, Option<ErrorKind>) {
         let value = value.strip_prefix(b" ").unwrap_or(value).to_vec();
         if name == Some(b"event") {
             let name = String::from_utf8_lossy(&value).to_ascii_lowercase();
-            error = name.contains("error") || name.contains("exception");
+            error = ["error", "exception", "fail", "fatal"]
+                .iter()
+                .any(|part| name.contains(part));
         }
         if name != Some(b"data") {
             continue;

@@ -63,6 +63,8 @@ pub struct ProviderError {
     /// Fixed words of our own.
     note: Option<&'static str>,
     message: Option<Arc<str>>,
+    /// The member of the request that the server named as the cause.
+    param: Option<Arc<str>>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -73,6 +75,7 @@ impl ProviderError {
             status: None,
             note: None,
             message: None,
+            param: None,
             source: None,
         }
     }
@@ -119,6 +122,19 @@ impl ProviderError {
     pub fn with_message(mut self, message: &str) -> Self {
         let line = one_line(message);
         self.message = (!line.is_empty()).then(|| line.into());
+        self
+    }
+
+    /// The member of the request that the server named as the cause; only compared with our own names.
+    #[cfg(feature = "wires")]
+    pub(crate) fn param(&self) -> Option<&str> {
+        self.param.as_deref()
+    }
+
+    #[cfg(feature = "wires")]
+    #[must_use]
+    pub(crate) fn with_param(mut self, param: &str) -> Self {
+        self.param = Some(param.into());
         self
     }
 

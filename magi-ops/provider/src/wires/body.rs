@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::json::{Item, items};
-use super::refusal::{failure_of, told_failure, words_of_failure};
+use super::json::{self, Item, items};
+use super::refusal::{failure_of, is_page, prefix_failure, told_failure, words_of_failure};
 use super::sse::{self, Event};
 use super::wire::{Progress, Reader};
 use crate::error::{ErrorKind, ProviderError};
@@ -16,11 +16,15 @@ use crate::response::Chunk;
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 /// Longest JSON value of a body that is no event stream, in bytes.
 const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
+/// Most bytes of what stands between two such values that are kept.
+const MAX_BETWEEN_BYTES: usize = 4096;
 
 /// A body as far as it has been read.
 pub(crate) struct Body {
     shape: Shape,
     reader: Box<dyn Reader>,
+    /// JSON that stands among the events without being one.
+    stray: Values,
     /// Bytes read so far.
     bytes: usize,
     begun: bool,
@@ -39,6 +43,7 @@ impl Body {
         Self {
             shape: Shape::Unknown(Vec::new()),
             reader,
+            stray: Values::default(),
             bytes: 0,
             begun: false,
             finishing: false,
@@ -129,6 +134,9 @@ impl Body {
         out: &mut VecDeque<Chunk>,
     ) -> Result<Progress, ProviderError> {
         self.begun = true;
+        if event.stray {
+            return self.stray(&event.data, out);
+        }
         if event.error {
             let value = serde_json::from_str::<Value>(&event.data).ok();
             let told = value.as_ref().and_then(told_failure);
@@ -166,22 +174,91 @@ impl Body {
         Ok(Progress::More)
     }
 
+    /// A line that is no field of an event. Unless it is what a server's event says or an end marker, the
+    /// stream is not what it should be, and nothing of the response counts.
+    fn stray(&mut self, line: &str, out: &mut VecDeque<Chunk>) -> Result<Progress, ProviderError> {
+        let text = line.trim();
+        let marker = text.eq_ignore_ascii_case("[done]");
+        if !marker && (self.stray.is_open() || text.starts_with(['{', '['])) {
+            let mut values = VecDeque::new();
+            self.stray.push(line.as_bytes(), &mut values)?;
+            self.stray.push(b"\n", &mut values)?;
+            for value in values {
+                if value.stray {
+                    return Err(stray_failure(&value.data));
+                }
+                if let Some(failure) = unlike_an_event(&value.data) {
+                    return Err(failure);
+                }
+                if self.event(&value, out)? == Progress::Done {
+                    return Ok(Progress::Done);
+                }
+            }
+            return Ok(Progress::More);
+        }
+        if !marker {
+            return Err(stray_failure(text));
+        }
+        self.reader.marker();
+        self.reader.end(out).map(|()| Progress::Done)
+    }
+
+    /// The failure that the last line of a body tells of which broke off.
+    pub(super) fn last_failure(&mut self) -> Option<ProviderError> {
+        let last = match &mut self.shape {
+            Shape::Events(decoder) => decoder.finish().ok()?,
+            _ => VecDeque::new(),
+        };
+        let mut nothing = VecDeque::new();
+        let told = last.into_iter().find_map(|event| match event {
+            Event {
+                stray: false,
+                error: false,
+                data,
+            } => told_failure(&json::value(&data)?),
+            event => self.event(&event, &mut nothing).err(),
+        });
+        told.or_else(|| self.open_failure())
+    }
+
+    /// The failure in JSON that has begun and not ended.
+    fn open_failure(&self) -> Option<ProviderError> {
+        let values = match &self.shape {
+            Shape::Values(values) => values,
+            _ => &self.stray,
+        };
+        prefix_failure(&String::from_utf8_lossy(&values.value))
+    }
+
     fn read_end(&mut self, out: &mut VecDeque<Chunk>) -> Result<Progress, ProviderError> {
         let last = match &mut self.shape {
+            Shape::Unknown(_) => {
+                let error = ProviderError::new(ErrorKind::Malformed);
+                return Err(error.with_note("the answer has no body"));
+            }
             Shape::Events(decoder) => decoder.finish()?,
             Shape::Values(values) if values.is_open() => {
-                return Err(ProviderError::new(ErrorKind::Interrupted));
+                let failure = self.open_failure();
+                return Err(failure.unwrap_or_else(|| ErrorKind::Interrupted.into()));
             }
-            _ => None,
+            Shape::Values(values) => {
+                let mut last = VecDeque::new();
+                values.end_line(&mut last);
+                last
+            }
         };
-        if let Some(last) = last {
+        for last in last {
             match self.event(&last, out) {
                 Ok(Progress::Done) => return Ok(Progress::Done),
                 // Half an event is none.
-                Err(error) if error == ErrorKind::Malformed => {}
+                Err(error) if error == ErrorKind::Malformed && !last.stray => {}
                 Err(error) => return Err(error),
                 Ok(_) => {}
             }
+        }
+        if self.stray.is_open() {
+            let failure = self.open_failure();
+            return Err(failure.unwrap_or_else(|| ErrorKind::Interrupted.into()));
         }
         let whole = matches!(self.shape, Shape::Values(_));
         match self.reader.end(out) {
@@ -202,6 +279,38 @@ impl Body {
     }
 }
 
+/// The failure that a line among the events stands for.
+fn stray_failure(text: &str) -> ProviderError {
+    let malformed = || ProviderError::new(ErrorKind::Malformed);
+    if is_page(text) {
+        return malformed().with_note("it sent a web page");
+    }
+    let value = text
+        .split_once(':')
+        .and_then(|(_, value)| json::value(value));
+    match value.filter(|value| value.is_object() || value.is_array()) {
+        Some(value) => told_failure(&value).unwrap_or_else(|| failure_of(&value)),
+        None if words_of_failure(text) => failure_of(&text.into()),
+        None => malformed()
+            .with_note("a line is no part of an event stream")
+            .with_message(text),
+    }
+}
+
+/// The failure of JSON among the events that tells of none and is no event of any wire.
+fn unlike_an_event(data: &str) -> Option<ProviderError> {
+    let value = json::value(data)?;
+    let like = |value: &Value| {
+        ["choices", "type", "usage", "object"]
+            .iter()
+            .any(|name| value.get(*name).is_some())
+    };
+    let told = told_failure(&value).is_some();
+    (!told && !like(&value)).then(|| {
+        ProviderError::new(ErrorKind::Malformed).with_note("a line is no part of an event stream")
+    })
+}
+
 fn first_byte(head: &[u8]) -> Option<u8> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     head.iter()
@@ -217,11 +326,28 @@ struct Values {
     depth: usize,
     in_string: bool,
     escaped: bool,
+    /// What stands between two values on one line, as far as [`MAX_BETWEEN_BYTES`].
+    between: Vec<u8>,
 }
 
 impl Values {
     fn is_open(&self) -> bool {
         self.depth > 0
+    }
+
+    /// What stood on a line behind or without a value; what only separates values is nothing.
+    fn end_line(&mut self, events: &mut VecDeque<Event>) {
+        let between = std::mem::take(&mut self.between);
+        let text = String::from_utf8_lossy(&between);
+        let text = text
+            .trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '}' | ']' | '\u{feff}'));
+        if sse::is_stray(text.as_bytes()) {
+            events.push_back(Event {
+                error: false,
+                stray: true,
+                data: text.to_owned(),
+            });
+        }
     }
 
     fn push(&mut self, bytes: &[u8], events: &mut VecDeque<Event>) -> Result<(), ProviderError> {
@@ -235,12 +361,20 @@ impl Values {
                 }
             } else {
                 match byte {
+                    b'\n' | b'\r' if self.depth == 0 => {
+                        self.end_line(events);
+                        continue;
+                    }
                     b'{' | b'[' => self.depth += 1,
-                    b'}' | b']' if self.depth == 0 => continue,
-                    b'}' | b']' => self.depth -= 1,
+                    b'}' | b']' if self.depth > 0 => self.depth -= 1,
                     b'"' if self.depth > 0 => self.in_string = true,
                     // What separates values.
-                    _ if self.depth == 0 => continue,
+                    _ if self.depth == 0 => {
+                        if self.between.len() < MAX_BETWEEN_BYTES {
+                            self.between.push(byte);
+                        }
+                        continue;
+                    }
                     _ => {}
                 }
             }
@@ -252,7 +386,13 @@ impl Values {
             if self.depth == 0 {
                 let data = String::from_utf8_lossy(&self.value).into_owned();
                 self.value.clear();
-                events.push_back(Event { error: false, data });
+                let between = std::mem::take(&mut self.between);
+                let lead = String::from_utf8_lossy(&between);
+                events.push_back(Event {
+                    error: words_of_failure(&lead),
+                    stray: false,
+                    data,
+                });
             }
         }
         Ok(())

@@ -203,18 +203,29 @@ impl Exchange {
                 let begun = self.ready.len();
                 let bytes = match arrived {
                     Ok(bytes) => bytes,
-                    // A response that is whole but for its end marker is whole.
-                    Err(_) if reading.body.end(&mut self.ready).is_ok() => {
-                        return Ok(State::Ended);
+                    Err(failure) => {
+                        if let Some(told) = reading.body.last_failure() {
+                            return Err(Failure::new(told));
+                        }
+                        // A response that is whole but for its end marker is whole.
+                        let ended = reading.body.end(&mut self.ready);
+                        return ended.map(|()| State::Ended).map_err(|lacks| {
+                            tracing::debug!(error = %lacks, "what arrived is not whole");
+                            failure
+                        });
                     }
-                    Err(failure) => return Err(failure),
                 };
                 let progress = reading.body.read(bytes.as_deref(), &mut self.ready);
                 self.spoken |= self.ready.range(begun..).any(|chunk| {
                     // Counts are replaced by later ones.
                     !matches!(chunk, Chunk::Usage(_))
                 });
-                match progress.map_err(Failure::new)? {
+                let status = reading.answer.status().as_u16();
+                let with_status = |error: ProviderError| match status {
+                    200 => Failure::new(error),
+                    _ => Failure::new(error.with_status(status)),
+                };
+                match progress.map_err(with_status)? {
                     Progress::More => Ok(State::Read(reading)),
                     Progress::Finishing => {
                         reading

@@ -72,6 +72,15 @@ const FAILED: [&str; 17] = [
     "disconnect",
 ];
 
+/// Of a reason to finish that promises a call, and none came.
+pub(crate) const NO_CALL: &str = "it says that it calls a tool and names none";
+
+/// Whether the word `reason` says that a call has come.
+pub(crate) fn promises_call(reason: &str) -> bool {
+    let reason = reason.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    ["tool_calls", "tool_call", "tool_use", "function_call"].contains(&reason.as_str())
+}
+
 /// What the word `reason` means.
 ///
 /// # Errors

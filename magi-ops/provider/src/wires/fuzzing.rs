@@ -57,7 +57,8 @@ pub fn events<'a>(
             break;
         }
     }
-    (events.into_iter().map(|event| event.data).collect(), fault)
+    let events = events.into_iter().filter(|event| !event.stray);
+    (events.map(|event| event.data).collect(), fault)
 }
 
 /// The pieces of a whole body that answers `request`, and how it ended.

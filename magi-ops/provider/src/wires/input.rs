@@ -48,6 +48,12 @@ fn one_of(text: &str) -> Option<Value> {
     found
 }
 
+/// The tool that a call names: models put blanks around it and their training's namespace before it.
+pub(crate) fn tool_name(name: &str) -> String {
+    let name = name.trim();
+    name.strip_prefix("functions.").unwrap_or(name).to_owned()
+}
+
 /// A call's input as it is given back: always an object, as providers demand, even where the model
 /// wrote something else.
 pub(crate) fn input_object(input: &Value) -> Value {

@@ -29,6 +29,20 @@ pub(crate) fn items(data: &str) -> Result<Vec<Item>, ProviderError> {
         Ok(_) => None,
         Err(error) => Some(error),
     };
+    if broken.is_some()
+        && let Some(shallow) = shallow(data)
+    {
+        let mut found = items(&shallow)?;
+        for item in &mut found {
+            if let Item::Value { value, .. } = item
+                && (value.is_array() || !drop_depths(value, false))
+            {
+                let error = ProviderError::new(ErrorKind::Malformed);
+                return Err(error.with_note("it is nested too deep"));
+            }
+        }
+        return Ok(found);
+    }
     let repaired = broken.is_some().then(|| repaired(data)).flatten();
     let lone = repaired.is_some();
     let mut rest = repaired.as_deref().unwrap_or(data);
@@ -62,6 +76,108 @@ pub(crate) fn items(data: &str) -> Result<Vec<Item>, ProviderError> {
         }
         rest = &rest[line.len()..];
     }
+}
+
+/// Deepest nesting that is read; the JSON reader takes 127.
+const MAX_DEPTH: usize = 100;
+/// Stands for what was nested deeper.
+const DEPTHS: &str = "\u{10fffd}depths\u{10fffd}";
+
+/// JSON text in which [`DEPTHS`] replaces what is nested deeper than [`MAX_DEPTH`]; `None` if nothing is.
+fn shallow(json: &str) -> Option<String> {
+    let mut out = String::new();
+    let (mut depth, mut in_string, mut escaped, mut kept) = (0_usize, false, false, 0);
+    for (at, byte) in json.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                depth += 1;
+                if depth == MAX_DEPTH + 1 {
+                    out.push_str(json.get(kept..at)?);
+                }
+            }
+            b'}' | b']' => {
+                if depth == MAX_DEPTH + 1 {
+                    out.push('"');
+                    out.push_str(DEPTHS);
+                    out.push('"');
+                    kept = at + 1;
+                }
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    out.push_str(json.get(kept..)?);
+    (kept > 0).then_some(out)
+}
+
+/// Makes `null` of what was too deep; `false` if it is in the input of a call, which is never changed.
+fn drop_depths(value: &mut Value, in_call: bool) -> bool {
+    match value {
+        Value::String(text) if text == DEPTHS => {
+            *value = Value::Null;
+            !in_call
+        }
+        Value::Array(items) => items.iter_mut().all(|item| drop_depths(item, in_call)),
+        Value::Object(members) => members.iter_mut().all(|(name, value)| {
+            let is_input = matches!(name.as_str(), "arguments" | "input" | "parameters");
+            drop_depths(value, in_call || is_input)
+        }),
+        _ => true,
+    }
+}
+
+/// `json` with its last, broken value ended as well as can be: for the words in what was cut off.
+pub(crate) fn prefix(json: &str) -> Option<Value> {
+    let mut open = Vec::new();
+    let (mut in_string, mut escaped) = (false, false);
+    // Where the last whole member ended, and what was open there.
+    let mut whole = None;
+    for (at, byte) in json.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' => open.push('}'),
+            b'[' => open.push(']'),
+            b'}' | b']' => {
+                open.pop()?;
+            }
+            b',' => whole = Some((at, open.len())),
+            _ => {}
+        }
+        if open.len() > MAX_DEPTH {
+            return None;
+        }
+    }
+    let ended = |text: &str, quote: bool, open: &[char]| {
+        let mut text = text.to_owned();
+        if quote {
+            text.push('"');
+        }
+        text.extend(open.iter().rev());
+        self::value(&text)
+    };
+    // A cut escape is at most six bytes long.
+    let text = match in_string {
+        true => match json.rfind('\\').filter(|at| json.len() - at < 6) {
+            Some(at) => &json[..at],
+            None => json.trim_end_matches(char::REPLACEMENT_CHARACTER),
+        },
+        false => json,
+    };
+    ended(text, in_string, &open).or_else(|| {
+        let (at, depth) = whole?;
+        ended(&json[..at], false, open.get(..depth)?)
+    })
 }
 
 /// JSON text whose lone surrogate escapes are [`surrogates::half`] and whose numbers that JSON does not
@@ -220,6 +336,25 @@ mod tests {
         };
         assert_eq!(value, json!({"a": null, "b": null, "c": "NaN", "d": -1}));
         assert_eq!(super::value(r#""\ud83d!""#), Some(json!("\u{FFFD}!")));
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_skipped_but_for_the_input_of_a_call() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for (data, fits) in [
+            (format!(r#"{{"a":"x]","b":{deep},"c":1}}"#), true),
+            (format!(r#"{{"a":{{"arguments":{deep}}}}}"#), false),
+            (format!(r#"{{"input":{deep}}}"#), false),
+            ("[".repeat(200), false),
+        ] {
+            assert_eq!(items(&data).is_ok(), fits, "{data}");
+        }
+        let data = format!(r#"{{"a":"x]","b":{{"d":{deep}}},"c":1}}"#);
+        let Item::Value { value, .. } = items(&data).unwrap().remove(0) else {
+            panic!();
+        };
+        assert_eq!((&value["a"], &value["c"]), (&json!("x]"), &json!(1)));
+        assert!(value["b"]["d"].is_array() && !value.to_string().contains("depths"));
     }
 
     proptest! {

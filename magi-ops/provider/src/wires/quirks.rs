@@ -4,6 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::Value;
+
 use super::call_ids::IdForm;
 use crate::error::ProviderError;
 
@@ -25,6 +27,15 @@ impl Quirks {
     /// Whether the server takes no member of this name.
     pub(crate) fn leaves_out(&self, member: &str) -> bool {
         self.left_out.contains(member)
+    }
+
+    /// The schema of a tool's input without the keywords that the server does not take.
+    pub(crate) fn schema(&self, schema: &Value) -> Value {
+        let mut schema = schema.clone();
+        if self.leaves_out(ADDITIONAL) {
+            drop_keyword(&mut schema, false);
+        }
+        schema
     }
 
     /// Learns from a refusal of the request `body`, which can do without the members `optional`.
@@ -56,13 +67,68 @@ impl Quirks {
             self.fill_reasoning = true;
         }
         if *self == before {
-            let named = optional
-                .iter()
-                .filter(|member| names(&text, member) && has_member(body, member));
-            self.left_out.extend(named);
+            let param = refusal.param().unwrap_or_default().to_ascii_lowercase();
+            self.left_out.extend(named(&param, &text, body, optional));
         }
         *self != before
     }
+}
+
+/// A keyword of schemas that some servers don't take.
+pub(crate) const ADDITIONAL: &str = "additionalProperties";
+
+/// Drops [`ADDITIONAL`] where it is a keyword. Members of `properties` are names of the tool's own.
+fn drop_keyword(schema: &mut Value, is_properties: bool) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(|item| drop_keyword(item, false)),
+        Value::Object(members) => {
+            if !is_properties {
+                members.remove(ADDITIONAL);
+            }
+            for (name, value) in members {
+                drop_keyword(value, !is_properties && name == "properties");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Members inside optional ones: who names them means those.
+const INNER: [(&str, &str); 1] = [("include_usage", "stream_options")];
+
+/// The optional members of `body` that a refusal means: the one in its `param`, else those that it puts
+/// in quotes, else those that it mentions. `param` and `text` are in lower case.
+fn named(param: &str, text: &str, body: &[u8], optional: &[&'static str]) -> Vec<&'static str> {
+    let is_meant = |by: &dyn Fn(&str) -> bool| -> Vec<&'static str> {
+        let members = optional.iter().copied();
+        members
+            .filter(|member| {
+                let own = by(&member.to_ascii_lowercase());
+                let mut inner = INNER.iter().filter(|(_, outer)| outer == member);
+                (own || inner.any(|(name, _)| by(name))) && has_member(body, member)
+            })
+            .collect()
+    };
+    let quoted = |name: &str| {
+        ["'", "`", "\"", "\u{2018}", "\u{201c}"]
+            .iter()
+            .any(|quote| {
+                let starts = text
+                    .match_indices(&format!("{quote}{name}"))
+                    .any(|(at, found)| {
+                        let rest = &text[at + found.len()..];
+                        !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                    });
+                starts
+            })
+    };
+    let ways: [&dyn Fn(&str) -> bool; 3] = [&|name| names(param, name), &quoted, &|name| {
+        names(text, name)
+    }];
+    ways.into_iter()
+        .map(is_meant)
+        .find(|meant| !meant.is_empty())
+        .unwrap_or_default()
 }
 
 /// Whether `word` stands in `text` as a word of its own.
@@ -151,9 +217,10 @@ mod tests {
             .with_message(message)
     }
 
-    const OPTIONAL: [&str; 4] = [
+    const OPTIONAL: [&str; 5] = [
         "stream_options",
-        "stream",
+        "reasoning_effort",
+        "additionalProperties",
         "max_tokens",
         "reasoning_content",
     ];
@@ -176,6 +243,55 @@ mod tests {
         ] {
             assert!(!learned.learn("m", &other, body, &OPTIONAL), "{other:?}");
         }
+    }
+
+    #[test]
+    fn the_member_that_is_meant_is_left_out_and_no_other() {
+        let body =
+            br#"{"stream_options":{"include_usage":true},"stream":true,"reasoning_effort":"low",
+            "max_tokens":1,"tools":[{"additionalProperties":false}]}"#;
+        for (param, words, expected) in [
+            (
+                "reasoning_effort",
+                "Unsupported parameter",
+                &["reasoning_effort"][..],
+            ),
+            (
+                "reasoning_effort",
+                "not with max_tokens",
+                &["reasoning_effort"],
+            ),
+            ("", "unknown field include_usage", &["stream_options"]),
+            ("stream_options.include_usage", "no", &["stream_options"]),
+            (
+                "",
+                "Unknown name \"additionalProperties\" at tools",
+                &["additionalProperties"],
+            ),
+            (
+                "",
+                "`stream_options` is allowed only when `stream` is enabled",
+                &["stream_options"],
+            ),
+            (
+                "",
+                "'max_tokens' goes not with reasoning_effort",
+                &["max_tokens"],
+            ),
+        ] {
+            let learned = Learned::default();
+            let refusal = refusal(400, words).with_param(param);
+            assert!(learned.learn("m", &refusal, body, &OPTIONAL), "{words}");
+            let quirks = learned.of("m");
+            let left_out: Vec<_> = quirks.left_out.iter().copied().collect();
+            assert_eq!(left_out, expected, "{param} {words}");
+        }
+        let mut quirks = Quirks::default();
+        quirks.left_out.insert(ADDITIONAL);
+        let schema = serde_json::json!({"additionalProperties": false, "properties": {
+            "additionalProperties": {"type": "object", "additionalProperties": true}}});
+        let kept = serde_json::json!({"properties": {"additionalProperties": {"type": "object"}}});
+        assert_eq!(quirks.schema(&schema), kept);
     }
 
     #[test]

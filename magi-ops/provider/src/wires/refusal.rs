@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::json;
 use crate::error::{ErrorKind, ProviderError};
 
 /// Members that hold what a model or a person wrote: an `error` in them is theirs.
@@ -22,7 +23,7 @@ const CONTENT: [&str; 13] = [
     "text",
 ];
 /// Where servers put the words of an error, the best first.
-const MESSAGES: [&str; 12] = [
+const MESSAGES: [&str; 15] = [
     "message",
     "msg",
     "error_message",
@@ -35,6 +36,9 @@ const MESSAGES: [&str; 12] = [
     "detail",
     "title",
     "description",
+    "exception",
+    "failure",
+    "result",
 ];
 
 /// The failure that an event of a response tells of, in whatever shape.
@@ -52,7 +56,15 @@ fn error_member(members: &Map<String, Value>) -> Option<ProviderError> {
         let lower = name.to_ascii_lowercase();
         let is_error = matches!(
             lower.as_str(),
-            "error" | "errors" | "errormessage" | "errorcode" | "errormsg"
+            "error"
+                | "errors"
+                | "errormessage"
+                | "errorcode"
+                | "errormsg"
+                | "exception"
+                | "exceptions"
+                | "exceptionmessage"
+                | "exception_message"
         ) || lower.starts_with("error_");
         if is_error && says_something(value) {
             // Its words may stand beside it.
@@ -96,7 +108,9 @@ fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
     let failed = is("object")
         || is("type")
         || (is("status") && !answers)
-        || members.get("success") == Some(&Value::Bool(false))
+ || ["success", "ok"].iter().any(|name| members.get(*name) == Some(&Value::Bool(false)))
+        || ["is_error", "isError", "failed", "failure"].iter().any(|name| has(name))
+        || (!answers && says_status(members))
         // MiniMax puts its outcome beside every answer.
         || members
             .get("base_resp")
@@ -116,6 +130,19 @@ fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
             _ => failure,
         }
     })
+}
+
+/// Whether a member says an HTTP status without success.
+fn says_status(members: &Map<String, Value>) -> bool {
+    ["status", "status_code", "statusCode", "http_code", "code"]
+        .iter()
+        .filter_map(|name| members.get(*name).and_then(json::count))
+        .any(|status| (400..600).contains(&status))
+}
+
+/// The failure that JSON tells of which was cut off.
+pub(crate) fn prefix_failure(text: &str) -> Option<ProviderError> {
+    told_failure(&json::prefix(text)?)
 }
 
 fn merged(failure: ProviderError, members: &Map<String, Value>) -> ProviderError {
@@ -218,12 +245,35 @@ fn kind(names: &[String], text: &str) -> ErrorKind {
 pub(crate) fn refused(status: u16, body: &[u8]) -> ProviderError {
     let text = String::from_utf8_lossy(body);
     let value = serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')).ok();
+    let is_json = text
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with(['{', '[']);
+    // What was cut off still says what its beginning says.
+    let value = match value {
+        None if is_json => json::prefix(text.trim_start_matches('\u{feff}')),
+        value => value,
+    };
     let message = match &value {
         Some(value) => words(value),
+        None if is_json => None,
         None if is_page(&text) => None,
         None => Some(text.clone().into_owned()),
     };
     let lower = text.to_ascii_lowercase();
+    let param = value.as_ref().and_then(|value| {
+        let places = [
+            "/error/param",
+            "/param",
+            "/error/parameter",
+            "/0/error/param",
+        ];
+        let mut found = places
+            .iter()
+            .filter_map(|place| value.pointer(place)?.as_str());
+        found.find(|param| !param.is_empty())
+    });
+    let about_member = param.is_some_and(|param| param != "model");
     let kind = match status {
         300..=399 => ErrorKind::Redirected,
         401 | 403 | 407 => ErrorKind::Unauthorized,
@@ -235,11 +285,15 @@ pub(crate) fn refused(status: u16, body: &[u8]) -> ProviderError {
         _ if is_context_length(&lower) => ErrorKind::ContextLength,
         _ if is_quota(&lower) => ErrorKind::Quota,
         408 | 500..=599 => ErrorKind::Overloaded,
-        _ if is_unknown_model(&lower) => ErrorKind::UnknownModel,
+        _ if !about_member && is_unknown_model(&lower) => ErrorKind::UnknownModel,
         404 | 405 | 410 => ErrorKind::NotFound,
         _ => ErrorKind::Refused,
     };
     let failure = ProviderError::new(kind).with_status(status);
+    let failure = match param {
+        Some(param) => failure.with_param(param),
+        None => failure,
+    };
     match message {
         // A redirect's words are about where it leads.
         Some(message) if kind != ErrorKind::Redirected => failure.with_message(&message),
@@ -357,13 +411,20 @@ fn is_unknown_model(text: &str) -> bool {
         "not exist",
         "not_found",
         "unknown",
-        "not supported",
         "no such",
         "invalid model",
         "not a valid model",
-        "not available",
     ];
-    text.contains("model") && absent.iter().any(|phrase| text.contains(phrase))
+    // Words that may be about a member which this model does not take.
+    let about_members = ["parameter", "unsupported_value", "unsupported value"];
+    // What stands before them is what they are about.
+    let unsupported = ["not supported", "not available"].iter().any(|phrase| {
+        let before = text.find(phrase).map(|at| &text[..at]);
+        before.is_some_and(|before| before.contains("model"))
+    });
+    text.contains("model")
+        && !about_members.iter().any(|part| text.contains(part))
+        && (unsupported || absent.iter().any(|phrase| text.contains(phrase)))
 }
 
 #[cfg(test)]
@@ -405,6 +466,21 @@ mod tests {
                 r#"{"error":"model 'x' not found, try pulling it first"}"#,
                 UnknownModel,
             ),
+            (
+                400,
+                r#"{"error":{"message":"Unsupported parameter: 'temperature' is not supported with this model.","code":"unsupported_parameter","param":"temperature"}}"#,
+                Refused,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"'tools' is not supported by model m"}}"#,
+                Refused,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"The model m is not supported"}}"#,
+                UnknownModel,
+            ),
             (413, "", Refused),
             (422, "", Refused),
             (302, "", Redirected),
@@ -440,6 +516,11 @@ mod tests {
             ("plain words\nand more", Some("plain words and more")),
             ("<html>sign in</html>", None),
             ("", None),
+            (r#"{"error":{"message":"cut of"#, Some("cut of")),
+            (r#"{"error":{"message":"whole","trace":["#, Some("whole")),
+            (r#"{"error":{"message":"esc\u00"#, Some("esc")),
+            (r#"{"trace":"no more came"#, None),
+            (r#"{"broken" oops"#, None),
         ] {
             assert_eq!(refused(400, body.as_bytes()).message(), expected, "{body}");
         }
@@ -493,6 +574,11 @@ mod tests {
             json!({"choices": [{"delta": {"tool_calls": [{"error": "x"}]}}]}),
             json!({"choices": [], "base_resp": {"status_code": 1004, "status_msg": "x"}}),
             json!([{"error": {"message": "x"}}]),
+            json!({"status": 500, "title": "x"}),
+            json!({"statusCode": "503", "body": "x"}),
+            json!({"exception": "x"}),
+            json!({"is_error": true, "result": "x"}),
+            json!({"ok": false}),
             json!({"type": "message_start", "message": {"error": "x"}}),
             json!({"response": {"status": "failed", "error": {"message": "x"}}}),
         ] {

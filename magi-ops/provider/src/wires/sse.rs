@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use memchr::{memchr2, memmem};
 
+use super::refusal::words_of_failure;
 use crate::error::{ErrorKind, ProviderError};
 
 /// Longest line and longest data of one event, in bytes.
@@ -15,6 +16,8 @@ pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 pub(crate) struct Event {
     /// Its name says that it tells of a failure.
     pub(crate) error: bool,
+    /// It is a line that is no field of an event, or a field that tells of a failure.
+    pub(crate) stray: bool,
     pub(crate) data: String,
 }
 
@@ -100,9 +103,18 @@ impl Decoder {
         }
         if let Some(name) = field(line, b"event") {
             let says = |word: &[u8]| memmem::find(&name.to_ascii_lowercase(), word).is_some();
-            self.error = says(b"error") || says(b"exception");
+            self.error = [&b"error"[..], b"exception", b"fail", b"fatal"]
+                .into_iter()
+                .any(says);
         }
         let Some(value) = field(line, b"data") else {
+            if is_stray(line) {
+                events.push_back(Event {
+                    error: false,
+                    stray: true,
+                    data: String::from_utf8_lossy(line).into_owned(),
+                });
+            }
             return Ok(());
         };
         let held = self.data.as_ref().map_or(0, |data| data.len() + 1);
@@ -131,22 +143,48 @@ impl Decoder {
             tracing::debug!("an event holds bytes that are no UTF-8");
             String::from_utf8_lossy(broken.as_bytes()).into_owned()
         });
-        events.push_back(Event { error, data });
+        events.push_back(Event {
+            error,
+            stray: false,
+            data,
+        });
     }
 
     /// The body has ended: what a last line or event has without its end.
     ///
     /// # Errors
     /// As [`Self::push`].
-    pub(crate) fn finish(&mut self) -> Result<Option<Event>, ProviderError> {
+    pub(crate) fn finish(&mut self) -> Result<VecDeque<Event>, ProviderError> {
         let mut events = VecDeque::new();
         let line = std::mem::take(&mut self.line);
-        if !line.is_empty() {
+        // The beginning of a field is none yet.
+        let cut = FIELDS.iter().any(|name| name.starts_with(&line));
+        if !line.is_empty() && !cut {
             self.end_line(&line, &mut events)?;
         }
         self.end_event(&mut events);
-        Ok(events.pop_front())
+        Ok(events)
     }
+}
+
+/// The names of an event's fields.
+const FIELDS: [&[u8]; 4] = [b"data", b"event", b"id", b"retry"];
+
+/// Whether `line` is no comment and no field, or a field whose name or value says that something failed.
+pub(crate) fn is_stray(line: &[u8]) -> bool {
+    if line.starts_with(b":") || FIELDS.iter().any(|name| field(line, name).is_some()) {
+        return false;
+    }
+    let colon = line.iter().position(|byte| *byte == b':');
+    let Some((name, value)) = colon.map(|at| line.split_at(at)) else {
+        return !line.trim_ascii().is_empty();
+    };
+    let inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let value = value[1..].trim_ascii();
+    !name.iter().all(inner)
+        || value.starts_with(b"{")
+        || words_of_failure(&String::from_utf8_lossy(name))
+        || words_of_failure(&String::from_utf8_lossy(value))
 }
 
 /// The value of `line` if it is a field of this name.
@@ -177,7 +215,8 @@ mod tests {
         for packet in packets {
             decoder.push(packet, &mut events)?;
         }
-        Ok(events.into_iter().map(|event| event.data).collect())
+        let events = events.into_iter().filter(|event| !event.stray);
+        Ok(events.map(|event| event.data).collect())
     }
 
     #[test]
@@ -188,6 +227,29 @@ mod tests {
             read(&[stream.as_bytes()]).unwrap(),
             ["one\ntwo", "", " kept"]
         );
+    }
+
+    #[test]
+    fn a_line_that_is_no_field_is_stray() {
+        for (line, stray) in [
+            ("id: error", false),
+            ("retry: 10", false),
+            ("event: ping", false),
+            ("id", false),
+            (": error", false),
+            ("x-trace: 7", false),
+            ("  ", false),
+            ("error: boom", true),
+            ("x: it failed", true),
+            ("note: {\"a\":1}", true),
+            ("Internal Server Error", true),
+            ("upstream gone", true),
+            ("[DONE]", true),
+            ("{\"detail\":\"x\"}", true),
+            ("<html>", true),
+        ] {
+            assert_eq!(is_stray(line.as_bytes()), stray, "{line}");
+        }
     }
 
     #[test]
@@ -244,11 +306,12 @@ mod tests {
         decoder.push(stream, &mut events).unwrap();
         let event = |error, data: &str| Event {
             error,
+            stray: false,
             data: data.to_owned(),
         };
         assert_eq!(events, [event(true, ""), event(true, "x")]);
-        assert_eq!(decoder.finish().unwrap(), Some(event(false, "last")));
-        assert_eq!(decoder.finish().unwrap(), None);
+        assert_eq!(decoder.finish().unwrap(), [event(false, "last")]);
+        assert!(decoder.finish().unwrap().is_empty());
     }
 
     proptest! {

@@ -9,4 +9,5 @@ mod cancelling;
 mod encryption;
 mod faults;
 mod openai_chat;
+mod strays;
 mod support;

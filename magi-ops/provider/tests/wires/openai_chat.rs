@@ -233,7 +233,6 @@ async fn only_a_limit_is_a_cut() {
         (vec![finish("length")], true),
         (vec![finish("model_length"), DONE.to_owned()], true),
         (vec![finish("stop"), DONE.to_owned()], false),
-        (vec![finish("tool_calls"), DONE.to_owned()], false),
         (vec![finish("something_new"), DONE.to_owned()], false),
         (vec![DONE.to_owned()], false),
     ] {

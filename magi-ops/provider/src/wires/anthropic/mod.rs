@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::http::{Endpoint, KeyHeader};
-use super::quirks::Quirks;
+use super::quirks::{ADDITIONAL, Quirks};
 use super::wire::{Reader, Wire};
 use crate::config::{BuildError, ModelLimits, ProviderConfig, Reasoning};
 use crate::message::{Request, ThinkingLevel};
@@ -83,7 +83,7 @@ impl Wire for Anthropic {
     }
 
     fn optional(&self) -> &'static [&'static str] {
-        &["thinking", "output_config", "cache_control"]
+        &["thinking", "output_config", "cache_control", ADDITIONAL]
     }
 
     fn reader(&self, request: &Request) -> Box<dyn Reader> {

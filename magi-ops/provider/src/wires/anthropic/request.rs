@@ -108,7 +108,7 @@ pub(super) fn body(request: &Request, shape: Shape<'_>) -> Vec<u8> {
             json!({
                 "name": tool.name,
                 "description": tool.description,
-                "input_schema": tool.input_schema,
+                "input_schema": shape.quirks.schema(&tool.input_schema),
             })
         });
         body.insert("tools".into(), tools.collect());

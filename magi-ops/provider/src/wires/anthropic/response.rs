@@ -10,8 +10,8 @@ use crate::error::{ErrorKind, ProviderError};
 use crate::message::{Request, ToolCall};
 use crate::response::{Chunk, Usage};
 use crate::wires::call_ids::CallIds;
-use crate::wires::finish::{Finish, finish};
-use crate::wires::input::{read_input, unwrapped};
+use crate::wires::finish::{Finish, NO_CALL, finish, promises_call};
+use crate::wires::input::{read_input, tool_name, unwrapped};
 use crate::wires::json::{count, take, word};
 use crate::wires::surrogates::Joiner;
 use crate::wires::wire::{Progress, Reader};
@@ -63,6 +63,8 @@ pub(super) struct MessageReader {
     stop: Finish,
     /// The end marker has come.
     marked: bool,
+    /// The reason to finish says that a call has come.
+    promised: bool,
     /// A call whose block has ended. Whether its input is whole shows by what follows: the API ends the
     /// block also where the output's limit cut it off.
     ended: Option<Block>,
@@ -123,6 +125,14 @@ impl Reader for MessageReader {
                 let error = ProviderError::new(ErrorKind::Malformed);
                 return Err(error.with_note("the answer is empty and says no reason to finish"));
             }
+            _ if self.promised
+                && self.calls == 0
+                && self.ended.is_none()
+                && self.open.is_empty() =>
+            {
+                let error = ProviderError::new(ErrorKind::Malformed);
+                return Err(error.with_note(NO_CALL));
+            }
             _ => {}
         }
         let cut = self.stop == Finish::Cut;
@@ -150,6 +160,7 @@ impl MessageReader {
             counts: [None; 5],
             stop: Finish::Unknown,
             marked: false,
+            promised: false,
             ended: None,
         }
     }
@@ -178,6 +189,7 @@ impl MessageReader {
     fn stopped(&mut self, delta: &Value) -> Result<(), ProviderError> {
         if let Some(reason) = delta.get("stop_reason").and_then(Value::as_str) {
             let stop = finish(reason)?;
+            self.promised |= promises_call(reason);
             if stop != Finish::Unknown {
                 self.stop = stop;
             }
@@ -365,7 +377,7 @@ impl MessageReader {
                 self.calls += 1;
                 out.push_back(Chunk::ToolCall(ToolCall {
                     id: self.ids.claim(&id),
-                    name,
+                    name: tool_name(&name),
                     input,
                 }));
             }

@@ -164,7 +164,13 @@ impl Calls {
         if call.id.is_empty() {
             call.id = id;
         }
-        if call.name.is_empty() {
+        // A name comes before its arguments, at once, in pieces, or each time all of it so far.
+        if call.arguments.is_empty() && call.name != name {
+            match name.starts_with(&call.name) {
+                true => call.name = name,
+                false => call.name.push_str(&name),
+            }
+        } else if call.name.is_empty() {
             call.name = name;
         }
         call.state.extend(state);

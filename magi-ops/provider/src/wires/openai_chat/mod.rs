@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::http::{Endpoint, KeyHeader};
-use super::quirks::Quirks;
+use super::quirks::{ADDITIONAL, Quirks};
 use super::wire::{Reader, Wire};
 use crate::config::{Api, BuildError, ModelLimits, ProviderConfig};
 use crate::message::{Request, ThinkingLevel};
@@ -80,7 +80,7 @@ impl Wire for OpenaiChat {
             "reasoning_details",
             "reasoning",
             "extra_content",
-            "stream",
+            ADDITIONAL,
         ]
     }
 

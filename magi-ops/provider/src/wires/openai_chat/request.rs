@@ -63,10 +63,8 @@ pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
         }
         takes
     };
-    if optional("stream", json!(true)) {
-        // Servers that don't know it send no counts.
-        optional("stream_options", json!({ "include_usage": true }));
-    }
+    // Servers that don't know it send no counts.
+    optional("stream_options", json!({ "include_usage": true }));
     // The field is left out for servers without such a choice.
     let effort = match shape.thinking {
         ThinkingLevel::Default => None,
@@ -85,6 +83,7 @@ pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
     {
         optional("max_completion_tokens", json!(most));
     }
+    body.insert("stream".into(), json!(true));
     body.insert("model".into(), json!(request.model));
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
@@ -93,7 +92,7 @@ pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
                 "function": {
                     "name": tool.name,
                     "description": tool.description,
-                    "parameters": tool.input_schema,
+                    "parameters": shape.quirks.schema(&tool.input_schema),
                 },
             })
         });

@@ -11,8 +11,8 @@ use crate::error::{ErrorKind, ProviderError};
 use crate::message::{Request, ToolCall};
 use crate::response::{Chunk, Usage};
 use crate::wires::call_ids::CallIds;
-use crate::wires::finish::{Finish, finish};
-use crate::wires::input::read_input;
+use crate::wires::finish::{Finish, NO_CALL, finish, promises_call};
+use crate::wires::input::{read_input, tool_name};
 use crate::wires::json::{count, take};
 use crate::wires::surrogates::Joiner;
 use crate::wires::wire::{Progress, Reader};
@@ -36,6 +36,8 @@ pub(super) struct CompletionReader {
     said: bool,
     /// The model refuses to answer.
     refused: bool,
+    /// The reason to finish says that a call has come.
+    promised: bool,
     content: Joiner,
     thinking: Joiner,
     /// The server's name for its reasoning, and all of it.
@@ -54,7 +56,10 @@ impl Reader for CompletionReader {
     ) -> Result<Progress, ProviderError> {
         // One choice was asked for.
         let choice = match take(&mut event, "choices") {
-            Value::Array(choices) => choices.into_iter().next(),
+            Value::Array(choices) => choices.into_iter().find(|choice| {
+                let index = choice.get("index").and_then(count);
+                index.is_none_or(|index| index == 0)
+            }),
             choice => Some(choice),
         };
         if let Some(choice) = choice {
@@ -83,6 +88,10 @@ impl Reader for CompletionReader {
                 let error = ProviderError::new(ErrorKind::Malformed);
                 return Err(error.with_note("the answer is empty and says no reason to finish"));
             }
+            _ if self.promised && self.calls.0.is_empty() => {
+                let error = ProviderError::new(ErrorKind::Malformed);
+                return Err(error.with_note(NO_CALL));
+            }
             _ => {}
         }
         out.extend(self.content.finish().map(Chunk::Text));
@@ -101,7 +110,7 @@ impl Reader for CompletionReader {
             }
             out.push_back(Chunk::ToolCall(ToolCall {
                 id,
-                name: call.name,
+                name: tool_name(&call.name),
                 input: read_input(call.arguments, !cut || at < last),
             }));
         }
@@ -122,6 +131,7 @@ impl CompletionReader {
             marked: false,
             said: false,
             refused: false,
+            promised: false,
             content: Joiner::default(),
             thinking: Joiner::default(),
             reasoning: None,
@@ -152,6 +162,7 @@ impl CompletionReader {
             Value::String(reason) => {
                 // Some servers give the reason again with the counts.
                 let stop = finish(&reason)?;
+                self.promised |= promises_call(&reason);
                 if stop != Finish::Unknown && self.stop != Finish::Cut {
                     self.stop = stop;
                 }
@@ -321,6 +332,7 @@ impl CompletionReader {
 fn text(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
         Value::Object(mut part) => ["text", "content"]
             .iter()
             .find_map(|name| part.remove(*name).and_then(text)),
