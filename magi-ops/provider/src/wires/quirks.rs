@@ -113,13 +113,11 @@ fn named(param: &str, text: &str, body: &[u8], optional: &[&'static str]) -> Vec
         ["'", "`", "\"", "\u{2018}", "\u{201c}"]
             .iter()
             .any(|quote| {
-                let starts = text
-                    .match_indices(&format!("{quote}{name}"))
+                text.match_indices(&format!("{quote}{name}"))
                     .any(|(at, found)| {
                         let rest = &text[at + found.len()..];
                         !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-                    });
-                starts
+                    })
             })
     };
     let ways: [&dyn Fn(&str) -> bool; 3] = [&|name| names(param, name), &quoted, &|name| {
