@@ -20,7 +20,7 @@ pub use page::reference;
 const DEFINITIONS: &str = "#/$defs/";
 
 /// The schema document of one dialect (JSON Schema 2020-12; shared types under `$defs`). Its members are
-/// sorted by name; the advertised order is that of [`reference`] and of the protocol itself.
+/// sorted by name; the advertised order is that of [`reference()`] and of the protocol itself.
 #[must_use]
 pub fn document(registry: &Registry, rules: &Rules) -> Value {
     // A client may leave out what has a default, but gets every member that is not skipped.

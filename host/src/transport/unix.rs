@@ -31,7 +31,7 @@ pub struct Socket {
 impl Socket {
     /// Binds `path` with mode 0600. Replaces a socket that nobody serves; refuses anything else. Servers
     /// that start together on one path look, replace and bind one after another: may block for
-    /// [`LOCK_WAIT`].
+    /// `LOCK_WAIT`.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let _lock = lock_directory(path)?;
         match path.symlink_metadata() {

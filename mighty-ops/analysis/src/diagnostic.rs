@@ -246,7 +246,7 @@ impl Sink {
     }
 
     /// All reports by file, first byte, code, then last byte; exact repetitions once. With [`Self::is_cut`], or
-    /// where more than [`MAX_REPORTS`] are left, see [`cut`].
+    /// where more than [`MAX_REPORTS`] are left, see `cut`.
     #[must_use]
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.found.sort_by(|a, b| {
