@@ -203,3 +203,31 @@ fn schema_of_another_binary_says_which() {
         none.err
     );
 }
+
+#[test]
+fn an_answer_that_nobody_can_get_is_a_failure() {
+    let place = place();
+    for args in [
+        &["version"][..],
+        &["help"],
+        &["schema", "local-agent"],
+        &["try", "hi"],
+    ] {
+        let output = Command::new("sh")
+            .args(["-c", "exec \"$0\" \"$@\" >&-"])
+            .arg(env!("CARGO_BIN_EXE_magi-code"))
+            .args(args)
+            .current_dir(place.path().join("work"))
+            .env("HOME", place.path().join("home"))
+            .env("MC_HOME", place.path().join("mc"))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            said.contains("standard output is closed"),
+            "{args:?}: {said}"
+        );
+    }
+    assert_eq!(sessions(&place), 0);
+}

@@ -3,34 +3,18 @@
 
 use clap::{CommandFactory, FromArgMatches};
 
-/// The features of this build that a person can tell apart, in the order of the manifest.
-const PARTS: &[(&str, bool)] = &[
-    ("lifecycle", cfg!(feature = "lifecycle")),
-    ("session", cfg!(feature = "session")),
-    ("history", cfg!(feature = "history")),
-    ("turn", cfg!(feature = "turn")),
-    ("approval", cfg!(feature = "approval")),
-    ("check", cfg!(feature = "check")),
-    ("explain", cfg!(feature = "explain")),
-    ("find", cfg!(feature = "find")),
-    ("fix", cfg!(feature = "fix")),
-    ("fmt", cfg!(feature = "fmt")),
-    ("halt", cfg!(feature = "halt")),
-    ("http", cfg!(feature = "http")),
-    ("unix", cfg!(feature = "unix")),
-    ("providers", cfg!(feature = "providers")),
-    ("try", cfg!(feature = "try")),
-];
-
 /// The version, a line of dialects and one of features. `serves` says which of the linked dialects are this
-/// binary's. Made once a process.
-pub(crate) fn version(serves: impl Fn(&str) -> bool) -> &'static str {
+/// binary's, `parts` which features could be. Made once a process.
+pub(crate) fn version(
+    serves: impl Fn(&str) -> bool,
+    parts: &[(&'static str, bool)],
+) -> &'static str {
     let dialects: Vec<String> = handlers::schema::dialects()
         .into_iter()
         .filter(|rules| serves(rules.name))
         .map(|rules| format!("{} {}", rules.name, rules.version))
         .collect();
-    let linked = PARTS.iter().filter(|(_, linked)| *linked);
+    let linked = parts.iter().filter(|(_, linked)| *linked);
     let parts: Vec<&str> = linked.map(|(name, _)| *name).collect();
     format!(
         "{}\ndialects: {}\nfeatures: {}",

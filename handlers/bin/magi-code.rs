@@ -19,6 +19,20 @@ use clap::{Parser, Subcommand, ValueEnum};
 use handlers as _;
 use host::transport::{Output, Stdio};
 
+/// The features of this binary, in the order of the manifest.
+const PARTS: &[(&str, bool)] = &[
+    ("lifecycle", cfg!(feature = "lifecycle")),
+    ("session", cfg!(feature = "session")),
+    ("history", cfg!(feature = "history")),
+    ("turn", cfg!(feature = "turn")),
+    ("approval", cfg!(feature = "approval")),
+    ("providers", cfg!(feature = "providers")),
+    ("log", cfg!(feature = "log")),
+    ("doctor", cfg!(feature = "doctor")),
+    ("trust", cfg!(feature = "trust")),
+    ("try", cfg!(feature = "try")),
+];
+
 #[derive(Parser)]
 #[command(name = "magi-code", version, about = "An agent backend for frontends")]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
@@ -126,7 +140,7 @@ fn exit_code(status: i32) -> ExitCode {
 
 /// The exit status, and what to say on stderr.
 fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
-    let version = about::version(|dialect| dialect != "mty-agent");
+    let version = about::version(|dialect| dialect != "mty-agent", PARTS);
     let cli: Cli = match about::parse(version) {
         Ok(cli) => cli,
         Err(error) => {
@@ -134,7 +148,7 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
             if error.use_stderr() {
                 return Ok((error.exit_code(), Some(text.trim_end().to_owned())));
             }
-            Output::print(stdio.output, text.as_bytes())?;
+            print(stdio, &text)?;
             return Ok((0, None));
         }
     };
@@ -156,6 +170,7 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
                 prompt,
             }),
         ) => {
+            open_output()?;
             let prompt = match try_turn::prompt(prompt, stdio.input) {
                 Ok(prompt) => prompt,
                 Err(why) => return Ok((2, Some(format!("magi-code try: {why}")))),
@@ -173,7 +188,7 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
         #[cfg(feature = "doctor")]
         (None, Some(Command::Doctor(args))) => {
             let (status, text) = doctor::run(&args)?;
-            Output::print(stdio.output, text.as_bytes())?;
+            print(stdio, &text)?;
             Ok((status, None))
         }
         #[cfg(feature = "trust")]
@@ -182,7 +197,7 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
         (None, Some(Command::Untrust(args))) => trusting(stdio, trust::run(&args, false)),
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
         (None, Some(Command::Version)) => {
-            Output::print(stdio.output, format!("magi-code {version}\n").as_bytes())?;
+            print(stdio, &format!("magi-code {version}\n"))?;
             Ok((0, None))
         }
         _ => Ok((2, Some("magi-code: nothing to do; see --help".to_owned()))),
@@ -201,7 +216,7 @@ fn served(ended: Result<i32, handlers::magi::Refused>) -> (i32, Option<String>) 
 fn trusting(stdio: Stdio, done: Result<String, String>) -> anyhow::Result<(i32, Option<String>)> {
     match done {
         Ok(text) => {
-            Output::print(stdio.output, text.as_bytes())?;
+            print(stdio, &text)?;
             Ok((0, None))
         }
         Err(why) => Ok((1, Some(why))),
@@ -217,7 +232,8 @@ fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, O
         let message = if of_other_binary {
             "magi-code: mty-agent is the other binary's: mty schema".to_owned()
         } else {
-            let names: Vec<&str> = linked.iter().map(|rules| rules.name).collect();
+            let names = linked.iter().map(|rules| rules.name);
+            let names: Vec<&str> = names.filter(|name| *name != "mty-agent").collect();
             let names = names.join(", ");
             format!("magi-code: no dialect `{dialect}` in this build; it serves {names}")
         };
@@ -225,8 +241,23 @@ fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, O
     };
     let command = format!("magi-code schema {dialect} --markdown");
     let text = handlers::schema::render(&registry, rules, markdown, &command);
-    Output::print(stdio.output, text.as_bytes())?;
+    print(stdio, &text)?;
     Ok((0, None))
+}
+
+/// Writes to the real standard output, which descriptor 1 no longer is.
+fn print(stdio: Stdio, text: &str) -> anyhow::Result<()> {
+    open_output()?;
+    Ok(Output::print(stdio.output, text.as_bytes())?)
+}
+
+/// An answer that nobody can get is a failure of the command.
+fn open_output() -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !host::transport::without_stdout(),
+        "standard output is closed"
+    );
+    Ok(())
 }
 
 /// Says it on stderr, if there is one: a missing one must not turn a refusal into a panic.

@@ -19,6 +19,19 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use handlers::mighty::{self, Launch, Recorder};
 use host::transport::{Output, Stdio, without_stdout};
 
+/// The features of this binary, in the order of the manifest.
+const PARTS: &[(&str, bool)] = &[
+    ("check", cfg!(feature = "check")),
+    ("explain", cfg!(feature = "explain")),
+    ("find", cfg!(feature = "find")),
+    ("fix", cfg!(feature = "fix")),
+    ("fmt", cfg!(feature = "fmt")),
+    ("halt", cfg!(feature = "halt")),
+    ("http", cfg!(feature = "http")),
+    ("unix", cfg!(feature = "unix")),
+    ("log", cfg!(feature = "log")),
+];
+
 #[derive(Parser)]
 #[command(name = "mty", version, about = "The Mighty language's tools")]
 struct Cli {
@@ -130,7 +143,7 @@ fn main() -> ExitCode {
 }
 
 fn run(stdio: Stdio) -> anyhow::Result<i32> {
-    let version = about::version(|dialect| dialect == "mty-agent");
+    let version = about::version(|dialect| dialect == "mty-agent", PARTS);
     let cli: Cli = match about::parse(version) {
         Ok(cli) => cli,
         Err(error) => {

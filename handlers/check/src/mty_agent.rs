@@ -13,6 +13,9 @@ use crate::envelope::line;
 /// Most bytes of diagnostics in one answer: a few bytes of a program can be told of in thousands.
 const ANSWER_BYTES: usize = 1024 * 1024;
 
+/// What the envelope of a line adds to it: its `kind` and the line feed.
+const KIND_BYTES: usize = r#""kind":"envelope","#.len() + 1;
+
 host::event! {
     /// One diagnostic of `check`. Precedes the `result` line.
     dialect: mty_agent::MtyAgent,
@@ -50,9 +53,9 @@ async fn check(cx: Cx<Session>, params: CheckParams) -> Result<Reply<CheckSummar
     for envelope in &checked.envelopes {
         let source = params.include_source.then(|| checked.snippet(envelope));
         let line = line(envelope, source.flatten());
-        bytes += serde_json::to_string(&line)
-            .map_err(|error| OpFailure::failed(error.to_string()))?
-            .len();
+        let text = serde_json::to_string(&line);
+        let text = text.map_err(|error| OpFailure::failed(error.to_string()))?;
+        bytes += KIND_BYTES + text.len();
         if bytes > ANSWER_BYTES {
             break;
         }
