@@ -291,6 +291,7 @@ fn replay_does_not_read_stdin() {
     assert_eq!(server.wait_exit().code, Some(0));
 }
 
+#[cfg(all(feature = "fix", feature = "fmt"))]
 #[test]
 fn a_replay_writes_only_when_told_to() {
     const BAD: &str = "fn  main() {\n  let n = 10_\n  log(n)\n}\n";
