@@ -179,6 +179,11 @@ impl Place {
         let mut loaded = loaded.expect("a skill stops nothing");
         assert!(loaded.profiles.is_empty() && loaded.instructions.is_empty());
         let skill = loaded.skills.pop();
+        // Members that nobody knows are told, and keep nothing from being taken.
+        let strange = "the front matter has an unknown member `";
+        loaded
+            .notices
+            .retain(|notice| !notice.reason.starts_with(strange));
         assert!(loaded.skills.is_empty() && loaded.notices.len() <= 1);
         let said = match (loaded.notices.pop(), &skill) {
             (Some(notice), None) => {
@@ -211,6 +216,10 @@ impl Place {
 
 /// Every reason, none of which shows what stands in the file.
 fn reason_of(reason: &str) -> String {
+    // The one reason that names a member of the file.
+    if reason.starts_with("has an unknown member `") {
+        return "has an unknown member".to_owned();
+    }
     let known = [
         "is too long",
         "is not UTF-8",

@@ -64,6 +64,10 @@ pub struct ProviderError {
     note: Option<&'static str>,
     message: Option<Arc<str>>,
     /// The member of the request that the server named as the cause.
+    #[cfg_attr(
+        not(feature = "wires"),
+        expect(dead_code, reason = "only a server names members")
+    )]
     param: Option<Arc<str>>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
