@@ -13,7 +13,7 @@ pub mod sessions;
 pub mod settings;
 
 pub use context::context_id;
-pub use credentials::CREDENTIAL_PLACES;
+pub use credentials::{CREDENTIAL_PLACES, CredentialPlaces, credential_places};
 pub use home::{Home, HomeError, KERNEL_TREES};
 pub use object::Object;
 pub use reason::{MAX_REASONS, Reason, Reasons, near_miss, shown, shown_path};

@@ -7,9 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
-
-use store::CREDENTIAL_PLACES as LIST;
+use store::credential_places;
 
 use crate::workspace::spellings;
 
@@ -21,40 +19,13 @@ const MAX_FILES: usize = 4096;
 pub(crate) struct Credentials {
     /// The person's own places and the system's, as they are written.
     places: Vec<PathBuf>,
-    /// Parts of paths that say it below any directory.
-    parts: Vec<Vec<String>>,
-    names: GlobSet,
-    exempt: Vec<PathBuf>,
 }
 
 impl Credentials {
     pub(crate) fn of(home: Option<&Path>) -> Self {
-        let mut all = Self {
-            places: Vec::new(),
-            parts: Vec::new(),
-            names: GlobSet::empty(),
-            exempt: Vec::new(),
-        };
-        let mut names = GlobSetBuilder::new();
-        for line in LIST.lines() {
-            match line.split_once(' ') {
-                Some(("home", path)) => {
-                    all.places.extend(home.map(|home| home.join(path)));
-                    all.parts.push(path.split('/').map(str::to_owned).collect());
-                }
-                Some(("root", path)) => all.places.push(path.into()),
-                Some(("not", path)) => all.exempt.push(path.into()),
-                // A test reads every line; what is no pattern names nothing.
-                Some(("name", name)) => {
-                    if let Ok(glob) = Glob::new(name) {
-                        names.add(glob);
-                    }
-                }
-                _ => {}
-            }
+        Self {
+            places: credential_places().of(home),
         }
-        all.names = names.build().unwrap_or_default();
-        all
     }
 
     /// The places as they are now, links resolved.
@@ -69,21 +40,6 @@ impl Credentials {
         // One that the workspace itself lies in says nothing about it.
         places.retain(|place| !workspace.starts_with(place));
         places
-    }
-
-    /// Whether a resolved path outside of the workspace is one by its words alone.
-    fn is_one_by_words(&self, path: &Path) -> bool {
-        let words: Vec<_> = path.iter().map(|word| word.to_string_lossy()).collect();
-        let stands_in = |parts: &Vec<String>| {
-            words
-                .windows(parts.len())
-                .any(|at| at.iter().zip(parts).all(|(word, part)| word == part))
-        };
-        self.parts.iter().any(stands_in)
-            || (!self.exempt.iter().any(|exempt| path.starts_with(exempt))
-                && path
-                    .file_name()
-                    .is_some_and(|name| self.names.is_match(Path::new(name))))
     }
 }
 
@@ -101,7 +57,7 @@ impl Resolved<'_> {
     /// workspace is the workspace's, unless it is the person's home.
     pub(crate) fn hold(&self, path: &Path) -> bool {
         self.places().iter().any(|place| path.starts_with(place))
-            || (!path.starts_with(self.workspace) && self.credentials.is_one_by_words(path))
+            || (!path.starts_with(self.workspace) && credential_places().are_named_by(path))
     }
 
     /// Whether a file is another name of one that stands directly in such a place.
@@ -135,6 +91,9 @@ impl Resolved<'_> {
 
 #[cfg(test)]
 mod tests {
+    use globset::Glob;
+    use store::CREDENTIAL_PLACES as LIST;
+
     use super::*;
 
     fn hold(workspace: &str, path: &str) -> bool {
