@@ -123,11 +123,15 @@ fn slowly(input: &[u8]) -> (Vec<String>, Option<ErrorKind>) {
             let name = String::from_utf8_lossy(&value).to_ascii_lowercase();
             error = ["error", "exception", "fail", "fatal"]
                 .iter()
-                .any(|part| name.contains(part));
+                .any(|part| name.contains(part))
+                || error;
         }
-        if name != Some(b"data") {
-            continue;
-        }
+        let value = match name {
+            Some(b"data") => value,
+            // A value that is printed over several lines behind one field.
+            _ if goes_on(line) && is_open(&data.join(&b'\n')) => line.to_vec(),
+            _ => continue,
+        };
         data.push(value);
         if data.iter().map(|line| line.len() + 1).sum::<usize>() - 1 > MAX_EVENT_BYTES {
             return (events, Some(ErrorKind::Malformed));
@@ -136,6 +140,29 @@ fn slowly(input: &[u8]) -> (Vec<String>, Option<ErrorKind>) {
     let cut_off = &input[start.min(input.len())..];
     let fault = (cut_off.len() > MAX_EVENT_BYTES).then_some(ErrorKind::Malformed);
     (events, fault)
+}
+
+/// Whether JSON has begun and not ended, and no string of it is open.
+fn is_open(data: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in data {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' if depth > 0 => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    let begins = matches!(data.trim_ascii_start(), [b'{' | b'[', ..]);
+    begins && depth > 0 && !in_string
+}
+
+/// Whether a line begins as a part of printed JSON does.
+fn goes_on(line: &[u8]) -> bool {
+    let first = line.first();
+    first.is_some_and(|first| b" \t\"{}[],-0123456789".contains(first))
 }
 
 fn request(model: &str, messages: Vec<Message>) -> Request {

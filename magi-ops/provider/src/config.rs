@@ -100,9 +100,9 @@ pub enum BuildError {
     /// Not `http` or `https`, or with a user name, a password or a fragment.
     #[error("the provider's base URL is not usable")]
     BaseUrlInvalid,
-    /// Such as `/v1/messages` with `openai-chat`.
-    #[error("the provider's base URL names an endpoint of another api")]
-    BaseUrlOfOtherApi,
+    /// Such as `/v1/messages` with `openai-chat`. The `api` that speaks there.
+    #[error("the provider's base URL is an endpoint of the api `{0}`")]
+    BaseUrlOfOtherApi(&'static str),
     #[error("the HTTP client cannot be set up")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error(transparent)]

@@ -189,10 +189,13 @@ fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
             let help = "select a provider of another `api`, or use a build that has it";
             StartupError::unavailable(about("api").help(help))
         }
-        BuildError::BaseUrlOfOtherApi => StartupError::invalid(
-            about("base_url")
-                .help("give the address that its api's own path is added to, or change `api`"),
-        ),
+        BuildError::BaseUrlOfOtherApi(api) => {
+            let help = format!(
+                "set `providers.{}.api` to `{api}`, or give the address that the path of its own api is added to",
+                shown(id)
+            );
+            StartupError::invalid(about("base_url").help(help))
+        }
         BuildError::Client(_) => StartupError::unavailable(about("base_url")),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::json::{self, Item, items};
+use super::json::{self, Item, Nesting, items};
 use super::refusal::{failure_of, is_page, prefix_failure, told_failure, words_of_failure};
 use super::sse::{self, Event};
 use super::wire::{Progress, Reader};
@@ -135,12 +135,13 @@ impl Body {
     ) -> Result<Progress, ProviderError> {
         self.begun = true;
         if event.stray {
-            return self.stray(&event.data, out);
+            return self.stray(&String::from_utf8_lossy(&event.data), out);
         }
         if event.error {
-            let value = serde_json::from_str::<Value>(&event.data).ok();
+            let text = String::from_utf8_lossy(&event.data);
+            let value = serde_json::from_str::<Value>(&text).ok();
             let told = value.as_ref().and_then(told_failure);
-            let words = || failure_of(&value.unwrap_or_else(|| event.data.as_str().into()));
+            let words = || failure_of(&value.unwrap_or_else(|| text.as_ref().into()));
             return Err(told.unwrap_or_else(words));
         }
         for item in items(&event.data)? {
@@ -184,10 +185,11 @@ impl Body {
             self.stray.push(line.as_bytes(), &mut values)?;
             self.stray.push(b"\n", &mut values)?;
             for value in values {
+                let text = String::from_utf8_lossy(&value.data);
                 if value.stray {
-                    return Err(stray_failure(&value.data));
+                    return Err(stray_failure(&text));
                 }
-                if let Some(failure) = unlike_an_event(&value.data) {
+                if let Some(failure) = unlike_an_event(&text) {
                     return Err(failure);
                 }
                 if self.event(&value, out)? == Progress::Done {
@@ -215,7 +217,7 @@ impl Body {
                 stray: false,
                 error: false,
                 data,
-            } => told_failure(&json::value(&data)?),
+            } => told_failure(&json::value(&String::from_utf8_lossy(&data))?),
             event => self.event(&event, &mut nothing).err(),
         });
         told.or_else(|| self.open_failure())
@@ -323,16 +325,14 @@ fn first_byte(head: &[u8]) -> Option<u8> {
 struct Values {
     /// The value that has begun.
     value: Vec<u8>,
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
+    nesting: Nesting,
     /// What stands between two values on one line, as far as [`MAX_BETWEEN_BYTES`].
     between: Vec<u8>,
 }
 
 impl Values {
     fn is_open(&self) -> bool {
-        self.depth > 0
+        self.nesting.depth > 0
     }
 
     /// What stood on a line behind or without a value; what only separates values is nothing.
@@ -345,53 +345,36 @@ impl Values {
             events.push_back(Event {
                 error: false,
                 stray: true,
-                data: text.to_owned(),
+                data: text.into(),
             });
         }
     }
 
     fn push(&mut self, bytes: &[u8], events: &mut VecDeque<Event>) -> Result<(), ProviderError> {
         for &byte in bytes {
-            if self.in_string {
+            let was_open = self.is_open();
+            self.nesting.read(byte);
+            if !was_open && !self.is_open() {
                 match byte {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' => self.in_string = false,
-                    _ => {}
-                }
-            } else {
-                match byte {
-                    b'\n' | b'\r' if self.depth == 0 => {
-                        self.end_line(events);
-                        continue;
-                    }
-                    b'{' | b'[' => self.depth += 1,
-                    b'}' | b']' if self.depth > 0 => self.depth -= 1,
-                    b'"' if self.depth > 0 => self.in_string = true,
+                    b'\n' | b'\r' => self.end_line(events),
                     // What separates values.
-                    _ if self.depth == 0 => {
-                        if self.between.len() < MAX_BETWEEN_BYTES {
-                            self.between.push(byte);
-                        }
-                        continue;
-                    }
+                    _ if self.between.len() < MAX_BETWEEN_BYTES => self.between.push(byte),
                     _ => {}
                 }
+                continue;
             }
             if self.value.len() == MAX_VALUE_BYTES {
                 let error = ProviderError::new(ErrorKind::Malformed);
                 return Err(error.with_note("a value is longer than 16 MiB"));
             }
             self.value.push(byte);
-            if self.depth == 0 {
-                let data = String::from_utf8_lossy(&self.value).into_owned();
-                self.value.clear();
+            if !self.is_open() {
                 let between = std::mem::take(&mut self.between);
                 let lead = String::from_utf8_lossy(&between);
                 events.push_back(Event {
                     error: words_of_failure(&lead),
                     stray: false,
-                    data,
+                    data: std::mem::take(&mut self.value),
                 });
             }
         }

@@ -58,7 +58,8 @@ pub fn events<'a>(
         }
     }
     let events = events.into_iter().filter(|event| !event.stray);
-    (events.map(|event| event.data).collect(), fault)
+    let texts = events.map(|event| String::from_utf8_lossy(&event.data).into_owned());
+    (texts.collect(), fault)
 }
 
 /// The pieces of a whole body that answers `request`, and how it ended.

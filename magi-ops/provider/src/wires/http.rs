@@ -22,6 +22,15 @@ const REFUSAL_TIME: Duration = Duration::from_secs(5);
 /// How long a connection without a request is kept: servers close theirs about then.
 const IDLE: Duration = Duration::from_secs(55);
 
+/// How the endpoints of the apis end, for who names one in place of the address that paths are added to.
+const ENDPOINTS: [(&[&str], &str); 5] = [
+    (&["v1", "messages"], "anthropic"),
+    (&["chat", "completions"], "openai-chat"),
+    (&["responses"], "openai-responses"),
+    (&["api", "chat"], "ollama"),
+    (&["api", "generate"], "ollama"),
+];
+
 /// Where requests go and how they carry their credential.
 pub(crate) struct Endpoint {
     client: reqwest::Client,
@@ -41,18 +50,18 @@ pub(crate) struct KeyHeader {
 
 impl Endpoint {
     /// `path` is appended to `base`, which may have a query of its own. What of `path` the base already
-    /// ends with, such as `v1` or the whole, is not repeated. Endpoints of other apis are `others`.
+    /// ends with, such as `v1` or the whole, is not repeated, and what of `instead` it ends with makes room.
     ///
     /// # Errors
     /// For a base that can't be used, and without an HTTP client.
     pub(crate) fn new(
         base: &str,
         path: &[&str],
-        others: &[&[&str]],
+        instead: &[&[&str]],
         key: KeyHeader,
         connect: Duration,
     ) -> Result<Self, BuildError> {
-        let url = join(base, path, others)?;
+        let url = join(base, path, instead)?;
         let client = client(&url, connect)?;
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -127,7 +136,7 @@ fn header(answer: &reqwest::Response, name: HeaderName) -> Option<&str> {
     answer.headers().get(name)?.to_str().ok()
 }
 
-fn join(base: &str, path: &[&str], others: &[&[&str]]) -> Result<Url, BuildError> {
+fn join(base: &str, path: &[&str], instead: &[&[&str]]) -> Result<Url, BuildError> {
     let mut url = Url::parse(base).map_err(|error| {
         tracing::debug!(%error, "a base URL is none");
         BuildError::BaseUrlInvalid
@@ -141,16 +150,24 @@ fn join(base: &str, path: &[&str], others: &[&[&str]]) -> Result<Url, BuildError
         return Err(BuildError::BaseUrlInvalid);
     }
     let parts: Vec<_> = url.path_segments().into_iter().flatten().collect();
-    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    if others.iter().any(|other| parts.ends_with(other)) {
-        return Err(BuildError::BaseUrlOfOtherApi);
+    let mut parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let replaced = instead.iter().find(|end| parts.ends_with(end));
+    let replaced = replaced.map_or(0, |end| end.len());
+    parts.truncate(parts.len() - replaced);
+    let other = ENDPOINTS.iter().find(|(end, _)| parts.ends_with(end));
+    if let Some((_, api)) = other.filter(|_| !parts.ends_with(path)) {
+        return Err(BuildError::BaseUrlOfOtherApi(api));
     }
     let known = (1..=path.len())
         .rev()
         .find(|&length| parts.ends_with(&path[..length]))
         .unwrap_or(0);
     if let Ok(mut segments) = url.path_segments_mut() {
-        segments.pop_if_empty().extend(&path[known..]);
+        segments.pop_if_empty();
+        for _ in 0..replaced {
+            segments.pop();
+        }
+        segments.extend(&path[known..]);
     }
     Ok(url)
 }
@@ -219,8 +236,8 @@ mod tests {
 
     #[test]
     fn paths_join_once_whatever_the_base_ends_with() {
-        let others: &[&[&str]] = &[&["chat", "completions"]];
-        let join = |base| join(base, &["v1", "messages"], others).map(String::from);
+        let instead: &[&[&str]] = &[&["api", "old"], &["api"]];
+        let join = |base| join(base, &["v1", "messages"], instead).map(String::from);
         for (base, url) in [
             ("https://a.example", "https://a.example/v1/messages"),
             ("https://a.example/", "https://a.example/v1/messages"),
@@ -242,6 +259,11 @@ mod tests {
                 "http://[::1]:8080/llm/v1?tenant=x",
                 "http://[::1]:8080/llm/v1/messages?tenant=x",
             ),
+            (
+                "https://a.example/x/api/old/?a=b",
+                "https://a.example/x/v1/messages?a=b",
+            ),
+            ("https://a.example/api", "https://a.example/v1/messages"),
             (
                 "https://a.example/v1/llm",
                 "https://a.example/v1/llm/v1/messages",
@@ -265,8 +287,13 @@ mod tests {
                 "{base}"
             );
         }
-        let other = join("https://a.example/v1/chat/completions/");
-        assert!(matches!(other, Err(BuildError::BaseUrlOfOtherApi)));
+        for (base, api) in [
+            ("https://a.example/v1/chat/completions/", "openai-chat"),
+            ("https://a.example/api/chat?a=b", "ollama"),
+        ] {
+            let refused = join(base).unwrap_err();
+            assert!(matches!(refused, BuildError::BaseUrlOfOtherApi(own) if own == api));
+        }
     }
 
     #[test]

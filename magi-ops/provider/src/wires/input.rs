@@ -7,23 +7,42 @@ use super::json;
 
 /// The input that `text` stands for, which the pieces of a call make together. Nothing at all is an
 /// empty object, unless the output's limit cut it off (`complete` is false). A whole object replaces
-/// empty ones and repeats itself without harm, and an object written as a string is that object. What
-/// is no JSON stays a string, for the tool to refuse.
+/// empty ones and repeats itself without harm, and an object written as a string, alone in a list or in a
+/// fence of Markdown is that object. What is no JSON stays a string, for the tool to refuse.
 pub(crate) fn read_input(text: String, complete: bool) -> Value {
     if text.trim().is_empty() && complete {
         return json!({});
     }
-    match json::value(&text) {
+    let inner = fenced(&text).unwrap_or(&text);
+    match json::value(inner) {
         Some(value) => unwrapped(value),
-        None => one_of(&text).unwrap_or(Value::String(text)),
+        None => one_of(inner).unwrap_or(Value::String(text)),
     }
 }
 
-/// An object that was written as a string, as that object; nothing as an empty one.
+/// What stands in the fence that is all of `text`.
+fn fenced(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix("```")?.strip_suffix("```")?;
+    let at = inner.find(['\n', '{'])?;
+    Some(&inner[at..])
+}
+
+/// An object that was written as a string or alone in a list, as that object; nothing as an empty one.
 pub(crate) fn unwrapped(input: Value) -> Value {
     match input {
         Value::Null => json!({}),
-        Value::String(text) => match json::value(&text) {
+        // Some languages write an empty object so.
+        Value::Array(items) if items.is_empty() => json!({}),
+        Value::Array(items) if items.len() == 1 && items[0].is_object() => {
+            items.into_iter().next().unwrap_or_default()
+        }
+        input => decoded(input),
+    }
+}
+
+fn decoded(input: Value) -> Value {
+    match input {
+        Value::String(text) => match json::value(fenced(&text).unwrap_or(&text)) {
             Some(object @ Value::Object(_)) => object,
             _ => Value::String(text),
         },
@@ -35,7 +54,7 @@ pub(crate) fn unwrapped(input: Value) -> Value {
 fn one_of(text: &str) -> Option<Value> {
     let mut found: Option<Value> = None;
     for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
-        let Value::Object(object) = unwrapped(value.ok()?) else {
+        let Value::Object(object) = decoded(value.ok()?) else {
             return None;
         };
         let is_other = |found: &Value| found.as_object().is_some_and(|known| *known != object);
@@ -97,11 +116,18 @@ mod tests {
             encoded.clone(),
             format!("{encoded}{encoded}"),
             format!("{{}}{encoded}"),
+            format!("[{text}]"),
+            format!("```json\n{text}\n```\n"),
+            format!("```{text}```"),
+            json!(format!("```json\n{text}\n```")).to_string(),
         ] {
             assert_eq!(read(&sent), own, "{sent}");
         }
         assert_eq!(read("{}{}"), json!({}));
         assert_eq!(read("null"), json!({}));
+        assert_eq!(read("[]"), json!({}));
+        assert_eq!(read("[{},{}]"), json!([{}, {}]));
+        assert_eq!(read("```json\n{"), json!("```json\n{"));
         // Two different ones mean nothing plainly, and what is encoded twice is not unwrapped twice.
         for unclear in [
             "{\"a\":1}{\"a\":2}",

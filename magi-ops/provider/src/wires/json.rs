@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use super::surrogates;
+use super::halves;
 use crate::error::{ErrorKind, ProviderError};
 
 /// One thing in an event's data.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Item {
-    /// `lone`: halves of characters are in its texts, see [`surrogates`].
+    /// `lone`: halves of characters are in its texts, see [`halves`].
     Value { value: Value, lone: bool },
     /// The end marker `[DONE]`.
     Marker,
@@ -17,11 +17,58 @@ pub(crate) enum Item {
     Words(String),
 }
 
-/// What stands in `data`, in order.
+/// Where in JSON text a reading stands, byte by byte.
+#[derive(Debug, Default)]
+pub(crate) struct Nesting {
+    /// Objects and arrays that are open.
+    pub(crate) depth: usize,
+    pub(crate) in_string: bool,
+    escaped: bool,
+}
+
+impl Nesting {
+    /// Reads a byte. Whether it is one of JSON's own marks: outside of strings, and no quote.
+    pub(crate) fn read(&mut self, byte: u8) -> bool {
+        match byte {
+            _ if self.escaped => self.escaped = false,
+            b'\\' if self.in_string => self.escaped = true,
+            b'"' if self.depth > 0 => self.in_string = !self.in_string,
+            _ if self.in_string => {}
+            b'{' | b'[' => {
+                self.depth += 1;
+                return true;
+            }
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                return true;
+            }
+            _ => return true,
+        }
+        false
+    }
+}
+
+/// What stands in `data`, in order. Bytes that are no UTF-8 are read as [`halves`].
 ///
 /// # Errors
 /// For JSON that is broken.
-pub(crate) fn items(data: &str) -> Result<Vec<Item>, ProviderError> {
+pub(crate) fn items(data: &[u8]) -> Result<Vec<Item>, ProviderError> {
+    match std::str::from_utf8(data) {
+        Ok(text) => items_of(text),
+        Err(_) => {
+            tracing::debug!("an event holds bytes that are no UTF-8");
+            let mut items = items_of(&halves::marked(data))?;
+            for item in &mut items {
+                if let Item::Value { lone, .. } = item {
+                    *lone = true;
+                }
+            }
+            Ok(items)
+        }
+    }
+}
+
+fn items_of(data: &str) -> Result<Vec<Item>, ProviderError> {
     let broken = match serde_json::from_str::<Value>(data) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => {
             return Ok(vec![Item::Value { value, lone: false }]);
@@ -32,7 +79,7 @@ pub(crate) fn items(data: &str) -> Result<Vec<Item>, ProviderError> {
     if broken.is_some()
         && let Some(shallow) = shallow(data)
     {
-        let mut found = items(&shallow)?;
+        let mut found = items_of(&shallow)?;
         for item in &mut found {
             if let Item::Value { value, .. } = item
                 && (value.is_array() || !drop_depths(value, false))
@@ -86,32 +133,20 @@ const DEPTHS: &str = "\u{10fffd}depths\u{10fffd}";
 /// JSON text in which [`DEPTHS`] replaces what is nested deeper than [`MAX_DEPTH`]; `None` if nothing is.
 fn shallow(json: &str) -> Option<String> {
     let mut out = String::new();
-    let (mut depth, mut in_string, mut escaped, mut kept) = (0_usize, false, false, 0);
+    let (mut nesting, mut kept) = (Nesting::default(), 0);
     for (at, byte) in json.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' => {
-                depth += 1;
-                if depth == MAX_DEPTH + 1 {
-                    out.push_str(json.get(kept..at)?);
-                }
-            }
-            b'}' | b']' => {
-                if depth == MAX_DEPTH + 1 {
-                    out.push('"');
-                    out.push_str(DEPTHS);
-                    out.push('"');
-                    kept = at + 1;
-                }
-                depth = depth.saturating_sub(1);
-            }
-            _ => {}
+        let before = nesting.depth;
+        nesting.read(byte);
+        if before == MAX_DEPTH && nesting.depth > before {
+            out.push_str(json.get(kept..at)?);
+        } else if nesting.depth == MAX_DEPTH && nesting.depth < before {
+            out.push('"');
+            out.push_str(DEPTHS);
+            out.push('"');
+            kept = at + 1;
         }
     }
-    if depth > MAX_DEPTH {
+    if nesting.depth > MAX_DEPTH {
         return None;
     }
     out.push_str(json.get(kept..)?);
@@ -137,15 +172,14 @@ fn drop_depths(value: &mut Value, in_call: bool) -> bool {
 /// `json` with its last, broken value ended as well as can be: for the words in what was cut off.
 pub(crate) fn prefix(json: &str) -> Option<Value> {
     let mut open = Vec::new();
-    let (mut in_string, mut escaped) = (false, false);
+    let mut nesting = Nesting::default();
     // Where the last whole member ended, and what was open there.
     let mut whole = None;
     for (at, byte) in json.bytes().enumerate() {
+        if !nesting.read(byte) {
+            continue;
+        }
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
             b'{' => open.push('}'),
             b'[' => open.push(']'),
             b'}' | b']' => {
@@ -167,20 +201,20 @@ pub(crate) fn prefix(json: &str) -> Option<Value> {
         self::value(&text)
     };
     // A cut escape is at most six bytes long.
-    let text = match in_string {
+    let text = match nesting.in_string {
         true => match json.rfind('\\').filter(|at| json.len() - at < 6) {
             Some(at) => &json[..at],
             None => json.trim_end_matches(char::REPLACEMENT_CHARACTER),
         },
         false => json,
     };
-    ended(text, in_string, &open).or_else(|| {
+    ended(text, nesting.in_string, &open).or_else(|| {
         let (at, depth) = whole?;
         ended(&json[..at], false, open.get(..depth)?)
     })
 }
 
-/// JSON text whose lone surrogate escapes are [`surrogates::half`] and whose numbers that JSON does not
+/// JSON text whose lone surrogate escapes are [`halves::surrogate`] and whose numbers that JSON does not
 /// have are `null`; `None` if it has neither.
 fn repaired(json: &str) -> Option<String> {
     let mut out = String::with_capacity(json.len());
@@ -199,7 +233,7 @@ fn repaired(json: &str) -> Option<String> {
                     if first < 0xDC00 && matches!(second, Some(0xDC00..=0xDFFF)) {
                         12
                     } else {
-                        out.push(surrogates::half(first));
+                        out.push(halves::surrogate(first));
                         changed = true;
                         rest = &from[6..];
                         continue;
@@ -314,16 +348,20 @@ mod tests {
             ("7", vec![Item::Words("7".into())]),
             ("", vec![]),
         ] {
-            assert_eq!(items(data).unwrap(), expected, "{data}");
+            assert_eq!(items(data.as_bytes()).unwrap(), expected, "{data}");
         }
         for broken in ["{", "{\"a\"", "[1,", "{\"a\":1}{"] {
-            assert_eq!(items(broken).unwrap_err(), ErrorKind::Malformed, "{broken}");
+            assert_eq!(
+                items(broken.as_bytes()).unwrap_err(),
+                ErrorKind::Malformed,
+                "{broken}"
+            );
         }
     }
 
     #[test]
     fn halves_of_characters_and_numbers_that_are_none_cost_nothing() {
-        let read = |data: &str| items(data).unwrap().remove(0);
+        let read = |data: &str| items(data.as_bytes()).unwrap().remove(0);
         assert_eq!(
             read(r#"{"a":"x\ud83d","b":"\ude00\\ud83d\ud83d\ude00"}"#),
             Item::Value {
@@ -347,10 +385,10 @@ mod tests {
             (format!(r#"{{"input":{deep}}}"#), false),
             ("[".repeat(200), false),
         ] {
-            assert_eq!(items(&data).is_ok(), fits, "{data}");
+            assert_eq!(items(data.as_bytes()).is_ok(), fits, "{data}");
         }
         let data = format!(r#"{{"a":"x]","b":{{"d":{deep}}},"c":1}}"#);
-        let Item::Value { value, .. } = items(&data).unwrap().remove(0) else {
+        let Item::Value { value, .. } = items(data.as_bytes()).unwrap().remove(0) else {
             panic!();
         };
         assert_eq!((&value["a"], &value["c"]), (&json!("x]"), &json!(1)));
@@ -360,7 +398,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_data_makes_it_panic(data in "[{}\\[\\]\":,\\\\udD8c0NaI\n é-]{0,40}") {
-            let _ = items(&data);
+            let _ = items(data.as_bytes());
             let _ = value(&data);
         }
     }

@@ -5,9 +5,11 @@ mod anthropic;
 mod body;
 mod call_ids;
 mod exchange;
+mod failure_kind;
 mod finish;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
+mod halves;
 mod http;
 mod input;
 mod json;
@@ -17,7 +19,6 @@ mod refusal;
 mod remote;
 mod retry;
 mod sse;
-mod surrogates;
 mod turns;
 mod wire;
 

@@ -1,8 +1,9 @@
-//! What a server says when it fails: every shape in which that was seen, and which kind of failure it is.
-//! No connection, and nothing of a response that succeeds.
+//! What a server says when it fails: every shape in which that was seen. Which kind of failure it is, `failure_kind`
+//! says. No connection, and nothing of a response that succeeds.
 
 use serde_json::{Map, Value};
 
+use super::failure_kind::{of_status, told};
 use super::json;
 use crate::error::{ErrorKind, ProviderError};
 
@@ -22,15 +23,14 @@ const CONTENT: [&str; 13] = [
     "reasoning_details",
     "text",
 ];
-/// Where servers put the words of an error, the best first.
-const MESSAGES: [&str; 15] = [
+/// Where servers put the words of an error, the best first; as in [`member`].
+const MESSAGES: [&str; 14] = [
     "message",
     "msg",
-    "error_message",
-    "errorMessage",
-    "error_msg",
-    "error_description",
-    "status_msg",
+    "errormessage",
+    "errormsg",
+    "errordescription",
+    "statusmsg",
     "faultstring",
     "reason",
     "detail",
@@ -41,6 +41,19 @@ const MESSAGES: [&str; 15] = [
     "result",
 ];
 
+/// `name` in lower case and in one word: `error_message`, `errorMessage` and `ErrorMessage` are one name.
+fn plain(name: &str) -> impl Iterator<Item = u8> {
+    let letters = name.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
+    letters.map(|byte| byte.to_ascii_lowercase())
+}
+
+/// The first member that is called `name`, which is [`plain`], in whatever spelling.
+fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    let own = |spelled: &&String| plain(spelled).eq(name.bytes());
+    let spelled = members.keys().find(own)?;
+    members.get(spelled)
+}
+
 /// The failure that an event of a response tells of, in whatever shape.
 pub(crate) fn told_failure(event: &Value) -> Option<ProviderError> {
     match event {
@@ -50,29 +63,20 @@ pub(crate) fn told_failure(event: &Value) -> Option<ProviderError> {
     }
 }
 
-/// The failure in a member called `error`, however deep.
+/// The failure in a member called `error`, or that begins so, however deep.
 fn error_member(members: &Map<String, Value>) -> Option<ProviderError> {
+    let is_error = |name: &str| {
+        let begins = |word: &str| plain(name).take(word.len()).eq(word.bytes());
+        begins("error") || begins("exception")
+    };
     for (name, value) in members {
-        let lower = name.to_ascii_lowercase();
-        let is_error = matches!(
-            lower.as_str(),
-            "error"
-                | "errors"
-                | "errormessage"
-                | "errorcode"
-                | "errormsg"
-                | "exception"
-                | "exceptions"
-                | "exceptionmessage"
-                | "exception_message"
-        ) || lower.starts_with("error_");
-        if is_error && says_something(value) {
-            // Its words may stand beside it.
-            let failure = failure_of(value);
-            return Some(if failure.message().is_some() {
-                failure
-            } else {
-                merged(failure, members)
+        if is_error(name) && says_something(value) {
+            let own = failure_of(value);
+            // A code, a flag and a text have more beside them.
+            let tells = own.message().is_some() && (value.is_object() || value.is_array());
+            return Some(match tells {
+                true => own,
+                false => failure_of(&Value::Object(members.clone())),
             });
         }
     }
@@ -92,38 +96,36 @@ fn error_member(members: &Map<String, Value>) -> Option<ProviderError> {
 
 /// The failure that the event as a whole stands for.
 fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
-    let word = |name: &str| {
-        members
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+    let of = |name: &str| member(members, name);
+    let has = |name: &str| of(name).is_some_and(says_something);
+    let any = |names: &[&str]| names.iter().any(|name| has(name));
+    let names_failure = |name: &str| {
+        let word = of(name).and_then(Value::as_str).unwrap_or_default();
+        let word = word.to_ascii_lowercase();
+        ["error", "exception"].iter().any(|end| word.ends_with(end))
+            || ["failed", "failure"].contains(&word.as_str())
     };
-    let has = |name: &str| members.get(name).is_some_and(says_something);
-    let names_failure = ["error", "exception", "failed", "failure"];
-    let is = |name: &str| {
-        let word = word(name).to_ascii_lowercase();
-        names_failure.contains(&word.as_str()) || word.ends_with("_error")
-    };
-    let answers = ["choices", "usage", "content"].iter().any(|name| has(name));
-    let failed = is("object")
-        || is("type")
-        || (is("status") && !answers)
- || ["success", "ok"].iter().any(|name| members.get(*name) == Some(&Value::Bool(false)))
-        || ["is_error", "isError", "failed", "failure"].iter().any(|name| has(name))
-        || (!answers && says_status(members))
+    let is_text =
+        |name: &str| of(name).is_some_and(|text| text.is_string() && says_something(text));
+    let answers = any(&["choices", "usage", "content"]);
+    let failed = names_failure("object")
+        || names_failure("type")
+        || ["success", "ok"].iter().any(|name| of(name) == Some(&Value::Bool(false)))
+        || any(&["iserror", "failed", "failure"])
         // MiniMax puts its outcome beside every answer.
-        || members
-            .get("base_resp")
+        || of("baseresp")
             .and_then(|outcome| outcome.get("status_code"))
             .is_some_and(says_something)
         || (!answers
-            && (has("detail")
-                || has("fault")
-                || ["message", "msg"].iter().any(|name| !word(name).is_empty())));
+            && (names_failure("status")
+                || says_status(members)
+                || any(&["detail", "fault"])
+                || is_text("message")
+                || is_text("msg")));
     failed.then(|| {
-        let inner = ["base_resp", "fault", "detail"]
+        let inner = ["baseresp", "fault", "detail"]
             .iter()
-            .find_map(|name| members.get(*name).filter(|value| says_something(value)));
+            .find_map(|name| of(name).filter(|value| says_something(value)));
         let failure = failure_of(&Value::Object(members.clone()));
         match inner {
             Some(inner) if failure.message().is_none() => failure_of(inner),
@@ -134,22 +136,15 @@ fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
 
 /// Whether a member says an HTTP status without success.
 fn says_status(members: &Map<String, Value>) -> bool {
-    ["status", "status_code", "statusCode", "http_code", "code"]
+    ["status", "statuscode", "httpcode", "code"]
         .iter()
-        .filter_map(|name| members.get(*name).and_then(json::count))
+        .filter_map(|name| member(members, name).and_then(json::count))
         .any(|status| (400..600).contains(&status))
 }
 
 /// The failure that JSON tells of which was cut off.
 pub(crate) fn prefix_failure(text: &str) -> Option<ProviderError> {
     told_failure(&json::prefix(text)?)
-}
-
-fn merged(failure: ProviderError, members: &Map<String, Value>) -> ProviderError {
-    match words(&Value::Object(members.clone())) {
-        Some(message) => failure.with_message(&message),
-        None => failure,
-    }
 }
 
 /// Whether a member is more than a place kept free.
@@ -171,124 +166,41 @@ pub(crate) fn failure_of(error: &Value) -> ProviderError {
         "type",
         "code",
         "status",
-        "error_code",
-        "http_code",
-        "status_code",
+        "errorcode",
+        "httpcode",
+        "statuscode",
     ]
-    .map(|name| match error.get(name) {
-        Some(Value::String(word)) => word.to_ascii_lowercase(),
-        Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
-    });
+    .map(
+        |name| match error.as_object().and_then(|of| member(of, name)) {
+            Some(Value::String(word)) => word.to_ascii_lowercase(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        },
+    );
     let text = message.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let failure = ProviderError::new(kind(&names, &text));
-    match message {
-        Some(message) => failure.with_message(&message),
-        None => failure.with_message(&names.join(" ")),
-    }
-}
-
-fn kind(names: &[String], text: &str) -> ErrorKind {
-    let named = |parts: &[&str]| {
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let says = |name: &str, part: &str| match is_number(part) {
-            true => name == part,
-            false => name.contains(part),
-        };
-        parts
-            .iter()
-            .any(|part| names.iter().any(|name| says(name, part)))
-    };
-    if is_context_length(text) || named(&["context_length", "context_size"]) {
-        ErrorKind::ContextLength
-    } else if named(&["insufficient_quota", "billing", "402", "payment"]) || is_quota(text) {
-        ErrorKind::Quota
-    } else if named(&["rate_limit", "429", "resource_exhausted"]) {
-        ErrorKind::RateLimited
-    } else if named(&[
-        "authentication",
-        "permission",
-        "api_key",
-        "unauthorized",
-        "401",
-        "403",
-    ]) {
-        ErrorKind::Unauthorized
-    } else if named(&["model_not_found", "not_found_error"]) || is_unknown_model(text) {
-        ErrorKind::UnknownModel
-    } else if named(&[
-        "overloaded",
-        "server_error",
-        "api_error",
-        "timeout",
-        "unavailable",
-        "500",
-        "502",
-        "503",
-        "504",
-        "529",
-    ]) || ["overloaded", "internal server error"]
-        .iter()
-        .any(|part| text.contains(part))
-    {
-        ErrorKind::Overloaded
-    } else if named(&["content_filter", "refusal"]) {
-        ErrorKind::Filtered
-    } else if named(&["invalid", "400", "404", "422"]) {
-        ErrorKind::Refused
-    } else {
-        ErrorKind::Failed
-    }
+    let failure = ProviderError::new(told(&names, &text));
+    failure.with_message(&message.unwrap_or_else(|| names.join(" ")))
 }
 
 /// The failure behind an answer without success. `body` is its beginning.
 pub(crate) fn refused(status: u16, body: &[u8]) -> ProviderError {
     let text = String::from_utf8_lossy(body);
-    let value = serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')).ok();
-    let is_json = text
-        .trim_start_matches('\u{feff}')
-        .trim_start()
-        .starts_with(['{', '[']);
-    // What was cut off still says what its beginning says.
-    let value = match value {
-        None if is_json => json::prefix(text.trim_start_matches('\u{feff}')),
-        value => value,
+    let text = text.trim_start_matches('\u{feff}');
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    let value = match serde_json::from_str::<Value>(text) {
+        Ok(value) => Some(value),
+        // What was cut off still says what its beginning says.
+        Err(_) if is_json => json::prefix(text),
+        Err(_) => None,
     };
     let message = match &value {
         Some(value) => words(value),
-        None if is_json => None,
-        None if is_page(&text) => None,
-        None => Some(text.clone().into_owned()),
+        None if is_json || is_page(text) => None,
+        None => Some(text.to_owned()),
     };
-    let lower = text.to_ascii_lowercase();
-    let param = value.as_ref().and_then(|value| {
-        let places = [
-            "/error/param",
-            "/param",
-            "/error/parameter",
-            "/0/error/param",
-        ];
-        let mut found = places
-            .iter()
-            .filter_map(|place| value.pointer(place)?.as_str());
-        found.find(|param| !param.is_empty())
-    });
+    let param = value.as_ref().and_then(param);
     let about_member = param.is_some_and(|param| param != "model");
-    let kind = match status {
-        300..=399 => ErrorKind::Redirected,
-        401 | 403 | 407 => ErrorKind::Unauthorized,
-        402 => ErrorKind::Quota,
-        // An account without money is not better off in a second.
-        429 if is_quota(&lower) => ErrorKind::Quota,
-        429 => ErrorKind::RateLimited,
-        // Older servers of local models answer 500.
-        _ if is_context_length(&lower) => ErrorKind::ContextLength,
-        _ if is_quota(&lower) => ErrorKind::Quota,
-        408 | 500..=599 => ErrorKind::Overloaded,
-        _ if !about_member && is_unknown_model(&lower) => ErrorKind::UnknownModel,
-        404 | 405 | 410 => ErrorKind::NotFound,
-        _ => ErrorKind::Refused,
-    };
+    let kind = of_status(status, &text.to_ascii_lowercase(), about_member);
     let failure = ProviderError::new(kind).with_status(status);
     let failure = match param {
         Some(param) => failure.with_param(param),
@@ -297,9 +209,23 @@ pub(crate) fn refused(status: u16, body: &[u8]) -> ProviderError {
     match message {
         // A redirect's words are about where it leads.
         Some(message) if kind != ErrorKind::Redirected => failure.with_message(&message),
-        None if value.is_none() && is_page(&text) => failure.with_note("it sent a web page"),
+        None if value.is_none() && is_page(text) => failure.with_note("it sent a web page"),
         _ => failure,
     }
+}
+
+/// The member of the request that a refusal says it is about.
+fn param(refusal: &Value) -> Option<&str> {
+    if let Value::Array(items) = refusal {
+        return items.first().and_then(param);
+    }
+    let of = |name: &str| member(refusal.as_object()?, name);
+    let own = ["param", "parameter"]
+        .iter()
+        .filter_map(|name| of(name)?.as_str());
+    own.filter(|param| !param.is_empty())
+        .chain(of("error").and_then(param))
+        .next()
 }
 
 /// Whether a body is a page for people, such as a login or a proxy's error.
@@ -347,14 +273,9 @@ fn words(error: &Value) -> Option<String> {
             (!all.is_empty()).then(|| all.join("; "))
         }
         Value::Object(members) => {
-            let nested = ["error", "errors", "base_resp", "fault"]
-                .iter()
-                .filter_map(|name| members.get(*name))
-                .find_map(words);
-            let own = MESSAGES
-                .iter()
-                .filter_map(|name| members.get(*name))
-                .find_map(words);
+            let of = |name: &&str| member(members, name).and_then(words);
+            let nested = ["error", "errors", "baseresp", "fault"].iter().find_map(of);
+            let own = MESSAGES.iter().find_map(of);
             // FastAPI says where in the request it found the fault.
             let place = members.get("loc").and_then(Value::as_array).map(|place| {
                 let parts = place.iter().map(|part| match part {
@@ -371,60 +292,6 @@ fn words(error: &Value) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// The phrases of Anthropic, OpenAI, vLLM, llama.cpp and gateways. `text` is in lower case.
-fn is_context_length(text: &str) -> bool {
-    [
-        "prompt is too long",
-        "context length",
-        "context_length_exceeded",
-        "context window",
-        "context size",
-        "exceed_context_size",
-        "maximum context",
-    ]
-    .iter()
-    .any(|phrase| text.contains(phrase))
-}
-
-/// `text` is in lower case.
-fn is_quota(text: &str) -> bool {
-    [
-        "insufficient_quota",
-        "insufficient balance",
-        "insufficient credit",
-        "insufficient funds",
-        "credit balance",
-        "out of credits",
-        "payment required",
-        "billing_hard_limit",
-    ]
-    .iter()
-    .any(|phrase| text.contains(phrase))
-}
-
-/// `text` is in lower case.
-fn is_unknown_model(text: &str) -> bool {
-    let absent = [
-        "not found",
-        "not exist",
-        "not_found",
-        "unknown",
-        "no such",
-        "invalid model",
-        "not a valid model",
-    ];
-    // Words that may be about a member which this model does not take.
-    let about_members = ["parameter", "unsupported_value", "unsupported value"];
-    // What stands before them is what they are about.
-    let unsupported = ["not supported", "not available"].iter().any(|phrase| {
-        let before = text.find(phrase).map(|at| &text[..at]);
-        before.is_some_and(|before| before.contains("model"))
-    });
-    text.contains("model")
-        && !about_members.iter().any(|part| text.contains(part))
-        && (unsupported || absent.iter().any(|phrase| text.contains(phrase)))
 }
 
 #[cfg(test)]
@@ -450,6 +317,14 @@ mod tests {
             (529, "", Overloaded),
             (503, "", Overloaded),
             (408, "", Overloaded),
+            (501, "", Refused),
+            (
+                501,
+                r#"{"error":{"code":"server_error","message":"no tools here"}}"#,
+                Refused,
+            ),
+            (505, "", Refused),
+            (521, "", Overloaded),
             (401, "", Unauthorized),
             (403, "", Unauthorized),
             (400, long, ContextLength),
@@ -499,6 +374,19 @@ mod tests {
                 Some("no such member"),
             ),
             (r#"{"error":"plain"}"#, Some("plain")),
+            (
+                r#"{"Error":{"Code":"X","Message":"capital"}}"#,
+                Some("capital"),
+            ),
+            (r#"{"ErrorMessage":"joined"}"#, Some("joined")),
+            (
+                r#"{"errorMessage":"joined","errorType":"X"}"#,
+                Some("joined"),
+            ),
+            (
+                r#"{"Detail":[{"loc":["body"],"Msg":"why"}]}"#,
+                Some("body: why"),
+            ),
             (r#"{"message":"top","code":3}"#, Some("top")),
             (r#"{"detail":"why"}"#, Some("why")),
             (
@@ -538,6 +426,12 @@ mod tests {
             (json!({"type": "rate_limit_error"}), RateLimited),
             (json!({"code": 429, "message": "slow down"}), RateLimited),
             (json!({"code": 502}), Overloaded),
+            (json!({"code": 501}), Refused),
+            (json!({"Code": 429, "Message": "slow down"}), RateLimited),
+            (
+                json!({"__type": "com.x#ThrottlingException", "message": "x"}),
+                RateLimited,
+            ),
             (json!({"type": "authentication_error"}), Unauthorized),
             (json!({"code": "invalid_api_key"}), Unauthorized),
             (json!({"code": "context_length_exceeded"}), ContextLength),
@@ -561,6 +455,17 @@ mod tests {
             json!({"errors": ["x"]}),
             json!({"error_code": 17, "error_msg": "x"}),
             json!({"errorMessage": "x"}),
+            json!({"Error": {"Message": "x"}}),
+            json!({"ERROR": "x"}),
+            json!({"ErrorCode": 7}),
+            json!({"Object": "Error", "Message": "x"}),
+            json!({"Type": "Error"}),
+            json!({"Detail": "x"}),
+            json!({"Success": false}),
+            json!({"StatusCode": 500, "body": "x"}),
+            json!({"IsError": true}),
+            json!({"__type": "InternalServerException"}),
+            json!({"Message": "x"}),
             json!({"object": "error", "message": "x", "code": 400}),
             json!({"type": "error"}),
             json!({"detail": [{"msg": "x"}]}),

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use memchr::{memchr2, memmem};
 
+use super::json::Nesting;
 use super::refusal::words_of_failure;
 use crate::error::{ErrorKind, ProviderError};
 
@@ -18,7 +19,8 @@ pub(crate) struct Event {
     pub(crate) error: bool,
     /// It is a line that is no field of an event, or a field that tells of a failure.
     pub(crate) stray: bool,
-    pub(crate) data: String,
+    /// Not always UTF-8.
+    pub(crate) data: Vec<u8>,
 }
 
 /// The state between two packets.
@@ -28,6 +30,8 @@ pub(crate) struct Decoder {
     line: Vec<u8>,
     /// The data of the event that has begun; `None` before its first `data` field.
     data: Option<Vec<u8>>,
+    /// Of that data, as far as it was looked at, and how far that was.
+    nesting: (Nesting, usize),
     /// The name of the event that has begun says error.
     error: bool,
     /// The last byte was a CR: an LF right after it belongs to the same line end.
@@ -37,7 +41,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// Reads a packet and appends every event that it completes. Bytes that are no UTF-8 become U+FFFD.
+    /// Reads a packet and appends every event that it completes.
     ///
     /// # Errors
     /// [`ErrorKind::Malformed`] beyond the bounds; nothing can be read after that.
@@ -103,19 +107,24 @@ impl Decoder {
         }
         if let Some(name) = field(line, b"event") {
             let says = |word: &[u8]| memmem::find(&name.to_ascii_lowercase(), word).is_some();
-            self.error = [&b"error"[..], b"exception", b"fail", b"fatal"]
+            // Another event may begin without a blank line before it.
+            self.error |= [&b"error"[..], b"exception", b"fail", b"fatal"]
                 .into_iter()
                 .any(says);
         }
-        let Some(value) = field(line, b"data") else {
-            if is_stray(line) {
+        let value = match field(line, b"data") {
+            Some(value) => value,
+            // A value that is printed over several lines behind one field.
+            None if goes_on(line) && self.is_open() => line,
+            None if !is_stray(line) => return Ok(()),
+            None => {
                 events.push_back(Event {
                     error: false,
                     stray: true,
-                    data: String::from_utf8_lossy(line).into_owned(),
+                    data: line.to_vec(),
                 });
+                return Ok(());
             }
-            return Ok(());
         };
         let held = self.data.as_ref().map_or(0, |data| data.len() + 1);
         if held + value.len() > MAX_EVENT_BYTES {
@@ -131,7 +140,23 @@ impl Decoder {
         Ok(())
     }
 
+    /// Whether the data so far is a JSON value without its end.
+    fn is_open(&mut self) -> bool {
+        let Some(data) = &self.data else {
+            return false;
+        };
+        let (nesting, looked) = &mut self.nesting;
+        for byte in &data[*looked..] {
+            nesting.read(*byte);
+        }
+        *looked = data.len();
+        let begins = data.trim_ascii_start();
+        let is_json = begins.starts_with(b"{") || begins.starts_with(b"[");
+        is_json && nesting.depth > 0 && !nesting.in_string
+    }
+
     fn end_event(&mut self, events: &mut VecDeque<Event>) {
+        self.nesting = Default::default();
         let error = std::mem::take(&mut self.error);
         let data = match self.data.take() {
             Some(data) => data,
@@ -139,10 +164,6 @@ impl Decoder {
             None if error => Vec::new(),
             None => return,
         };
-        let data = String::from_utf8(data).unwrap_or_else(|broken| {
-            tracing::debug!("an event holds bytes that are no UTF-8");
-            String::from_utf8_lossy(broken.as_bytes()).into_owned()
-        });
         events.push_back(Event {
             error,
             stray: false,
@@ -187,6 +208,12 @@ pub(crate) fn is_stray(line: &[u8]) -> bool {
         || words_of_failure(&String::from_utf8_lossy(value))
 }
 
+/// Whether `line` may be a part of printed JSON.
+fn goes_on(line: &[u8]) -> bool {
+    line.first()
+        .is_some_and(|first| b" \t\"{}[],-0123456789".contains(first))
+}
+
 /// The value of `line` if it is a field of this name.
 fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     match line.strip_prefix(name)? {
@@ -216,7 +243,8 @@ mod tests {
             decoder.push(packet, &mut events)?;
         }
         let events = events.into_iter().filter(|event| !event.stray);
-        Ok(events.map(|event| event.data).collect())
+        let texts = events.map(|event| String::from_utf8_lossy(&event.data).into_owned());
+        Ok(texts.collect())
     }
 
     #[test]
@@ -307,11 +335,50 @@ mod tests {
         let event = |error, data: &str| Event {
             error,
             stray: false,
-            data: data.to_owned(),
+            data: data.into(),
         };
         assert_eq!(events, [event(true, ""), event(true, "x")]);
         assert_eq!(decoder.finish().unwrap(), [event(false, "last")]);
         assert!(decoder.finish().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_name_that_says_error_counts_without_its_blank_line() {
+        for stream in [
+            "event: error\nevent: ping\ndata: x\n\n",
+            "event: ping\nevent: error\ndata: x",
+            "event: error\ndata: x\nevent: ping\ndata: y\n\n",
+            "event: error\n",
+            "event: error",
+        ] {
+            let mut decoder = Decoder::default();
+            let mut events = VecDeque::new();
+            decoder.push(stream.as_bytes(), &mut events).unwrap();
+            events.extend(decoder.finish().unwrap());
+            assert!(events.len() == 1 && events[0].error, "{stream}");
+        }
+    }
+
+    #[test]
+    fn json_may_be_printed_over_several_lines_behind_one_field() {
+        let stream = "data: {\n  \"a\": [\n    1,\n  true],\n\"b\": \"}\"\n}\n\ndata: {\"c\":[\ndata: 2\n]}\n\n";
+        assert_eq!(
+            read(&[stream.as_bytes()]).unwrap(),
+            [
+                "{\n  \"a\": [\n    1,\n  true],\n\"b\": \"}\"\n}",
+                "{\"c\":[\n2\n]}"
+            ]
+        );
+        for other in [
+            "data: {}\n}\n\n",
+            "data: {\nupstream gone\n\n",
+            "data: x\n \"a\"\n\n",
+        ] {
+            let mut decoder = Decoder::default();
+            let mut events = VecDeque::new();
+            decoder.push(other.as_bytes(), &mut events).unwrap();
+            assert!(events[0].stray, "{other}");
+        }
     }
 
     proptest! {

@@ -57,17 +57,34 @@ fn what_cannot_work_is_refused() {
             ));
         }
     }
-    for (api, base) in [
-        (Api::OpenaiChat, "http://127.0.0.1:1/v1/messages"),
-        (Api::OpenaiChat, "http://127.0.0.1:1/api/chat"),
-        (Api::OpenaiChat, "http://127.0.0.1:1/v1/responses"),
-        (Api::Ollama, "http://127.0.0.1:1/v1/messages/"),
-        (Api::Anthropic, "http://127.0.0.1:1/v1/chat/completions"),
+    for (api, base, other) in [
+        (
+            Api::OpenaiChat,
+            "http://127.0.0.1:1/v1/messages",
+            "anthropic",
+        ),
+        (Api::OpenaiChat, "http://127.0.0.1:1/api/chat", "ollama"),
+        (
+            Api::OpenaiChat,
+            "http://127.0.0.1:1/v1/responses",
+            "openai-responses",
+        ),
+        (Api::Ollama, "http://127.0.0.1:1/v1/messages/", "anthropic"),
+        (
+            Api::Ollama,
+            "http://127.0.0.1:1/chat/completions",
+            "openai-chat",
+        ),
+        (
+            Api::Anthropic,
+            "http://127.0.0.1:1/v1/chat/completions",
+            "openai-chat",
+        ),
+        (Api::Anthropic, "http://127.0.0.1:1/api/generate", "ollama"),
     ] {
-        assert!(matches!(
-            refused(api, Some(base)),
-            BuildError::BaseUrlOfOtherApi
-        ));
+        let error = refused(api, Some(base));
+        let words = format!("the provider's base URL is an endpoint of the api `{other}`");
+        assert_eq!(error.to_string(), words);
     }
     for (key, sendable) in [
         ("k-1 ü", false),

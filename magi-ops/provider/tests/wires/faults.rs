@@ -76,6 +76,12 @@ async fn what_does_not_pass_is_tried_once() {
     for (status, body, expected) in [
         (400, "", ErrorKind::Refused),
         (404, "", ErrorKind::NotFound),
+        (
+            501,
+            r#"{"error":{"type":"server_error"}}"#,
+            ErrorKind::Refused,
+        ),
+        (505, "", ErrorKind::Refused),
         (413, "", ErrorKind::Refused),
         (422, "", ErrorKind::Refused),
         (401, "", ErrorKind::Unauthorized),

@@ -83,6 +83,14 @@ async fn what_tells_of_a_failure_between_events_fails_the_response() {
             "boom",
         ),
         ("event: response.failed\ndata: boom", "boom"),
+        ("event: error\nevent: ping\ndata: boom", "boom"),
+        ("data: {\"Error\":{\"Message\":\"boom\"}}", "boom"),
+        ("data: {\"errorMessage\":\"boom\"}", "boom"),
+        ("{\"Error\":{\"Message\":\"boom\"}}", "boom"),
+        (
+            "data: {\n  \"error\": {\n    \"message\": \"boom\"\n  }\n}",
+            "boom",
+        ),
         ("data: {\"status\":500,\"title\":\"boom\"}", "boom"),
         ("data: {\"exception\":\"boom\"}", "boom"),
         ("data: {\"is_error\":true,\"result\":\"boom\"}", "boom"),
@@ -210,6 +218,93 @@ async fn odd_events_are_read_for_what_they_mean() {
     let steps = vec![stream_head(), packet(head), packet(tail), body_end()];
     let (chunks, error) = read_steps(Api::OpenaiChat, steps).await;
     assert_eq!((chunks, error), (vec![text("😀")], None));
+}
+
+#[tokio::test]
+async fn a_character_may_come_in_two_events_byte_by_byte() {
+    let [head, tail] = [&"😀".as_bytes()[..2], &"😀".as_bytes()[2..]];
+    let around = |api, bytes: &[u8]| {
+        let event = match api {
+            Api::Anthropic => json!({"type": "content_block_delta", "index": 0, "delta":
+                {"type": "text_delta", "text": "<>"}}),
+            _ => json!({"choices": [{"delta": {"content": "<>"}}]}),
+        };
+        let event = data(&event);
+        let (before, after) = event.split_once("<>").unwrap();
+        [before.as_bytes(), bytes, after.as_bytes()].concat()
+    };
+    for api in APIS {
+        let whole = match api {
+            Api::Anthropic => data(&json!({"type": "content_block_start", "index": 0,
+                "content_block": {"type": "text", "text": ""}})),
+            _ => String::new(),
+        };
+        let finish = match api {
+            Api::Anthropic => {
+                json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}})
+            }
+            _ => json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
+        };
+        for (pieces, expected) in [
+            ([&b"a"[..], head, tail, b"b"], "a😀b"),
+            ([b"a", head, b"b", tail], "a\u{fffd}b\u{fffd}\u{fffd}"),
+        ] {
+            let mut steps = vec![stream_head()];
+            steps.extend((!whole.is_empty()).then(|| packet(&whole)));
+            steps.extend(pieces.iter().map(|piece| packet(around(api, piece))));
+            steps.push(packet(data(&finish) + end(api)));
+            steps.push(body_end());
+            let (chunks, error) = read_steps(api, steps).await;
+            let said: String = chunks
+                .iter()
+                .map(|chunk| match chunk {
+                    Chunk::Text(text) => text.as_str(),
+                    _ => "",
+                })
+                .collect();
+            assert_eq!((said.as_str(), error), (expected, None), "{api:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn printed_json_behind_one_field_is_one_event() {
+    for api in APIS {
+        let body: String = (call(api) + end(api))
+            .split("\n\n")
+            .map(|event| match event.strip_prefix("data: ") {
+                Some(data) if data.starts_with('{') => {
+                    let value: Value = serde_json::from_str(data).unwrap();
+                    format!("data: {value:#}\n\n")
+                }
+                _ => format!("{event}\n\n"),
+            })
+            .collect();
+        let (chunks, error) = read_body(api, &body).await;
+        assert_eq!((has_call(&chunks), error), (true, None), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_in_a_list_or_a_fence_are_the_object() {
+    let own = json!({"path": "x"});
+    for sent in [
+        json!([own.clone()]),
+        json!(format!("[{own}]")),
+        json!(format!("```json\n{own}\n```")),
+        json!(format!("```\n{own:#}\n```\n")),
+    ] {
+        let body = data(
+            &json!({"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "a",
+            "function": {"name": "read", "arguments": sent}}]}, "finish_reason": "tool_calls"}]}),
+        );
+        let (chunks, error) = read_body(Api::OpenaiChat, &(body + "data: [DONE]\n\n")).await;
+        assert_eq!(error, None);
+        let [Chunk::ToolCall(call)] = chunks.as_slice() else {
+            panic!("{chunks:?}");
+        };
+        assert_eq!(call.input, own, "{sent}");
+    }
 }
 
 #[tokio::test]

@@ -18,7 +18,6 @@ const BUILT_IN: &str = "anthropic";
 const BASE: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
 const PATH: [&str; 2] = ["v1", "messages"];
-const OTHERS: [&[&str]; 3] = [&["chat", "completions"], &["api", "chat"], &["responses"]];
 const KEY: KeyHeader = KeyHeader {
     name: "x-api-key",
     scheme: "",
@@ -34,7 +33,7 @@ const BUILT_IN_WINDOW: u64 = 200_000;
 
 pub(super) fn endpoint(config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
     let base = config.base_url.as_deref().unwrap_or(BASE);
-    let endpoint = Endpoint::new(base, &PATH, &OTHERS, KEY, connect)?;
+    let endpoint = Endpoint::new(base, &PATH, &[], KEY, connect)?;
     Ok(endpoint.header("anthropic-version", VERSION))
 }
 

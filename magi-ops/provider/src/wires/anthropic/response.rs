@@ -11,9 +11,9 @@ use crate::message::{Request, ToolCall};
 use crate::response::{Chunk, Usage};
 use crate::wires::call_ids::CallIds;
 use crate::wires::finish::{Finish, NO_CALL, finish, promises_call};
+use crate::wires::halves::Joiner;
 use crate::wires::input::{read_input, tool_name, unwrapped};
 use crate::wires::json::{count, take, word};
-use crate::wires::surrogates::Joiner;
 use crate::wires::wire::{Progress, Reader};
 
 /// Most blocks that may be open at once; the API opens one after the other.
@@ -343,7 +343,7 @@ impl MessageReader {
             None | Some(Block::Other) => {}
             Some(Block::Text) => {
                 if let Some(rest) = open.joiner.finish() {
-                    self.say(rest, out);
+                    self.say(rest.into(), out);
                 }
             }
             Some(Block::Thinking {
@@ -447,86 +447,4 @@ fn thought(text: &str, redacted: bool, place: (usize, usize), signature: &str) -
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::collections::HashSet;
-
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    use super::*;
-    use crate::message::ThinkingLevel;
-
-    fn reader() -> MessageReader {
-        let request = Request {
-            session: "s".into(),
-            model: "claude-haiku-4-5".into(),
-            system: "".into(),
-            thinking: ThinkingLevel::High,
-            fast: false,
-            messages: Vec::new().into(),
-            tools: Vec::new(),
-            workspace: "/".into(),
-        };
-        MessageReader::new(&request, false, false)
-    }
-
-    fn event() -> impl Strategy<Value = Value> {
-        let block = prop_oneof![
-            Just(json!({"type": "text", "text": "x"})),
-            Just(json!({"type": "thinking", "thinking": "x"})),
-            Just(json!({"type": "redacted_thinking", "data": "x"})),
-            Just(json!({"type": "tool_use", "id": "a", "name": "n", "input": {}})),
-            Just(json!({"type": "other"})),
-            Just(json!(7)),
-        ];
-        let delta = prop_oneof![
-            Just(json!({"type": "text_delta", "text": "ü"})),
-            Just(json!({"type": "input_json_delta", "partial_json": "{"})),
-            Just(json!({"type": "thinking_delta", "thinking": "x"})),
-            Just(json!({"type": "signature_delta", "signature": "S"})),
-            Just(json!({})),
-        ];
-        prop_oneof![
-            4 => (0..3_u64, block).prop_map(|(index, block)| {
-                json!({"type": "content_block_start", "index": index, "content_block": block})
-            }),
-            4 => (0..3_u64, delta).prop_map(|(index, delta)| {
-                json!({"type": "content_block_delta", "index": index, "delta": delta})
-            }),
-            4 => (0..3_u64).prop_map(|index| json!({"type": "content_block_stop", "index": index})),
-            1 => any::<Option<u64>>().prop_map(|count| {
-                json!({"type": "message_delta", "usage": {
-                    "input_tokens": count, "cache_read_input_tokens": count, "output_tokens": count,
-                }})
-            }),
-            1 => Just(json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}})),
-            1 => Just(json!({"type": "message_stop"})),
-        ]
-    }
-
-    proptest! {
-        /// Any order of events gives pieces or a refusal, never one id twice, and nothing after a cut.
-        #[test]
-        fn no_order_of_events_makes_it_panic(events in prop::collection::vec(event(), 0..40)) {
-            let mut reader = reader();
-            let mut out = VecDeque::new();
-            for event in events {
-                match reader.event(event, false, &mut out) {
-                    Ok(Progress::More | Progress::Finishing) => {}
-                    Ok(Progress::Done) | Err(_) => break,
-                }
-            }
-            let _ = reader.end(&mut out);
-            let mut ids = HashSet::new();
-            let cut = out.iter().position(|chunk| *chunk == Chunk::Cut);
-            prop_assert!(cut.is_none_or(|at| at + 1 == out.len()));
-            for chunk in out {
-                if let Chunk::ToolCall(call) = chunk {
-                    prop_assert!(!call.id.is_empty() && ids.insert(call.id));
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -5,8 +5,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::error::{ErrorKind, ProviderError};
+use crate::wires::halves::Joiner;
 use crate::wires::json::{count, word};
-use crate::wires::surrogates::Joiner;
 
 /// Most tool calls of one response.
 const MAX_CALLS: usize = 4096;

@@ -16,7 +16,8 @@ mod response;
 const OLLAMA_BASE: &str = "http://127.0.0.1:11434";
 const PATH: [&str; 2] = ["chat", "completions"];
 const OLLAMA_PATH: [&str; 3] = ["v1", "chat", "completions"];
-const OTHERS: [&[&str]; 3] = [&["v1", "messages"], &["api", "chat"], &["responses"]];
+/// The addresses of Ollama's own API, which mean the same server.
+const OLLAMA_OWN: [&[&str]; 3] = [&["api", "chat"], &["api", "generate"], &["api"]];
 const KEY: KeyHeader = KeyHeader {
     name: "authorization",
     scheme: "Bearer ",
@@ -29,17 +30,12 @@ pub(super) fn endpoint(config: &ProviderConfig, connect: Duration) -> Result<End
     let base = config.base_url.as_deref();
     match config.api {
         Api::Ollama => {
-            let base = base.unwrap_or(OLLAMA_BASE).trim_end_matches('/');
-            // Its own API's address means the same server.
-            let base = ["/api/chat", "/api/generate", "/api"]
-                .iter()
-                .find_map(|own| base.strip_suffix(own))
-                .unwrap_or(base);
-            Endpoint::new(base, &OLLAMA_PATH, &[OTHERS[0], OTHERS[2]], KEY, connect)
+            let base = base.unwrap_or(OLLAMA_BASE);
+            Endpoint::new(base, &OLLAMA_PATH, &OLLAMA_OWN, KEY, connect)
         }
         _ => {
             let base = base.ok_or(BuildError::BaseUrlMissing)?;
-            Endpoint::new(base, &PATH, &OTHERS, KEY, connect)
+            Endpoint::new(base, &PATH, &[], KEY, connect)
         }
     }
 }

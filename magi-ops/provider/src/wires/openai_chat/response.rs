@@ -12,9 +12,9 @@ use crate::message::{Request, ToolCall};
 use crate::response::{Chunk, Usage};
 use crate::wires::call_ids::CallIds;
 use crate::wires::finish::{Finish, NO_CALL, finish, promises_call};
+use crate::wires::halves::Joiner;
 use crate::wires::input::{read_input, tool_name};
 use crate::wires::json::{count, take};
-use crate::wires::surrogates::Joiner;
 use crate::wires::wire::{Progress, Reader};
 
 /// Most bytes of reasoning that are kept to be sent back.
@@ -94,14 +94,20 @@ impl Reader for CompletionReader {
             }
             _ => {}
         }
-        out.extend(self.content.finish().map(Chunk::Text));
+        let rest = self.content.finish();
+        out.extend(rest.map(|rest| Chunk::Text(rest.into())));
         self.keep_state(out);
         let cut = self.stop == Finish::Cut;
         let calls = std::mem::take(&mut self.calls).0;
         let last = calls.len().saturating_sub(1);
         for (at, mut call) in calls.into_iter().enumerate() {
             let id = self.ids.claim(&call.id);
-            if id != call.id && call.id.len() > 128 && call.id.len() <= MAX_ID_BYTES {
+            if id != call.id && call.id.len() > MAX_ID_BYTES {
+                tracing::warn!(
+                    bytes = call.id.len(),
+                    "a call's id is too long to be sent back"
+                );
+            } else if id != call.id && call.id.len() > 128 {
                 call.state.insert("id".into(), call.id.into());
             }
             if !call.state.is_empty() {
@@ -293,7 +299,11 @@ impl CompletionReader {
             if bytes <= MAX_KEPT_BYTES {
                 out.push_back(Chunk::State(json!({ name: value })));
             } else {
-                tracing::debug!(bytes, "reasoning is too long to be sent back");
+                tracing::warn!(
+                    member = name,
+                    bytes,
+                    "what the server may want back is too long to be kept: the next request goes without it"
+                );
             }
         };
         if let Some((name, text)) = self.reasoning.take()

@@ -1,0 +1,287 @@
+//! Tests of the requests: what stands where, what goes back, what is left out.
+//! No connection.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::{Api, ModelLimits, ProviderConfig};
+use crate::message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
+use crate::wires::anthropic::Anthropic;
+use crate::wires::wire::Wire as _;
+
+fn request(messages: Vec<Message>) -> Request {
+    Request {
+        session: "s".into(),
+        model: "claude-haiku-4-5".into(),
+        system: "".into(),
+        thinking: ThinkingLevel::Default,
+        fast: false,
+        messages: Arc::new(messages),
+        tools: Vec::new(),
+        workspace: "/".into(),
+    }
+}
+
+fn wire(provider: &str, models: ModelLimits) -> Anthropic {
+    Anthropic::new(&ProviderConfig {
+        id: provider.into(),
+        api: Api::Anthropic,
+        base_url: None,
+        script: None,
+        models,
+    })
+}
+
+fn json_of(request: &Request) -> Value {
+    let wire = wire("anthropic", ModelLimits::default());
+    serde_json::from_slice(&wire.body(request, &Quirks::default())).unwrap()
+}
+
+fn shape(quirks: &Quirks) -> Shape<'_> {
+    Shape {
+        provider: "anthropic",
+        max_tokens: 1,
+        thinking: None,
+        reasoning: None,
+        quirks,
+    }
+}
+
+fn call(id: &str, input: Value) -> ToolCall {
+    ToolCall {
+        id: id.into(),
+        name: "read".into(),
+        input,
+    }
+}
+
+fn result(id: &str, content: &str, is_error: bool) -> Message {
+    Message::ToolResult {
+        call_id: id.into(),
+        name: "read".into(),
+        content: content.into(),
+        is_error,
+    }
+}
+
+fn thought(text: &str, redacted: bool, at: (usize, usize), signature: &str) -> Value {
+    let place = Place {
+        redacted,
+        text: at.0,
+        calls: at.1,
+        signature,
+    };
+    place.state(text)
+}
+
+fn state(items: Vec<Value>) -> ProviderState {
+    ProviderState {
+        provider: "anthropic".into(),
+        items,
+    }
+}
+
+#[test]
+fn system_tools_and_thinking_stand_where_the_api_wants_them() {
+    let mut request = request(vec![Message::User { text: "hi".into() }]);
+    request.system = "Be brief.".into();
+    request.thinking = ThinkingLevel::Low;
+    request.tools = vec![ToolSpec {
+        name: "read".into(),
+        description: "Reads.".into(),
+        input_schema: json!({ "type": "object" }),
+    }];
+    assert_eq!(
+        json_of(&request),
+        json!({
+            "model": "claude-haiku-4-5",
+            "max_tokens": 64_000,
+            "stream": true,
+            "system": [{ "type": "text", "text": "Be brief.", "cache_control": { "type": "ephemeral" } }],
+            "tools": [{ "name": "read", "description": "Reads.", "input_schema": { "type": "object" } }],
+            "thinking": { "type": "enabled", "budget_tokens": 4_096 },
+            "messages": [{ "role": "user", "content": [
+                { "type": "text", "text": "hi", "cache_control": { "type": "ephemeral" } },
+            ] }],
+        })
+    );
+    request.model = "claude-opus-4-7".into();
+    assert_eq!(
+        json_of(&request)["output_config"],
+        json!({ "effort": "low" })
+    );
+}
+
+#[test]
+fn results_and_the_next_prompt_are_one_message() {
+    let request = request(vec![
+        Message::User { text: "go".into() },
+        Message::Assistant {
+            state: ProviderState::default(),
+            text: "\n".into(),
+            tool_calls: vec![call("a", json!({"path": "x"})), call("b", json!("{\"pa"))],
+        },
+        result("a", "", false),
+        result("b", "", true),
+        Message::User { text: "".into() },
+        Message::User { text: "on".into() },
+    ]);
+    assert_eq!(
+        json_of(&request)["messages"],
+        json!([
+            { "role": "user", "content": [{ "type": "text", "text": "go" }] },
+            { "role": "assistant", "content": [
+                { "type": "tool_use", "id": "a", "name": "read", "input": { "path": "x" } },
+                { "type": "tool_use", "id": "b", "name": "read", "input": { "invalid_input": "{\"pa" } },
+            ] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "a" },
+                { "type": "tool_result", "tool_use_id": "b", "is_error": true, "content": "(no message)" },
+                { "type": "text", "text": "on", "cache_control": { "type": "ephemeral" } },
+            ] },
+        ])
+    );
+}
+
+#[test]
+fn thoughts_go_back_to_where_they_stood() {
+    let request = request(vec![
+        Message::User { text: "go".into() },
+        Message::Assistant {
+            state: state(vec![
+                thought("first", false, (0, 0), "AA=="),
+                thought("", true, (5, 0), "BB"),
+                json!({ "of": "another kind" }),
+                thought("nobody's", false, (5, 0), ""),
+                thought("third", false, (10, 1), "CC"),
+            ]),
+            text: "Well, größer".into(),
+            tool_calls: vec![call("a", json!({})), call("b", json!({}))],
+        },
+        result("a", "1", false),
+        result("b", "2", false),
+    ]);
+    let content = json_of(&request)["messages"][1]["content"].clone();
+    assert_eq!(
+        content,
+        json!([
+            { "type": "thinking", "thinking": "first", "signature": "AA==" },
+            { "type": "text", "text": "Well," },
+            { "type": "redacted_thinking", "data": "BB" },
+            { "type": "text", "text": " gr" .to_owned() + "ö" },
+            { "type": "tool_use", "id": "a", "name": "read", "input": {} },
+            { "type": "thinking", "thinking": "third", "signature": "CC" },
+            { "type": "text", "text": "ßer" },
+            { "type": "tool_use", "id": "b", "name": "read", "input": {} },
+        ])
+    );
+}
+
+#[test]
+fn what_the_server_refused_or_the_settings_forbid_is_left_out() {
+    let said = Message::Assistant {
+        state: state(vec![
+            thought("hm", false, (0, 0), "AA"),
+            thought("raw", false, (0, 0), ""),
+        ]),
+        text: "x".into(),
+        tool_calls: Vec::new(),
+    };
+    let mut request = request(vec![said, Message::User { text: "on".into() }]);
+    request.thinking = ThinkingLevel::Low;
+    request.model = "claude-opus-4-7".into();
+    let blocks = |provider: &str, reasoning| {
+        let limits = ModelLimits {
+            reasoning,
+            ..ModelLimits::default()
+        };
+        let wire = wire(provider, limits);
+        let body = wire.body(&request, &Quirks::default());
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        body["messages"][0]["content"].as_array().unwrap().len()
+    };
+    for (provider, reasoning, expected) in [
+        ("anthropic", None, 2),
+        ("anthropic", Some(Reasoning::Signed), 2),
+        ("anthropic", Some(Reasoning::Echo), 3),
+        ("anthropic", Some(Reasoning::None), 1),
+        ("other", None, 1),
+    ] {
+        assert_eq!(
+            blocks(provider, reasoning),
+            expected,
+            "{provider} {reasoning:?}"
+        );
+    }
+}
+
+#[test]
+fn the_output_is_bounded_by_settings_then_by_what_is_known() {
+    let limits = || ModelLimits {
+        max_output_tokens: Some(1_000),
+        ..ModelLimits::default()
+    };
+    for (provider, model, limits, expected) in [
+        (
+            "anthropic",
+            "claude-haiku-4-5",
+            ModelLimits::default(),
+            64_000,
+        ),
+        ("anthropic", "unheard-of", ModelLimits::default(), 32_000),
+        ("local", "claude-haiku-4-5", ModelLimits::default(), 64_000),
+        ("local", "qwen3", ModelLimits::default(), 8_192),
+        ("local", "qwen3", limits(), 1_000),
+        ("anthropic", "claude-haiku-4-5", limits(), 1_000),
+    ] {
+        let mut request = request(Vec::new());
+        request.model = model.into();
+        let body = wire(provider, limits).body(&request, &Quirks::default());
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["max_tokens"], expected, "{provider} {model}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_place_is_read_as_it_was_written(
+        redacted: bool, text: usize, calls: usize, signature in "[A-Za-z0-9+/=]{0,40}",
+    ) {
+        let place = Place { redacted, text, calls, signature: &signature };
+        let written = place.write();
+        prop_assert_eq!(Place::read(&written), place);
+    }
+
+    /// Whatever a stored thought says, the text and the calls go back whole.
+    #[test]
+    fn no_signature_spoils_a_request(
+        signatures in prop::collection::vec("[rs]?[0-9]{0,25}/?[0-9]{0,3}:?.{0,5}", 0..4),
+        text in "[ -~äß😀]{0,20}",
+        count in 0..4_usize,
+    ) {
+        let thoughts: Vec<_> = signatures
+            .into_iter()
+            .map(|signature| json!({ "thinking": "t", "signature": signature }))
+            .collect();
+        let calls: Vec<_> = (0..count).map(|at| call(&at.to_string(), json!({}))).collect();
+        let answered: Vec<_> = calls
+            .iter()
+            .map(|call| Answered { call, content: "", is_error: false })
+            .collect();
+        let quirks = Quirks::default();
+        let id = |call: &Answered<'_>| call.call.id.clone();
+        let blocks = said(&thoughts, &text, &answered, &shape(&quirks), &id);
+        let of = |kind: &str, field: &str| -> Vec<String> {
+            let blocks = blocks.iter().filter(|block| block["type"] == kind);
+            blocks.map(|block| block[field].as_str().unwrap().to_owned()).collect()
+        };
+        let ids: Vec<_> = calls.iter().map(|call| call.id.clone()).collect();
+        prop_assert_eq!(of("tool_use", "id"), ids);
+        let said = of("text", "text").concat();
+        prop_assert_eq!(said.replace(' ', ""), text.replace(' ', ""));
+    }
+}

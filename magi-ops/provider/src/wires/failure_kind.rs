@@ -1,0 +1,134 @@
+//! Which kind of failure a server's codes, words and statuses mean.
+//! Where in an answer they stand is `refusal`'s.
+
+use crate::error::ErrorKind;
+
+/// The kind that the codes `names` and the words `text` of an error mean, all in lower case.
+pub(super) fn told(names: &[String], text: &str) -> ErrorKind {
+    let named = |parts: &[&str]| {
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let says = |name: &str, part: &str| match is_number(part) {
+            true => name == part,
+            false => name.contains(part),
+        };
+        parts
+            .iter()
+            .any(|part| names.iter().any(|name| says(name, part)))
+    };
+    if is_context_length(text) || named(&["context_length", "context_size"]) {
+        ErrorKind::ContextLength
+    } else if named(&["insufficient_quota", "billing", "402", "payment"]) || is_quota(text) {
+        ErrorKind::Quota
+    } else if named(&["rate_limit", "throttl", "429", "resource_exhausted"]) {
+        ErrorKind::RateLimited
+    } else if named(&[
+        "authentication",
+        "permission",
+        "api_key",
+        "unauthorized",
+        "401",
+        "403",
+    ]) {
+        ErrorKind::Unauthorized
+    } else if named(&["model_not_found", "not_found_error"]) || is_unknown_model(text) {
+        ErrorKind::UnknownModel
+    } else if named(&[
+        "overloaded",
+        "server_error",
+        "api_error",
+        "timeout",
+        "unavailable",
+        "500",
+        "502",
+        "503",
+        "504",
+        "529",
+    ]) || ["overloaded", "internal server error"]
+        .iter()
+        .any(|part| text.contains(part))
+    {
+        ErrorKind::Overloaded
+    } else if named(&["content_filter", "refusal"]) {
+        ErrorKind::Filtered
+    } else if named(&["invalid", "400", "404", "422", "501"]) {
+        ErrorKind::Refused
+    } else {
+        ErrorKind::Failed
+    }
+}
+
+/// The kind that an HTTP status without success means. `text` is the body in lower case; `about_member`: it
+/// names a member of the request other than the model.
+pub(super) fn of_status(status: u16, text: &str, about_member: bool) -> ErrorKind {
+    match status {
+        300..=399 => ErrorKind::Redirected,
+        401 | 403 | 407 => ErrorKind::Unauthorized,
+        402 => ErrorKind::Quota,
+        // An account without money is not better off in a second.
+        429 if is_quota(text) => ErrorKind::Quota,
+        429 => ErrorKind::RateLimited,
+        // Older servers of local models answer 500.
+        _ if is_context_length(text) => ErrorKind::ContextLength,
+        _ if is_quota(text) => ErrorKind::Quota,
+        // What a server cannot do at all it cannot do a second later.
+        501 | 505 | 506 | 508 | 510 | 511 => ErrorKind::Refused,
+        408 | 500..=599 => ErrorKind::Overloaded,
+        _ if !about_member && is_unknown_model(text) => ErrorKind::UnknownModel,
+        404 | 405 | 410 => ErrorKind::NotFound,
+        _ => ErrorKind::Refused,
+    }
+}
+
+/// The phrases of Anthropic, OpenAI, vLLM, llama.cpp and gateways. `text` is in lower case.
+fn is_context_length(text: &str) -> bool {
+    [
+        "prompt is too long",
+        "context length",
+        "context_length_exceeded",
+        "context window",
+        "context size",
+        "exceed_context_size",
+        "maximum context",
+    ]
+    .iter()
+    .any(|phrase| text.contains(phrase))
+}
+
+/// `text` is in lower case.
+fn is_quota(text: &str) -> bool {
+    [
+        "insufficient_quota",
+        "insufficient balance",
+        "insufficient credit",
+        "insufficient funds",
+        "credit balance",
+        "out of credits",
+        "payment required",
+        "billing_hard_limit",
+    ]
+    .iter()
+    .any(|phrase| text.contains(phrase))
+}
+
+/// `text` is in lower case.
+fn is_unknown_model(text: &str) -> bool {
+    let absent = [
+        "not found",
+        "not exist",
+        "not_found",
+        "unknown",
+        "no such",
+        "invalid model",
+        "not a valid model",
+    ];
+    // Words that may be about a member which this model does not take.
+    let about_members = ["parameter", "unsupported_value", "unsupported value"];
+    // What stands before them is what they are about.
+    let unsupported = ["not supported", "not available"].iter().any(|phrase| {
+        let before = text.find(phrase).map(|at| &text[..at]);
+        before.is_some_and(|before| before.contains("model"))
+    });
+    text.contains("model")
+        && !about_members.iter().any(|part| text.contains(part))
+        && (unsupported || absent.iter().any(|phrase| text.contains(phrase)))
+}
