@@ -106,6 +106,28 @@ fn the_log_names_everything_on_a_request_s_way_and_is_private() {
 }
 
 #[test]
+fn what_belongs_to_something_stands_within_it() {
+    let place = place();
+    turn(&place, "trace");
+    let paths: Vec<Vec<String>> = lines(&place)
+        .iter()
+        .filter(|line| line["begins"] == "command")
+        .map(|line| {
+            let spans = line["spans"].as_array().unwrap().iter();
+            spans
+                .map(|span| span["span"].as_str().unwrap().to_owned())
+                .collect()
+        })
+        .collect();
+    let tool = ["connection", "request", "run", "response", "tool"];
+    let [of_the_hook, of_the_call] = &paths[..] else {
+        panic!("{paths:?}");
+    };
+    assert_eq!(*of_the_call, [&tool[..], &["command"]].concat());
+    assert_eq!(*of_the_hook, [&tool[..], &["hook", "command"]].concat());
+}
+
+#[test]
 fn nothing_is_written_without_a_filter() {
     let place = place();
     turn(&place, "");

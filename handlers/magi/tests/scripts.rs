@@ -6,7 +6,7 @@ mod support;
 
 use std::error::Error;
 
-use agent::{Activity, EntryKind, Outcome, RunEvent};
+use agent::{Activity, EntryKind, MayDrop, MustArrive, Outcome, RunEvent};
 use serde_json::json;
 use support::*;
 
@@ -43,21 +43,21 @@ async fn counts_without_the_cache_are_counts() {
     let events = turn(&backend, &session, "go").await;
     assert!(matches!(
         events.last(),
-        Some(RunEvent::Finished {
+        Some(RunEvent::MustArrive(MustArrive::Finished {
             outcome: Outcome::Completed,
             error_code: None,
             ..
-        })
+        }))
     ));
     assert!(events.iter().any(|e| matches!(
         e,
-        RunEvent::Activity {
-            activity: Activity::Usage {
+        RunEvent::MayDrop {
+            event: MayDrop::Activity(Activity::Usage {
                 effective_input: 0,
                 output: 0,
                 cache_read: None,
                 request: 1,
-            },
+            }),
             ..
         }
     )));

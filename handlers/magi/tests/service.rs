@@ -7,8 +7,8 @@ mod support;
 use std::sync::Arc;
 
 use agent::{
-    Activity, Category, Detached, EngineError, ErrorKind, Outcome, Persistence, Run, RunEvent,
-    RunSpec,
+    Activity, Category, Detached, EngineError, ErrorKind, MayDrop, MustArrive, Outcome,
+    Persistence, Run, RunEvent, RunSpec,
 };
 use magi::application_service;
 use serde_json::json;
@@ -55,14 +55,14 @@ struct Terminal {
 
 fn terminal(events: &[RunEvent]) -> Terminal {
     match events.last() {
-        Some(RunEvent::Finished {
+        Some(RunEvent::MustArrive(MustArrive::Finished {
             sequence,
             outcome,
             persistence,
             text,
             activity_dropped,
             ..
-        }) => Terminal {
+        })) => Terminal {
             sequence: *sequence,
             outcome: *outcome,
             persistence: *persistence,
@@ -75,7 +75,10 @@ fn terminal(events: &[RunEvent]) -> Terminal {
 
 fn deltas(events: &[RunEvent]) -> String {
     let text = |event: &RunEvent| match event {
-        RunEvent::Delta { text, .. } => Some(text.to_string()),
+        RunEvent::MayDrop {
+            event: MayDrop::Delta { text, .. },
+            ..
+        } => Some(text.to_string()),
         _ => None,
     };
     events.iter().filter_map(text).collect()
@@ -113,9 +116,15 @@ async fn a_turn_brings_its_text_in_numbered_deltas_and_whole_at_the_end() {
     let numbers: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Delta { sequence, .. }
-            | RunEvent::Activity { sequence, .. }
-            | RunEvent::Finished { sequence, .. } => Some(*sequence),
+            RunEvent::MayDrop {
+                sequence,
+                event: MayDrop::Delta { .. },
+            }
+            | RunEvent::MayDrop {
+                sequence,
+                event: MayDrop::Activity(_),
+            }
+            | RunEvent::MustArrive(MustArrive::Finished { sequence, .. }) => Some(*sequence),
             _ => None,
         })
         .collect();
@@ -123,7 +132,7 @@ async fn a_turn_brings_its_text_in_numbered_deltas_and_whole_at_the_end() {
     assert!(
         !events
             .iter()
-            .any(|e| matches!(e, RunEvent::Reconcile { .. }))
+            .any(|e| matches!(e, RunEvent::MustArrive(MustArrive::Reconcile { .. })))
     );
     // Its attachment was for the turn only: another process may have it.
     let other = Service::start(&place);
@@ -170,7 +179,16 @@ async fn closing_cancels_the_turn_and_ends_with_it() {
         .start_turn(Some(&session), collected_run("go"))
         .await
         .unwrap();
-    support::until(&mut run, |e| matches!(e, RunEvent::Delta { .. })).await;
+    support::until(&mut run, |e| {
+        matches!(
+            e,
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { .. },
+                ..
+            }
+        )
+    })
+    .await;
     assert_eq!(
         backend
             .start_turn(Some(&session), collected_run("go"))
@@ -351,8 +369,8 @@ async fn a_caller_that_does_not_read_loses_activities_but_no_text() {
         .filter(|e| {
             matches!(
                 e,
-                RunEvent::Activity {
-                    activity: Activity::Tool { .. },
+                RunEvent::MayDrop {
+                    event: MayDrop::Activity(Activity::Tool { .. }),
                     ..
                 }
             )
@@ -416,8 +434,8 @@ async fn hooks_and_instructions_are_activities_without_details() {
     let began: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Activity {
-                activity: Activity::Began { what, .. },
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::Began { what, .. }),
                 ..
             } => Some(*what),
             _ => None,
@@ -433,8 +451,8 @@ async fn hooks_and_instructions_are_activities_without_details() {
     let ended = |e: &&RunEvent| {
         matches!(
             e,
-            RunEvent::Activity {
-                activity: Activity::Ended { .. },
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::Ended { .. }),
                 ..
             }
         )
@@ -509,7 +527,16 @@ async fn a_lost_session_file_is_told() {
     let place = Place::scripted(&[json!([{"text": "part"}, {"wait_ms": 600_000}])]);
     let backend = Service::start(&place);
     let mut run = backend.start_turn(None, collected_run("go")).await.unwrap();
-    support::until(&mut run, |e| matches!(e, RunEvent::Delta { .. })).await;
+    support::until(&mut run, |e| {
+        matches!(
+            e,
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { .. },
+                ..
+            }
+        )
+    })
+    .await;
     std::fs::remove_file(place.file(&run.session_id)).unwrap();
     backend.cancel_turn(None, &run.run_id).unwrap();
     let end = terminal(&support::finish(&mut run).await);

@@ -6,7 +6,7 @@ mod support;
 
 use std::error::Error;
 
-use agent::{ErrorKind, Notice, StartupErrorKind};
+use agent::{ErrorKind, MustArrive, Notice, StartupErrorKind};
 use magi::local_agent::{Agent, Phase};
 use serde_json::json;
 use support::*;
@@ -263,10 +263,10 @@ async fn closing_ends_admission_and_frees_the_session() {
     closing.await.unwrap();
     assert!(matches!(
         events.last(),
-        Some(agent::RunEvent::Finished {
+        Some(agent::RunEvent::MustArrive(MustArrive::Finished {
             outcome: agent::Outcome::Cancelled,
             ..
-        })
+        }))
     ));
     let refused = backend.create_session(never()).await;
     assert_eq!(refused, Err(ErrorKind::Cancelled.into()));

@@ -4,7 +4,10 @@
 
 mod support;
 
-use agent::{ActivityState, EntryKind, ErrorKind, Outcome, Persistence, RunErrorCode, RunEvent};
+use agent::{
+    ActivityState, EntryKind, ErrorKind, MayDrop, MustArrive, Outcome, Persistence, RunErrorCode,
+    RunEvent,
+};
 use serde_json::json;
 use support::*;
 
@@ -14,19 +17,19 @@ fn assert_finished(
     stored: Persistence,
     code: Option<RunErrorCode>,
 ) {
-    let Some(RunEvent::Finished {
+    let Some(RunEvent::MustArrive(MustArrive::Finished {
         outcome,
         persistence,
         error_code,
         ..
-    }) = events.last()
+    })) = events.last()
     else {
         panic!("{events:?}");
     };
     assert_eq!((*outcome, *persistence, *error_code), (want, stored, code));
     let terminals = events
         .iter()
-        .filter(|event| matches!(event, RunEvent::Finished { .. }));
+        .filter(|event| matches!(event, RunEvent::MustArrive(MustArrive::Finished { .. })));
     assert_eq!(terminals.count(), 1);
 }
 
@@ -37,7 +40,10 @@ async fn a_turn_is_stored_streamed_reconciled_and_read_back() {
     let session = create(&backend).await;
     assert!(!place.file(&session).exists());
     let events = turn(&backend, &session, "hi there").await;
-    assert!(matches!(events[0], RunEvent::InputPersisted { .. }));
+    assert!(matches!(
+        events[0],
+        RunEvent::MustArrive(MustArrive::InputPersisted { .. })
+    ));
     assert_finished(&events, Outcome::Completed, Persistence::Durable, None);
     assert_eq!(deltas(&events), "Hello, world.");
     assert_eq!(reconciled(&events), ["Hello, world."]);
@@ -68,7 +74,10 @@ async fn the_input_is_in_the_file_when_it_is_acknowledged() {
         .start_turn(&session, reconciled_run("canary"))
         .unwrap();
     until(&mut run, |event| {
-        matches!(event, RunEvent::InputPersisted { .. })
+        matches!(
+            event,
+            RunEvent::MustArrive(MustArrive::InputPersisted { .. })
+        )
     })
     .await;
     assert!(
@@ -91,7 +100,16 @@ async fn cancellation_keeps_the_partial_reply_and_is_prompt() {
     let backend = place.backend().await;
     let session = create(&backend).await;
     let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
-    until(&mut run, |event| matches!(event, RunEvent::Delta { .. })).await;
+    until(&mut run, |event| {
+        matches!(
+            event,
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { .. },
+                ..
+            }
+        )
+    })
+    .await;
     let asked = std::time::Instant::now();
     backend.cancel_turn(&session, &run.run_id).unwrap();
     backend.cancel_turn(&session, &run.run_id).unwrap();
@@ -99,11 +117,10 @@ async fn cancellation_keeps_the_partial_reply_and_is_prompt() {
     assert!(asked.elapsed().as_millis() < 1000, "{:?}", asked.elapsed());
     assert_finished(&events, Outcome::Cancelled, Persistence::Durable, None);
     assert_eq!(reconciled(&events), ["Half of "]);
-    assert!(
-        events
-            .iter()
-            .all(|e| !matches!(e, RunEvent::Reconcile { partial: false, .. }))
-    );
+    assert!(events.iter().all(|e| !matches!(
+        e,
+        RunEvent::MustArrive(MustArrive::Reconcile { partial: false, .. })
+    )));
     let stale = backend.cancel_turn(&session, &run.run_id);
     assert_eq!(stale, Err(ErrorKind::UnknownRun.into()));
     let (entries, complete) = history(&backend, &session, &revision(&events))
@@ -118,7 +135,16 @@ async fn partial_text_reaches_the_file_while_the_provider_pauses() {
     let backend = place.backend().await;
     let session = create(&backend).await;
     let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
-    until(&mut run, |event| matches!(event, RunEvent::Delta { .. })).await;
+    until(&mut run, |event| {
+        matches!(
+            event,
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { .. },
+                ..
+            }
+        )
+    })
+    .await;
     let stored = async {
         while !std::fs::read_to_string(place.file(&session))
             .unwrap()
@@ -151,8 +177,8 @@ async fn tools_run_and_their_results_reach_the_model_but_no_event() {
     let states: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Activity {
-                activity: agent::Activity::Tool { state, .. },
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(agent::Activity::Tool { state, .. }),
                 ..
             } => Some(*state),
             _ => None,
@@ -225,11 +251,10 @@ async fn text_beyond_8_mib_is_a_content_limit_and_says_so() {
     let code = Some(RunErrorCode::ContentLimit);
     assert_finished(&events, Outcome::Failed, Persistence::Durable, code);
     assert_eq!(reconciled(&events)[0].len(), 8 * 1024 * 1024);
-    assert!(
-        events
-            .iter()
-            .all(|e| !matches!(e, RunEvent::Reconcile { partial: false, .. }))
-    );
+    assert!(events.iter().all(|e| !matches!(
+        e,
+        RunEvent::MustArrive(MustArrive::Reconcile { partial: false, .. })
+    )));
     // So much is more than a history may hold: said, not cut.
     let limit = history(&backend, &session, &revision(&events)).await;
     assert_eq!(limit.unwrap_err(), ErrorKind::HistoryLimit.into());
@@ -244,7 +269,11 @@ async fn nothing_is_lost_with_a_reader_that_lives() {
     assert_eq!(deltas(&events), "some words ".repeat(20000));
     let mut next = 0;
     for event in &events {
-        if let RunEvent::Delta { part, text, .. } = event {
+        if let RunEvent::MayDrop {
+            event: MayDrop::Delta { part, text, .. },
+            ..
+        } = event
+        {
             assert_eq!(*part, next);
             assert!(text.len() <= 4000);
             next += 1;
@@ -274,7 +303,10 @@ async fn work_is_one_at_a_time() {
         .await;
     assert_eq!(page.unwrap_err(), ErrorKind::Busy.into());
     backend.cancel_turn(&session, &run.run_id).unwrap();
-    until(&mut run, |event| matches!(event, RunEvent::Finished { .. })).await;
+    until(&mut run, |event| {
+        matches!(event, RunEvent::MustArrive(MustArrive::Finished { .. }))
+    })
+    .await;
     // Whoever has the terminal event may still be telling of it.
     assert_eq!(
         backend
@@ -319,11 +351,10 @@ async fn input_that_can_t_be_stored_starts_nothing() {
     let events = turn(&backend, &session, "go").await;
     let code = Some(RunErrorCode::PersistenceFailed);
     assert_finished(&events, Outcome::Failed, Persistence::NotStarted, code);
-    assert!(
-        !events
-            .iter()
-            .any(|event| matches!(event, RunEvent::InputPersisted { .. }))
-    );
+    assert!(!events.iter().any(|event| matches!(
+        event,
+        RunEvent::MustArrive(MustArrive::InputPersisted { .. })
+    )));
     assert!(deltas(&events).is_empty() && reconciled(&events).is_empty());
 }
 
@@ -333,7 +364,16 @@ async fn a_file_lost_in_a_run_degrades_it() {
     let backend = place.backend().await;
     let session = create(&backend).await;
     let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
-    until(&mut run, |event| matches!(event, RunEvent::Delta { .. })).await;
+    until(&mut run, |event| {
+        matches!(
+            event,
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { .. },
+                ..
+            }
+        )
+    })
+    .await;
     std::fs::remove_file(place.file(&session)).unwrap();
     backend.cancel_turn(&session, &run.run_id).unwrap();
     let events = finish(&mut run).await;
@@ -341,14 +381,17 @@ async fn a_file_lost_in_a_run_degrades_it() {
     assert_eq!(reconciled(&events), ["said"]);
     assert!(events.iter().any(|event| matches!(
         event,
-        RunEvent::Diagnostic {
+        RunEvent::MustArrive(MustArrive::Diagnostic {
             code: RunErrorCode::PersistenceFailed,
             ..
-        }
+        })
     )));
     assert!(matches!(
         events.last(),
-        Some(RunEvent::Finished { revision: None, .. })
+        Some(RunEvent::MustArrive(MustArrive::Finished {
+            revision: None,
+            ..
+        }))
     ));
 }
 
@@ -361,7 +404,10 @@ async fn a_reader_that_stalls_cancels_the_run_after_2000_ms() {
     let session = create(&backend).await;
     let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     until(&mut run, |event| {
-        matches!(event, RunEvent::InputPersisted { .. })
+        matches!(
+            event,
+            RunEvent::MustArrive(MustArrive::InputPersisted { .. })
+        )
     })
     .await;
     let started = tokio::time::Instant::now();
@@ -385,7 +431,7 @@ async fn a_reader_that_stalls_cancels_the_run_after_2000_ms() {
     assert!(
         !left
             .iter()
-            .any(|event| matches!(event, RunEvent::Finished { .. }))
+            .any(|event| matches!(event, RunEvent::MustArrive(MustArrive::Finished { .. })))
     );
     assert_eq!(backend.status().run_id, None);
     let opened = backend.open_session(&session, never()).await.unwrap();
@@ -404,7 +450,16 @@ async fn dropping_the_events_cancels_the_run_and_frees_the_backend() {
     let backend = place.backend().await;
     let session = create(&backend).await;
     let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
-    until(&mut run, |event| matches!(event, RunEvent::Delta { .. })).await;
+    until(&mut run, |event| {
+        matches!(
+            event,
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { .. },
+                ..
+            }
+        )
+    })
+    .await;
     drop(run);
     let free = async {
         while backend.status().run_id.is_some() {
@@ -428,14 +483,17 @@ async fn approvals_allow_once_and_deny_by_every_other_way() {
     for allow in [true, false] {
         let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
         let asked = until(&mut run, |e| {
-            matches!(e, RunEvent::ApprovalRequested { .. })
+            matches!(
+                e,
+                RunEvent::MustArrive(MustArrive::ApprovalRequested { .. })
+            )
         })
         .await;
-        let Some(RunEvent::ApprovalRequested {
+        let Some(RunEvent::MustArrive(MustArrive::ApprovalRequested {
             approval_id,
             summary,
             expires_in_ms,
-        }) = asked.last()
+        })) = asked.last()
         else {
             panic!("{asked:?}");
         };
@@ -463,7 +521,7 @@ async fn approvals_allow_once_and_deny_by_every_other_way() {
         assert!(
             events
                 .iter()
-                .any(|e| matches!(e, RunEvent::Activity { activity: agent::Activity::Tool { state, .. }, .. } if *state == want))
+                .any(|e| matches!(e, RunEvent::MayDrop { event: MayDrop::Activity(agent::Activity::Tool { state, .. }), .. } if *state == want))
         );
         assert_eq!(answer(&run.run_id, approval_id), stale);
         approvals.push(approval_id.clone());
@@ -478,22 +536,36 @@ async fn an_approval_expires_after_60_seconds_as_denied() {
     let session = create(&backend).await;
     let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     let asked = until(&mut run, |e| {
-        matches!(e, RunEvent::ApprovalRequested { .. })
+        matches!(
+            e,
+            RunEvent::MustArrive(MustArrive::ApprovalRequested { .. })
+        )
     })
     .await;
-    let Some(RunEvent::ApprovalRequested { approval_id, .. }) = asked.last() else {
+    let Some(RunEvent::MustArrive(MustArrive::ApprovalRequested { approval_id, .. })) =
+        asked.last()
+    else {
         panic!("{asked:?}");
     };
     let before = tokio::time::Instant::now();
-    let events = until(&mut run, |e| matches!(e, RunEvent::Activity { .. })).await;
+    let events = until(&mut run, |e| {
+        matches!(
+            e,
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(_),
+                ..
+            }
+        )
+    })
+    .await;
     assert_eq!(before.elapsed().as_secs(), 60);
     assert!(matches!(
         events[0],
-        RunEvent::Activity {
-            activity: agent::Activity::Tool {
+        RunEvent::MayDrop {
+            event: MayDrop::Activity(agent::Activity::Tool {
                 state: ActivityState::Failed,
                 ..
-            },
+            }),
             ..
         }
     ));
@@ -510,10 +582,15 @@ async fn cancelling_denies_a_waiting_approval() {
     let session = create(&backend).await;
     let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     let asked = until(&mut run, |e| {
-        matches!(e, RunEvent::ApprovalRequested { .. })
+        matches!(
+            e,
+            RunEvent::MustArrive(MustArrive::ApprovalRequested { .. })
+        )
     })
     .await;
-    let Some(RunEvent::ApprovalRequested { approval_id, .. }) = asked.last() else {
+    let Some(RunEvent::MustArrive(MustArrive::ApprovalRequested { approval_id, .. })) =
+        asked.last()
+    else {
         panic!("{asked:?}");
     };
     backend.cancel_turn(&session, &run.run_id).unwrap();
@@ -534,11 +611,11 @@ async fn a_denied_tool_is_neither_offered_nor_run() {
     let events = turn(&backend, &session, "go").await;
     assert!(events.iter().any(|e| matches!(
         e,
-        RunEvent::Activity {
-            activity: agent::Activity::Tool {
+        RunEvent::MayDrop {
+            event: MayDrop::Activity(agent::Activity::Tool {
                 state: ActivityState::Failed,
                 ..
-            },
+            }),
             ..
         }
     )));

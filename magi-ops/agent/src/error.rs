@@ -153,8 +153,14 @@ impl From<store::sessions::ListError> for EngineError {
 }
 
 /// Work on a thread that may block came to no end: it panicked, or the process ends.
+impl From<work::Interrupted> for EngineError {
+    fn from(error: work::Interrupted) -> Self {
+        Self::caused(ErrorKind::Internal, error)
+    }
+}
+
 impl From<tokio::task::JoinError> for EngineError {
     fn from(error: tokio::task::JoinError) -> Self {
-        Self::caused(ErrorKind::Internal, error)
+        work::Interrupted::from(error).into()
     }
 }

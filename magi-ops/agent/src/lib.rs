@@ -21,8 +21,9 @@ pub use error::{EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{
-    Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy, Persistence,
-    Run, RunErrorCode, RunEvent, RunEvents, RunPolicy, RunSpec, Selection, TextPolicy,
+    Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy, MayDrop,
+    MustArrive, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunPolicy, RunSpec, Selection,
+    TextPolicy,
 };
 pub use startup::{
     Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Storage, Trusted,

@@ -171,7 +171,7 @@ async fn run(call: &Call, cx: &Context) -> Result<ToolOutcome, ToolError> {
         merge: true,
         ..Command::shell(&input.command, cx.workspace().to_owned())
     };
-    match command.run(cx.guard(), &call.cancel).await {
+    match command.run(cx.guard(), call.deadline.cancellation()).await {
         Ok(finished) if finished.cancelled => Err(ToolError::Cancelled),
         Ok(finished) => Ok(outcome(&finished, timeout_ms)),
         Err(error) => Err(failed(&error)),

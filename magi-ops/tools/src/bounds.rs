@@ -4,9 +4,8 @@
 use std::collections::BinaryHeap;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::Instant;
 
-use tokio_util::sync::CancellationToken;
+use work::{Deadline, Expired};
 
 /// Lines of one `read` when the call names no limit.
 pub(crate) const READ_LINES: u64 = 2_000;
@@ -41,17 +40,9 @@ pub(crate) const SKILL_DESCRIPTION_CHARS: usize = 400;
 /// Bytes of a summary.
 pub(crate) const SUMMARY_BYTES: usize = 200;
 
-/// Why a loop has to end early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    Cancelled,
-    Deadline,
-}
-
 /// Says to a loop when it has to end.
 pub struct Watch {
-    stop: CancellationToken,
-    deadline: Instant,
+    deadline: Deadline,
     /// How often it was asked.
     ticks: AtomicU32,
 }
@@ -63,9 +54,8 @@ const CLOCK_TICKS: u32 = 64;
 const TOKEN_TICKS: u32 = 8;
 
 impl Watch {
-    pub(crate) fn new(stop: CancellationToken, deadline: Instant) -> Self {
+    pub(crate) fn new(deadline: Deadline) -> Self {
         Self {
-            stop,
             deadline,
             ticks: AtomicU32::new(0),
         }
@@ -73,35 +63,29 @@ impl Watch {
 
     /// For another thread of the same call.
     pub(crate) fn another(&self) -> Self {
-        Self::new(self.stop.clone(), self.deadline)
+        Self::new(self.deadline.clone())
     }
 
     /// To be called once for every entry, buffer or line: each is far below a millisecond.
     ///
     /// # Errors
     ///
-    /// [`Stop`] when the work has to end.
-    pub fn check(&self) -> Result<(), Stop> {
+    /// [`Expired`] when the work has to end.
+    pub fn check(&self) -> Result<(), Expired> {
         let ticks = self.ticks.load(Relaxed);
         self.ticks.store(ticks.wrapping_add(1), Relaxed);
-        if ticks.is_multiple_of(TOKEN_TICKS) && self.stop.is_cancelled() {
-            return Err(Stop::Cancelled);
+        if ticks.is_multiple_of(CLOCK_TICKS) {
+            return self.check_now();
         }
-        if ticks.is_multiple_of(CLOCK_TICKS) && Instant::now() >= self.deadline {
-            return Err(Stop::Deadline);
+        if ticks.is_multiple_of(TOKEN_TICKS) && self.deadline.is_cancelled() {
+            return Err(Expired::Cancelled);
         }
         Ok(())
     }
 
     /// The same, whenever it was asked last: before something happens that can't be undone, and for a reason.
-    pub(crate) fn check_now(&self) -> Result<(), Stop> {
-        if self.stop.is_cancelled() {
-            return Err(Stop::Cancelled);
-        }
-        if Instant::now() >= self.deadline {
-            return Err(Stop::Deadline);
-        }
-        Ok(())
+    pub(crate) fn check_now(&self) -> Result<(), Expired> {
+        self.deadline.check()
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use store::settings::Permission;
+use work::Pool;
 
 use crate::credentials::Credentials;
 use crate::error::ToolError;
@@ -12,6 +13,10 @@ use crate::guard::Guard;
 use crate::policy::Rules;
 use crate::skill::Skill;
 use crate::workspace::Scope;
+
+/// Calls that work on files at once; more wait within their limits. Not the threads that sessions are written on:
+/// calls that are stuck in the kernel must cost no record.
+const CALLS: u32 = 16;
 
 /// What the tools of one workspace work with.
 #[derive(Debug, Clone)]
@@ -26,6 +31,7 @@ pub struct Context {
     /// What commands run under.
     guard: Arc<Guard>,
     rules: Rules,
+    pool: Pool,
     /// See [`Scope::writing`].
     replacing: Arc<Mutex<()>>,
 }
@@ -45,6 +51,7 @@ impl Context {
             home: None,
             staging: None,
             guard: Arc::new(Guard::this_program()),
+            pool: Pool::new(CALLS),
             replacing: Arc::default(),
         }
     }
@@ -106,6 +113,11 @@ impl Context {
 
     pub fn guard(&self) -> &Arc<Guard> {
         &self.guard
+    }
+
+    /// Threads for what blocks.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     pub(crate) fn rules(&self) -> &Rules {

@@ -3,7 +3,9 @@
 
 use std::io;
 
-use crate::bounds::{Stop, clip_bytes};
+use work::Expired;
+
+use crate::bounds::clip_bytes;
 
 /// Why a call fails. Its display is for the model.
 #[derive(Debug, thiserror::Error)]
@@ -102,11 +104,11 @@ impl ToolError {
     }
 }
 
-impl From<Stop> for ToolError {
-    fn from(stop: Stop) -> Self {
+impl From<Expired> for ToolError {
+    fn from(stop: Expired) -> Self {
         match stop {
-            Stop::Cancelled => Self::Cancelled,
-            Stop::Deadline => Self::TimedOut,
+            Expired::Cancelled => Self::Cancelled,
+            Expired::Late => Self::TimedOut,
         }
     }
 }

@@ -10,10 +10,9 @@ use files::{Entry, Visitor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use work::Expired;
 
-use crate::bounds::{
-    GLOB_PATHS, OUTPUT_BYTES, Smallest, Stop, Watch, counted, is_plain, strange_names,
-};
+use crate::bounds::{GLOB_PATHS, OUTPUT_BYTES, Smallest, Watch, counted, is_plain, strange_names};
 use crate::error::ToolError;
 use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::walk::{self, PathGlob};
@@ -67,7 +66,7 @@ struct Finder<'a> {
     pattern: &'a PathGlob,
     root: &'a Path,
     watch: Watch,
-    stopped: Option<Stop>,
+    stopped: Option<Expired>,
     kept: Smallest<PathBuf>,
 }
 

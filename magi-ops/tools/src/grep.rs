@@ -16,10 +16,9 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use work::Expired;
 
-use crate::bounds::{
-    GREP_FILE_BYTES, GREP_MATCHES, OUTPUT_BYTES, Stop, Watch, clip_bytes, counted,
-};
+use crate::bounds::{GREP_FILE_BYTES, GREP_MATCHES, OUTPUT_BYTES, Watch, clip_bytes, counted};
 use crate::error::ToolError;
 use crate::read::SNIFF_BYTES;
 use crate::tool::{Call, Running, Success, Tool, ToolSpec};
@@ -132,8 +131,8 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
             });
         }
         match thread.stopped {
-            Some(Stop::Cancelled) => return Err(ToolError::Cancelled),
-            Some(Stop::Deadline) => return Err(ToolError::TimedOut),
+            Some(Expired::Cancelled) => return Err(ToolError::Cancelled),
+            Some(Expired::Late) => return Err(ToolError::TimedOut),
             None => (vec![thread], Gaps::default()),
         }
     };
@@ -321,7 +320,7 @@ struct Thread<'a> {
     searcher: Searcher,
     small: SmallFiles,
     watch: Watch,
-    stopped: Option<Stop>,
+    stopped: Option<Expired>,
     binary: u64,
     /// Files without a match up to a NUL.
     cut_short: u64,

@@ -30,7 +30,7 @@ mod write;
 
 pub use access::{Access, DefaultPolicy};
 pub use approval::Question;
-pub use bounds::{Stop, Watch};
+pub use bounds::Watch;
 pub use context::Context;
 pub use error::ToolError;
 pub use set::{NameClash, ToolSet};

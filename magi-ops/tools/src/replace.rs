@@ -214,7 +214,7 @@ mod tests {
 
     use std::fs;
     use std::os::unix::fs::symlink;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use tokio_util::sync::CancellationToken;
 
@@ -222,7 +222,7 @@ mod tests {
 
     fn watch() -> Watch {
         let stop = CancellationToken::new();
-        Watch::new(stop, Instant::now() + Duration::from_secs(60))
+        Watch::new(work::Deadline::from(stop).within(Duration::from_secs(60)))
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
         let root = home.path().canonicalize().unwrap();
         let scope = Scope::new(&root, &[]).unwrap();
         let stop = CancellationToken::new();
-        let watch = Watch::new(stop.clone(), Instant::now() + Duration::from_secs(60));
+        let watch = Watch::new(work::Deadline::from(stop.clone()).within(Duration::from_secs(60)));
         let slot = Slot::create(&scope, root.join("file")).unwrap();
         stop.cancel();
         let error = slot.replace(&[], None, &watch).unwrap_err();

@@ -4,12 +4,13 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use work::Deadline;
 
 use crate::access::{Access, DefaultPolicy};
 use crate::approval::Question;
@@ -139,9 +140,10 @@ impl ToolSet {
             return Access::new(DefaultPolicy::Allow, Question::new(name, ""));
         };
         let (looked, _) = lenient(&member.spec.input_schema, input);
-        let look =
-            tokio::task::spawn_blocking(move || member.tool.access(&looked, &member.context));
-        let failed: &dyn std::fmt::Display = match timeout(LOOK_LIMIT, look).await {
+        let pool = member.context.pool().clone();
+        let look = pool.run(move || member.tool.access(&looked, &member.context));
+        let limit = Deadline::after(LOOK_LIMIT);
+        let failed: &dyn std::fmt::Display = match limit.bound(look).await {
             Ok(Ok(access)) => return access,
             Ok(Err(panicked)) => &panicked.to_string(),
             Err(late) => &late.to_string(),
@@ -226,8 +228,7 @@ async fn bounded(
     let _stop_when_dropped = stop.clone().drop_guard();
     let call = Call {
         input,
-        cancel: stop,
-        deadline: Instant::now() + limits.wall,
+        deadline: Deadline::from(stop).within(limits.wall),
         admitted: access.map(Access::target),
     };
     let running = async { member.tool.run(call, Arc::clone(&member.context)).await };
@@ -335,7 +336,7 @@ mod tests {
                 match call.input["do"].as_str() {
                     Some("hang") => std::future::pending().await,
                     Some("late") => {
-                        call.cancel.cancelled().await;
+                        call.deadline.cancellation().cancelled().await;
                         ToolOutcome {
                             content: "done".to_owned(),
                             is_error: false,

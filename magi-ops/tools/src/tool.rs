@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
+use work::{Deadline, Interrupted};
 
 use crate::access::Access;
 use crate::bounds::{self, Watch};
@@ -32,7 +32,7 @@ pub trait Tool: Send + Sync + 'static {
         self.spec().name
     }
 
-    /// Runs one call. It ends by itself soon after `call.cancel` fires; past the spec's limits it is dropped.
+    /// Runs one call. It ends by itself soon after `call.deadline`; past the spec's limits it is dropped.
     fn run(&self, call: Call, cx: Arc<Context>) -> Running;
 }
 
@@ -131,10 +131,8 @@ impl Default for Limits {
 pub struct Call {
     /// An object. Members that the tool's schema does not have were taken out.
     pub input: Value,
-    /// Fires when the call is cancelled, dropped, or past its limits.
-    pub cancel: CancellationToken,
-    /// When the wall time is over.
-    pub deadline: Instant,
+    /// When the wall time is over, or the call is cancelled, dropped, or past its limits.
+    pub deadline: Deadline,
     /// The one path that may be written, where the call was looked at before; see [`Access`].
     pub(crate) admitted: Option<PathBuf>,
 }
@@ -148,18 +146,19 @@ impl Call {
         work: impl FnOnce(&Value, &Scope, &Watch) -> Result<Success, ToolError> + Send + 'static,
     ) -> Running {
         Box::pin(async move {
-            let worker = tokio::task::spawn_blocking(move || {
-                let watch = Watch::new(self.cancel, self.deadline);
+            let pool = cx.pool().clone();
+            let worker = pool.run(move || {
+                let watch = Watch::new(self.deadline);
                 let scope = cx.scope()?.writing(self.admitted, cx.replacing());
                 work(&self.input, &scope, &watch)
             });
             match worker.await {
                 Ok(result) => result.into(),
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    // The runtime shuts down.
-                    Err(_) => ToolError::Cancelled.into(),
-                },
+                Err(Interrupted::Broken(error)) if error.is_panic() => {
+                    std::panic::resume_unwind(error.into_panic())
+                }
+                // The runtime shuts down.
+                Err(_) => ToolError::Cancelled.into(),
             }
         })
     }

@@ -10,8 +10,9 @@ use std::path::Path;
 use files::{Entry, Visitor};
 use globset::{GlobBuilder, GlobMatcher};
 use rustix::fs::{AtFlags, Dir, FileType, statat};
+use work::Expired;
 
-use crate::bounds::{Stop, Watch, clip_bytes, counted};
+use crate::bounds::{Watch, clip_bytes, counted};
 use crate::error::ToolError;
 use crate::input::check_pattern;
 use crate::workspace::Scope;
@@ -71,7 +72,7 @@ pub(crate) fn files<V: Visitor>(
     scope: &Scope,
     links: bool,
     make: impl Fn() -> V + Sync,
-    stopped: impl Fn(&V) -> Option<Stop>,
+    stopped: impl Fn(&V) -> Option<Expired>,
 ) -> Result<(Vec<V>, Gaps), ToolError> {
     let open = scope.open_directory(root)?;
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(THREADS));
@@ -98,8 +99,8 @@ pub(crate) fn files<V: Visitor>(
     let visitors: Vec<V> = guarded.into_iter().map(|guarded| guarded.inner).collect();
     for visitor in &visitors {
         match stopped(visitor) {
-            Some(Stop::Cancelled) => return Err(ToolError::Cancelled),
-            Some(Stop::Deadline) => gaps.timed_out = true,
+            Some(Expired::Cancelled) => return Err(ToolError::Cancelled),
+            Some(Expired::Late) => gaps.timed_out = true,
             None => {}
         }
     }
@@ -140,7 +141,7 @@ impl<V: Visitor> Visitor for Guarded<'_, V> {
 }
 
 pub(crate) enum EntriesError {
-    Stop(Stop),
+    Stop(Expired),
     Io(std::io::Error),
 }
 

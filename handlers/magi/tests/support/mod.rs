@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::{EngineError, Environment, HistoryEntry, Run, RunEvent, RunSpec};
+use agent::{EngineError, Environment, HistoryEntry, MayDrop, MustArrive, Run, RunEvent, RunSpec};
 use magi::local_agent::Agent;
 use magi::{application_service, local_agent};
 use serde_json::{Value, json};
@@ -90,7 +90,10 @@ pub(crate) async fn finish(run: &mut Run) -> Vec<RunEvent> {
     while let Some(event) = run.events.recv().await {
         events.push(event);
     }
-    assert!(matches!(events.last(), Some(RunEvent::Finished { .. })));
+    assert!(matches!(
+        events.last(),
+        Some(RunEvent::MustArrive(MustArrive::Finished { .. }))
+    ));
     events
 }
 
@@ -115,12 +118,12 @@ pub(crate) fn reconciled(events: &[RunEvent]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut next = 0;
     for event in events {
-        if let RunEvent::Reconcile {
+        if let RunEvent::MustArrive(MustArrive::Reconcile {
             part,
             text,
             last_part,
             ..
-        } = event
+        }) = event
         {
             assert_eq!(*part, next);
             assert!(text.len() <= 4000);
@@ -139,7 +142,10 @@ pub(crate) fn deltas(events: &[RunEvent]) -> String {
     events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Delta { text, .. } => Some(text.as_str()),
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { text, .. },
+                ..
+            } => Some(text.as_str()),
             _ => None,
         })
         .collect()
@@ -147,10 +153,10 @@ pub(crate) fn deltas(events: &[RunEvent]) -> String {
 
 pub(crate) fn revision(events: &[RunEvent]) -> String {
     match events.last() {
-        Some(RunEvent::Finished {
+        Some(RunEvent::MustArrive(MustArrive::Finished {
             revision: Some(revision),
             ..
-        }) => revision.clone(),
+        })) => revision.clone(),
         other => panic!("{other:?}"),
     }
 }

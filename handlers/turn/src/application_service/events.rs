@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent::{Outcome, Persistence, RunEvent, RunEvents};
+use agent::{MayDrop, MustArrive, Outcome, Persistence, RunEvent, RunEvents};
 use application_service::messages::{AssistantDelta, TurnActivity, TurnStarted, TurnTerminal};
 use application_service::words::{StartStatus, TurnStatus};
 use host::{EventSink, Undelivered};
@@ -61,7 +61,7 @@ impl Turn {
             return events;
         }
         while let Some(event) = next {
-            let last = matches!(event, RunEvent::Finished { .. });
+            let last = matches!(event, RunEvent::MustArrive(MustArrive::Finished { .. }));
             // Asking for more behind the last event would end the reservations.
             if self.send(&sink, event).await.is_err() || last {
                 break;
@@ -73,7 +73,10 @@ impl Turn {
 
     async fn send(&self, sink: &EventSink, event: RunEvent) -> Result<(), Undelivered> {
         match event {
-            RunEvent::Delta { sequence, text, .. } => {
+            RunEvent::MayDrop {
+                sequence,
+                event: MayDrop::Delta { text, .. },
+            } => {
                 let text = text.into_string();
                 sink.send(&AssistantDelta {
                     turn_id: Arc::clone(&self.turn_id),
@@ -82,7 +85,10 @@ impl Turn {
                 })
                 .await
             }
-            RunEvent::Activity { sequence, activity } => {
+            RunEvent::MayDrop {
+                sequence,
+                event: MayDrop::Activity(activity),
+            } => {
                 sink.send(&TurnActivity {
                     turn_id: Arc::clone(&self.turn_id),
                     sequence,
@@ -90,14 +96,14 @@ impl Turn {
                 })
                 .await
             }
-            RunEvent::Finished {
+            RunEvent::MustArrive(MustArrive::Finished {
                 sequence,
                 outcome,
                 persistence,
                 text,
                 activity_dropped,
                 ..
-            } => {
+            }) => {
                 let terminal = self.terminal(
                     sequence,
                     outcome,
@@ -109,10 +115,12 @@ impl Turn {
             }
             // No words of this dialect: durable state is `session.replay`'s matter, diagnostics come as
             // activities beside, and nobody can be asked.
-            RunEvent::InputPersisted { .. }
-            | RunEvent::Reconcile { .. }
-            | RunEvent::ApprovalRequested { .. }
-            | RunEvent::Diagnostic { .. } => Ok(()),
+            RunEvent::MustArrive(
+                MustArrive::InputPersisted { .. }
+                | MustArrive::Reconcile { .. }
+                | MustArrive::ApprovalRequested { .. }
+                | MustArrive::Diagnostic { .. },
+            ) => Ok(()),
         }
     }
 

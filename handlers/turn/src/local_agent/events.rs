@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use agent::{
-    Activity, ActivityKind, ActivityState, Outcome, Persistence, RunErrorCode, RunEvent, RunEvents,
+    Activity, ActivityKind, ActivityState, MayDrop, MustArrive, Outcome, Persistence, RunErrorCode,
+    RunEvent, RunEvents,
 };
 use host::{EventSink, Undelivered};
 #[cfg(feature = "approval")]
@@ -76,10 +77,10 @@ async fn send(
     event: RunEvent,
 ) -> Result<(), Undelivered> {
     match event {
-        RunEvent::InputPersisted {
+        RunEvent::MustArrive(MustArrive::InputPersisted {
             message_id,
             revision,
-        } => {
+        }) => {
             sink.send(&InputPersisted {
                 session_id,
                 run_id,
@@ -89,10 +90,14 @@ async fn send(
             })
             .await
         }
-        RunEvent::Delta {
-            message_id,
-            part,
-            text,
+        RunEvent::MayDrop {
+            event:
+                MayDrop::Delta {
+                    message_id,
+                    part,
+                    text,
+                    ..
+                },
             ..
         } => {
             sink.send(&MessageDelta {
@@ -104,13 +109,13 @@ async fn send(
             })
             .await
         }
-        RunEvent::Reconcile {
+        RunEvent::MustArrive(MustArrive::Reconcile {
             message_id,
             part,
             text,
             last_part,
             partial,
-        } => {
+        }) => {
             let text = text.into_string();
             sink.send(&MessageReconcile {
                 session_id,
@@ -123,16 +128,16 @@ async fn send(
             })
             .await
         }
-        RunEvent::Activity {
-            activity:
-                Activity::Tool {
+        RunEvent::MayDrop {
+            event:
+                MayDrop::Activity(Activity::Tool {
                     id,
                     kind,
                     name,
                     state,
                     summary,
                     ..
-                },
+                }),
             ..
         } => {
             let state = match state {
@@ -159,16 +164,19 @@ async fn send(
             .await
         }
         // The dialect has no words for the others.
-        RunEvent::Activity { .. } => Ok(()),
+        RunEvent::MayDrop {
+            event: MayDrop::Activity(_),
+            ..
+        } => Ok(()),
         // The engine asks nobody when it was told that nobody can answer.
         #[cfg(not(feature = "approval"))]
-        RunEvent::ApprovalRequested { .. } => Ok(()),
+        RunEvent::MustArrive(MustArrive::ApprovalRequested { .. }) => Ok(()),
         #[cfg(feature = "approval")]
-        RunEvent::ApprovalRequested {
+        RunEvent::MustArrive(MustArrive::ApprovalRequested {
             approval_id,
             summary,
             expires_in_ms,
-        } => {
+        }) => {
             let summary = summary.into_string();
             sink.send(&ApprovalRequested {
                 session_id,
@@ -179,7 +187,7 @@ async fn send(
             })
             .await
         }
-        RunEvent::Diagnostic { code, summary } => {
+        RunEvent::MustArrive(MustArrive::Diagnostic { code, summary }) => {
             sink.send(&Diagnostic {
                 session_id,
                 run_id,
@@ -188,13 +196,13 @@ async fn send(
             })
             .await
         }
-        RunEvent::Finished {
+        RunEvent::MustArrive(MustArrive::Finished {
             outcome,
             persistence,
             revision,
             error_code,
             ..
-        } => {
+        }) => {
             let outcome = match outcome {
                 Outcome::Completed => vocabulary::Outcome::Completed,
                 Outcome::Cancelled => vocabulary::Outcome::Cancelled,

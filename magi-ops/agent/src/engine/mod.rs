@@ -8,9 +8,10 @@ mod table;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
+use work::Pool;
 
 use crate::attach::Attachment;
 use crate::error::{EngineError, ErrorKind};
@@ -25,7 +26,7 @@ pub use sessions::Detached;
 use table::SessionTable;
 
 /// Threads that work for the engine where they may block; more wait for one of them.
-const BLOCKING: usize = 16;
+const BLOCKING: u32 = 16;
 
 /// How much one process holds at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ pub struct Engine {
     workers: Workers,
     /// Sessions that had a run in this process.
     started: Mutex<HashSet<String>>,
-    blocking: Arc<Semaphore>,
+    blocking: Pool,
     /// Cancels everything; fires once, at the end.
     cancel: CancellationToken,
     /// Told whenever a run ends.
@@ -107,7 +108,7 @@ impl Engine {
             runs: Runs::default(),
             workers: Workers::default(),
             started: Mutex::default(),
-            blocking: Arc::new(Semaphore::new(BLOCKING)),
+            blocking: Pool::new(BLOCKING),
             cancel: CancellationToken::new(),
             idle: Notify::new(),
             closing: tokio::sync::Mutex::default(),
@@ -202,14 +203,7 @@ impl Engine {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, EngineError> {
-        let slot = Arc::clone(&self.blocking).acquire_owned().await;
-        let slot = slot.map_err(|error| EngineError::caused(ErrorKind::Internal, error))?;
-        let work = spawn_blocking(move || {
-            let done = work();
-            drop(slot);
-            done
-        });
-        Ok(work.await?)
+        Ok(self.blocking.run(work).await?)
     }
 
     /// Cancels what runs and waits for its teardown; then every session is free. Callers bound
@@ -228,12 +222,11 @@ impl Engine {
             idle.await;
         }
         // What still works for the engine may hold a lease.
-        let all = u32::try_from(BLOCKING).unwrap_or(u32::MAX);
-        let ended = self.blocking.acquire_many(all).await;
+        self.blocking.idle().await;
         let sessions = self.table().take_all();
-        drop(ended);
-        if spawn_blocking(move || drop(sessions)).await.is_err() {
-            tracing::error!("letting go of the sessions panicked");
+        if let Err(error) = self.blocking.run(move || drop(sessions)).await {
+            let cause = &error as &dyn std::error::Error;
+            tracing::error!(error = cause, "the sessions were not let go of");
         }
     }
 }

@@ -94,7 +94,9 @@ impl Engine {
             let beside = self.runs.is_working();
             let control = self.runs.admit(id.clone(), spec, &self.cancel)?;
             let admitted = Arc::clone(&workspace.admitted);
-            (run::Task::new(admitted, &control, conversation), beside)
+            let blocking = self.blocking.clone();
+            let task = run::Task::new(admitted, blocking, &control, conversation);
+            (task, beside)
         };
         let owner = Arc::clone(self) as Arc<dyn Owner>;
         let (run, work) = run::prepare(owner, task);

@@ -9,8 +9,9 @@ use store::Redacted;
 use store::sessions::SessionId;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use work::{Deadline, Expired};
 
-use super::event::RunEvent;
+use super::event::MustArrive;
 use super::queue::Sink;
 use super::spec::RunSpec;
 
@@ -84,12 +85,12 @@ impl Control {
             answer,
             expiry,
         };
-        let asked = RunEvent::ApprovalRequested {
+        let asked = MustArrive::ApprovalRequested {
             approval_id,
             summary,
             expires_in_ms: u64::try_from(expiry.as_millis()).unwrap_or(u64::MAX),
         };
-        sink.critical(asked).await.ok().map(|()| approval)
+        sink.send(asked).await.ok().map(|()| approval)
     }
 }
 
@@ -104,11 +105,11 @@ pub(super) struct Approval<'a> {
 impl Approval<'_> {
     /// Waits for the answer. Everything but a timely `true` denies.
     pub(super) async fn answer(mut self) -> Answer {
-        let unanswered = tokio::select! {
-            biased;
-            allowed = &mut self.answer => return allowed.map_or(Answer::Cancelled, Answer::of),
-            () = self.control.cancel.cancelled() => Answer::Cancelled,
-            () = tokio::time::sleep(self.expiry) => Answer::Expired,
+        let deadline = Deadline::from(self.control.cancel.clone()).within(self.expiry);
+        let unanswered = match deadline.bound(&mut self.answer).await {
+            Ok(allowed) => return allowed.map_or(Answer::Cancelled, Answer::of),
+            Err(Expired::Cancelled) => Answer::Cancelled,
+            Err(Expired::Late) => Answer::Expired,
         };
         if self.withdraw() {
             return unanswered;

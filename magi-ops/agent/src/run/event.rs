@@ -5,30 +5,29 @@ use std::sync::Arc;
 
 use store::Redacted;
 use store::sessions::Outcome;
-
 use tools::ActivityKind;
 
 use super::RunErrorCode;
 
-/// What happens in a run, in order. [`RunEvent::Finished`] is the last one, once.
-///
-/// A `sequence` counts deltas and activities of the run from 1, those included that were dropped on
-/// the way; the terminal event has the next number.
+/// What happens in a run, in order. [`MustArrive::Finished`] is the last one, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunEvent {
+    MustArrive(MustArrive),
+    /// `sequence` counts these from 1, with those that were left out on the way; the terminal event has the
+    /// next number.
+    MayDrop {
+        sequence: u64,
+        event: MayDrop,
+    },
+}
+
+/// What a caller that is told of it may rely on: without one of these it is told nothing more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MustArrive {
     /// The input is on the disk. Precedes every provider activity.
     InputPersisted {
         message_id: String,
         revision: String,
-    },
-    /// More of a message, to be shown until its reconciliation. Parts count from 0 for each
-    /// message; a missing number is text that was dropped.
-    Delta {
-        sequence: u64,
-        message_id: Arc<str>,
-        part: u64,
-        /// At most 4,000 bytes.
-        text: Redacted,
     },
     /// A part of the authoritative text of a message, which replaces its deltas. Only for callers
     /// whose deltas may drop.
@@ -42,8 +41,6 @@ pub enum RunEvent {
         /// The provider did not finish the message.
         partial: bool,
     },
-    /// Something the run does beside writing.
-    Activity { sequence: u64, activity: Activity },
     /// A tool call waits for an answer.
     ApprovalRequested {
         approval_id: String,
@@ -70,6 +67,21 @@ pub enum RunEvent {
         /// Activities that found no room.
         activity_dropped: u64,
     },
+}
+
+/// What may be left out for a caller that lags, where the run's [`crate::DeliveryPolicy`] says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MayDrop {
+    /// More of a message, to be shown until its reconciliation. Parts count from 0 for each
+    /// message; a missing number is text that was dropped.
+    Delta {
+        message_id: Arc<str>,
+        part: u64,
+        /// At most 4,000 bytes.
+        text: Redacted,
+    },
+    /// Something the run does beside writing.
+    Activity(Activity),
 }
 
 /// One thing that a run does beside writing. Ids are the engine's own and raw: they are unique within

@@ -10,6 +10,7 @@ use provider::Message;
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
 use tracing::{Instrument, error, info, info_span};
+use work::{Deadline, Expired, Pool};
 
 use crate::attach::Conversation;
 use crate::error::{EngineError, ErrorKind};
@@ -30,7 +31,9 @@ mod spec;
 mod tools;
 
 pub(crate) use control::Control;
-pub use event::{Activity, ActivityState, Category, ContextSource, Persistence, RunEvent};
+pub use event::{
+    Activity, ActivityState, Category, ContextSource, MayDrop, MustArrive, Persistence, RunEvent,
+};
 pub(crate) use index::{Runs, Workers};
 use persist::Persist;
 pub use queue::RunEvents;
@@ -89,6 +92,7 @@ pub(crate) trait Owner: std::fmt::Debug + Send + Sync {
 /// What a run takes from the conversation, and gives back at its end.
 pub(crate) struct Task {
     admitted: Arc<Admitted>,
+    blocking: Pool,
     control: Arc<Control>,
     writer: SharedWriter,
     selected: Option<Arc<Selected>>,
@@ -99,11 +103,13 @@ pub(crate) struct Task {
 impl Task {
     pub(crate) fn new(
         admitted: Arc<Admitted>,
+        blocking: Pool,
         control: &Arc<Control>,
         conversation: &mut Conversation,
     ) -> Self {
         Self {
             admitted,
+            blocking,
             control: Arc::clone(control),
             writer: conversation.writer.clone(),
             selected: match control.spec.selection {
@@ -144,6 +150,15 @@ impl Stop {
     }
 }
 
+impl From<Expired> for Stop {
+    fn from(ended: Expired) -> Self {
+        match ended {
+            Expired::Cancelled => Self::Cancelled,
+            Expired::Late => Self::execution("the run took too long"),
+        }
+    }
+}
+
 impl From<Lost> for Stop {
     fn from(_: Lost) -> Self {
         Self::OutputLost
@@ -161,7 +176,8 @@ pub(crate) fn prepare(
     let (sink, events) = queue::channel(Arc::clone(&owner), Arc::clone(&task.control));
     let span = info_span!("run", run = run_id, session = session_id);
     let worker = Worker {
-        persist: Persist::new(task.writer.clone(), &run_id),
+        persist: Persist::new(task.blocking.clone(), task.writer.clone(), &run_id),
+        blocking: task.blocking,
         owner,
         admitted: task.admitted,
         control: task.control,
@@ -192,6 +208,7 @@ pub(crate) fn prepare(
 
 struct Worker {
     owner: Arc<dyn Owner>,
+    blocking: Pool,
     admitted: Arc<Admitted>,
     control: Arc<Control>,
     writer: SharedWriter,
@@ -311,7 +328,7 @@ impl Worker {
         if let Ok(room) = room {
             let text = std::mem::take(&mut self.shown);
             self.sink
-                .finish(room, |sequence, activity_dropped| RunEvent::Finished {
+                .finish(room, |sequence, activity_dropped| MustArrive::Finished {
                     sequence,
                     outcome,
                     persistence,
@@ -331,16 +348,23 @@ impl Worker {
         self.report_instructions().await?;
         for response in 0..self.policy.max_responses {
             let span = info_span!("response", number = response + 1);
-            let calls = self.respond(response, &selected).instrument(span).await?;
-            self.warn_if_degraded().await;
-            if calls.is_empty() {
+            if !self.step(response, &selected).instrument(span).await? {
                 return Ok(());
             }
-            self.run_tools(response, &calls).await?;
         }
         Err(Stop::execution(
             "the model asked for tools too many times in one run",
         ))
+    }
+
+    /// One response and the calls that it asks for. Whether there were any: then another one follows.
+    async fn step(&mut self, response: u32, selected: &Selected) -> Result<bool, Stop> {
+        let calls = self.respond(response, selected).await?;
+        self.warn_if_degraded().await;
+        if !calls.is_empty() {
+            self.run_tools(response, &calls).await?;
+        }
+        Ok(!calls.is_empty())
     }
 
     /// Stores the input, then says so; nothing else happens before.
@@ -367,7 +391,7 @@ impl Worker {
         }
         self.remember(Message::User { text: prompt });
         let revision = self.owner.input_stored(&self.control);
-        self.send(RunEvent::InputPersisted {
+        self.send(MustArrive::InputPersisted {
             message_id,
             revision,
         })
@@ -380,12 +404,9 @@ impl Worker {
             return Ok(Arc::clone(selected));
         }
         let admitted = Arc::clone(&self.admitted);
-        let reading = tokio::task::spawn_blocking(move || admitted.select_now());
-        let selected = tokio::select! {
-            biased;
-            () = self.control.cancel.cancelled() => return Err(Stop::Cancelled),
-            selected = reading => selected,
-        };
+        let reading = self.blocking.run(move || admitted.select_now());
+        let cancelled = Deadline::from(self.control.cancel.clone());
+        let selected = cancelled.bound(reading).await?;
         let selected = selected
             .map_err(EngineError::from)
             .and_then(|selected| Ok(selected?));
@@ -422,8 +443,8 @@ impl Worker {
         Arc::make_mut(&mut self.messages).push(message);
     }
 
-    async fn send(&self, event: RunEvent) -> Result<(), Stop> {
-        Ok(self.sink.critical(event).await?)
+    async fn send(&self, event: MustArrive) -> Result<(), Stop> {
+        Ok(self.sink.send(event).await?)
     }
 
     /// Once: a client must not take the history for durable.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use store::sessions::{AppendError, Body, Flush};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use work::{Interrupted, Pool};
 
 use crate::writer::SharedWriter;
 
@@ -21,6 +22,7 @@ const PROMPT_PIECES: u32 = 400;
 const PENDING_TIME: Duration = Duration::from_millis(250);
 
 pub(super) struct Persist {
+    blocking: Pool,
     writer: SharedWriter,
     run_id: Arc<str>,
     queue: Vec<Body>,
@@ -30,15 +32,16 @@ pub(super) struct Persist {
     text_written: Option<Instant>,
     /// Writes of text so far.
     pieces: u32,
-    in_flight: Option<JoinHandle<Result<(), AppendError>>>,
+    in_flight: Option<JoinHandle<Result<Result<(), AppendError>, Interrupted>>>,
     /// The message whose first pieces are on their way to the disk or there.
     begun: Option<Arc<str>>,
     failed: bool,
 }
 
 impl Persist {
-    pub(super) fn new(writer: SharedWriter, run_id: &str) -> Self {
+    pub(super) fn new(blocking: Pool, writer: SharedWriter, run_id: &str) -> Self {
         Self {
+            blocking,
             writer,
             run_id: run_id.into(),
             queue: Vec::new(),
@@ -139,9 +142,10 @@ impl Persist {
         }
         let writer = self.writer.clone();
         let run_id = Arc::clone(&self.run_id);
-        self.in_flight = Some(tokio::task::spawn_blocking(move || {
-            writer.with(|writer| writer.append(Some(&run_id), bodies, flush))
-        }));
+        self.in_flight = Some(
+            self.blocking
+                .spawn(move || writer.with(|writer| writer.append(Some(&run_id), bodies, flush))),
+        );
     }
 
     pub(super) fn is_writing(&self) -> bool {
@@ -153,6 +157,7 @@ impl Persist {
         if let Some(append) = &mut self.in_flight {
             let done = append.await;
             self.in_flight = None;
+            let done = done.map_err(Interrupted::from).flatten();
             let done = done.map_err(io::Error::other).map_err(AppendError::Io);
             if let Err(error) = done.flatten() {
                 let cause = &error as &dyn std::error::Error;

@@ -8,10 +8,9 @@ use std::time::Duration;
 use store::Redacted;
 use store::sessions::Outcome;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
+use work::Deadline;
 
-use super::event::{Activity, Persistence, RunEvent};
+use super::event::{Activity, MayDrop, MustArrive, Persistence, RunEvent};
 use super::{Control, DeliveryPolicy, Owner, RunErrorCode};
 
 /// How long a delta that can't be kept back any more waits. Longer than a caller that lives
@@ -38,7 +37,7 @@ pub(super) struct Sink {
     policy: DeliveryPolicy,
     /// Longest text of one event, in bytes.
     max_text: usize,
-    cancel: CancellationToken,
+    cancelled: Deadline,
     counts: Arc<Mutex<Counts>>,
 }
 
@@ -55,13 +54,13 @@ impl Counts {
     }
 }
 
-/// A place in the queue that nothing else can take.
+/// A place in the queue that was waited for, so that nothing is left out for want of it.
 pub(super) struct Reserved<'a>(mpsc::Permit<'a, Queued>);
 
 impl Reserved<'_> {
-    fn send(self, event: RunEvent) {
+    fn send(self, event: MustArrive) {
         self.0.send(Queued {
-            event,
+            event: RunEvent::MustArrive(event),
             _place: None,
         });
     }
@@ -74,14 +73,17 @@ impl Sink {
         if self.is_lost() {
             return Err(Lost);
         }
+        if let Ok(permit) = self.queue.try_reserve() {
+            return Ok(Reserved(permit));
+        }
         let room = match self.policy.wait {
-            Some(wait) => timeout(wait, self.queue.reserve()).await.ok(),
+            Some(wait) => Deadline::after(wait).bound(self.queue.reserve()).await.ok(),
             None => Some(self.queue.reserve().await),
         };
         match room {
             Some(Ok(permit)) => Ok(Reserved(permit)),
             _ => {
-                self.lost.store(true, Ordering::Relaxed);
+                self.lose();
                 Err(Lost)
             }
         }
@@ -97,50 +99,71 @@ impl Sink {
 
     /// Sends the terminal event that `event` makes of its sequence number and the number of
     /// activities that found no room.
-    pub(super) fn finish(&self, room: Reserved<'_>, event: impl FnOnce(u64, u64) -> RunEvent) {
+    pub(super) fn finish(&self, room: Reserved<'_>, event: impl FnOnce(u64, u64) -> MustArrive) {
         let mut counts = self.counts();
         let sequence = counts.next();
         room.send(event(sequence, counts.dropped));
     }
 
-    pub(super) async fn critical(&self, event: RunEvent) -> Result<(), Lost> {
+    pub(super) async fn send(&self, event: MustArrive) -> Result<(), Lost> {
         self.reserve().await?.send(event);
         Ok(())
     }
 
     /// Sends an activity, or counts it as dropped if it may be.
     pub(super) async fn activity(&self, activity: Activity) -> Result<(), Lost> {
-        let reserved = match self.policy.activities_may_drop {
-            false => Some(self.reserve().await?),
-            true if self.is_lost() => return Err(Lost),
-            true => None,
-        };
-        // Under the lock: numbers are in the order of the queue.
-        let mut counts = self.counts();
-        let sequence = counts.next();
-        match reserved.or_else(|| self.queue.try_reserve().map(Reserved).ok()) {
-            Some(room) => room.send(RunEvent::Activity { sequence, activity }),
-            None => counts.dropped += 1,
+        if !self.policy.activities_may_drop {
+            let room = self.reserve().await?;
+            self.fill(room, MayDrop::Activity(activity));
+        } else if self.is_lost() {
+            return Err(Lost);
+        } else if !self.try_send(None, || MayDrop::Activity(activity)) {
+            let mut counts = self.counts();
+            counts.next();
+            counts.dropped += 1;
         }
         Ok(())
     }
 
-    /// Whether a delta that must not drop would have to wait.
-    pub(super) fn must_wait(&self) -> bool {
-        !self.drops_deltas() && self.queue.capacity() == 0
+    /// The only way into the queue on which something may be left out: `event` is made if it has room at once.
+    /// Whether it had.
+    fn try_send(
+        &self,
+        place: Option<OwnedSemaphorePermit>,
+        event: impl FnOnce() -> MayDrop,
+    ) -> bool {
+        let room = self.queue.try_reserve().ok();
+        room.map(|room| self.number(room, event(), place)).is_some()
     }
 
-    /// Waits for room for a delta that must not drop, for `time` at most. Whether it can go on.
+    /// Sends what may drop where it does not, since it waited for its room.
+    fn fill(&self, room: Reserved<'_>, event: MayDrop) {
+        self.number(room.0, event, None);
+    }
+
+    fn number(
+        &self,
+        room: mpsc::Permit<'_, Queued>,
+        event: MayDrop,
+        place: Option<OwnedSemaphorePermit>,
+    ) {
+        // Under the lock: numbers are in the order of the queue.
+        let mut counts = self.counts();
+        let sequence = counts.next();
+        room.send(Queued {
+            event: RunEvent::MayDrop { sequence, event },
+            _place: place,
+        });
+    }
+
+    /// Whether a delta can go on now or within `time`: it may drop, there is room, or the run is cancelled.
     pub(super) async fn has_room_within(&self, time: Duration) -> bool {
-        tokio::select! {
-            biased;
-            room = timeout(time, self.queue.reserve()) => room.is_ok(),
-            () = self.cancel.cancelled() => true,
+        if self.policy.deltas_may_drop || self.queue.capacity() > 0 {
+            return true;
         }
-    }
-
-    pub(super) fn drops_deltas(&self) -> bool {
-        self.policy.deltas_may_drop
+        let deadline = self.cancelled.clone().within(time);
+        let room = deadline.bound(self.queue.reserve()).await;
+        room.is_ok_and(|room| room.is_ok()) || self.cancelled.is_cancelled()
     }
 
     fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
@@ -156,38 +179,11 @@ impl Sink {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Whether a delta has room now; if so, `event` is sent.
-    fn try_delta(&self, event: impl FnOnce(u64) -> RunEvent) -> bool {
-        let Ok(place) = Arc::clone(&self.deltas).try_acquire_owned() else {
-            return false;
-        };
-        let Ok(permit) = self.queue.try_reserve() else {
-            return false;
-        };
-        let mut counts = self.counts();
-        permit.send(Queued {
-            event: event(counts.next()),
-            _place: Some(place),
-        });
-        true
-    }
-
-    /// Room for a delta that must not drop. Waits as long as the caller needs, but not for one that
-    /// is gone; `None` once the run is cancelled, so that its provider need not wait as well.
-    async fn room_for_delta(&self) -> Result<Option<Reserved<'_>>, Lost> {
-        tokio::select! {
-            biased;
-            room = self.queue.reserve() => Ok(Some(Reserved(room.ok().ok_or(Lost)?))),
-            () = self.cancel.cancelled() => Ok(None),
-        }
-    }
-
     /// Waits until a delta may have room.
     async fn delta_room(&self) -> bool {
-        timeout(DELTA_WAIT, self.deltas.acquire())
-            .await
-            .is_ok_and(|place| place.is_ok())
-            && self.queue.capacity() > 0
+        let deadline = Deadline::after(DELTA_WAIT);
+        let place = deadline.bound(self.deltas.acquire()).await;
+        place.is_ok_and(|place| place.is_ok()) && self.queue.capacity() > 0
     }
 }
 
@@ -216,14 +212,15 @@ impl Deltas {
     }
 
     pub(super) async fn push(&mut self, sink: &Sink, text: &Redacted) {
-        if !sink.drops_deltas() {
+        if !sink.policy.deltas_may_drop {
             self.held.push(text);
             while !self.held.is_empty() {
-                match sink.room_for_delta().await {
-                    Ok(Some(room)) => self.send_held(sink, room),
-                    // It comes with the end of the message, when nothing else waits for it.
-                    Ok(None) => return,
-                    Err(Lost) => return sink.lose(),
+                // Not for longer than the run is wanted: its provider need not wait as well. What is left comes
+                // with the end of the message, when nothing else waits for it.
+                match sink.cancelled.bound(sink.queue.reserve()).await {
+                    Ok(Ok(room)) => self.send_held(sink, Reserved(room)),
+                    Ok(Err(_closed)) => return sink.lose(),
+                    Err(_cancelled) => return,
                 }
             }
             return;
@@ -238,7 +235,7 @@ impl Deltas {
 
     /// The end of the message: sends what is held. A caller whose deltas must not drop gets all of it.
     pub(super) async fn finish(&mut self, sink: &Sink) {
-        if sink.drops_deltas() {
+        if sink.policy.deltas_may_drop {
             self.flush(sink);
             return;
         }
@@ -255,14 +252,16 @@ impl Deltas {
         let end = self.held.as_str().floor_char_boundary(sink.max_text);
         let rest = self.held.part(end..self.held.len());
         let text = std::mem::replace(&mut self.held, rest).part(0..end);
-        let mut counts = sink.counts();
-        room.send(RunEvent::Delta {
-            sequence: counts.next(),
+        sink.fill(room, self.delta(text));
+        self.part += 1;
+    }
+
+    fn delta(&self, text: Redacted) -> MayDrop {
+        MayDrop::Delta {
             message_id: Arc::clone(&self.message_id),
             part: self.part,
             text,
-        });
-        self.part += 1;
+        }
     }
 
     async fn push_piece(&mut self, sink: &Sink, piece: &Redacted) {
@@ -292,11 +291,12 @@ impl Deltas {
         if self.held.is_empty() {
             return true;
         }
-        let sent = sink.try_delta(|sequence| RunEvent::Delta {
-            sequence,
-            message_id: Arc::clone(&self.message_id),
-            part: self.part,
-            text: std::mem::take(&mut self.held),
+        let Ok(place) = Arc::clone(&sink.deltas).try_acquire_owned() else {
+            return false;
+        };
+        let sent = sink.try_send(Some(place), || {
+            let text = std::mem::take(&mut self.held);
+            self.delta(text)
         });
         if sent {
             self.part += 1 + u64::from(self.gap);
@@ -323,7 +323,7 @@ pub struct RunEvents {
 }
 
 impl RunEvents {
-    /// The next event; `None` after [`RunEvent::Finished`], or when an event that must arrive did not.
+    /// The next event; `None` after [`MustArrive::Finished`], or when an event that must arrive did not.
     /// Cancel safe.
     ///
     /// The owner admits other work once the caller asks for more behind the last event, or lets go
@@ -336,8 +336,8 @@ impl RunEvents {
         let queued = self.queue.recv().await.map(|queued| queued.event);
         // A worker that vanished without a word told nobody what is stored.
         let event = queued.or_else(|| {
-            let told = self.lost.load(Ordering::Relaxed);
-            (!told).then_some(RunEvent::Finished {
+            let is_known = self.lost.load(Ordering::Relaxed);
+            (!is_known).then_some(RunEvent::MustArrive(MustArrive::Finished {
                 sequence: self.sequence + 1,
                 outcome: Outcome::Failed,
                 persistence: Persistence::Degraded,
@@ -345,19 +345,16 @@ impl RunEvents {
                 error_code: Some(RunErrorCode::ExecutionFailed),
                 text: Redacted::default(),
                 activity_dropped: 0,
-            })
+            }))
         });
-        if let Some(RunEvent::Delta { sequence, .. } | RunEvent::Activity { sequence, .. }) = &event
-        {
-            self.sequence = *sequence;
-        }
-        match event {
-            Some(RunEvent::Finished { .. }) => self.finished = true,
+        match &event {
+            Some(RunEvent::MayDrop { sequence, .. }) => self.sequence = *sequence,
+            Some(RunEvent::MustArrive(MustArrive::Finished { .. })) => self.finished = true,
+            Some(RunEvent::MustArrive(_)) => {}
             None => {
                 self.finished = true;
                 self.settle();
             }
-            Some(_) => {}
         }
         event
     }
@@ -389,7 +386,7 @@ pub(super) fn channel(owner: Arc<dyn Owner>, control: Arc<Control>) -> (Sink, Ru
         lost: Arc::default(),
         policy: policy.delivery,
         max_text: policy.text.max_event_bytes,
-        cancel: control.cancel.clone(),
+        cancelled: control.cancel.clone().into(),
         counts: Arc::default(),
     };
     let events = RunEvents {

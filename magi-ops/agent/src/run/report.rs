@@ -5,7 +5,7 @@ use provider::{ErrorKind, ProviderError, Retry, Usage};
 use store::Redacted;
 use store::sessions::Body;
 
-use super::event::{Activity, ActivityState, Category, ContextSource, RunEvent};
+use super::event::{Activity, ActivityState, Category, ContextSource, MustArrive};
 use super::respond::Turn;
 use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Selected;
@@ -192,7 +192,7 @@ impl Worker {
             what,
         })
         .await?;
-        self.send(RunEvent::Diagnostic { code, summary }).await?;
+        self.send(MustArrive::Diagnostic { code, summary }).await?;
         let state = ActivityState::Completed;
         self.activity(Activity::Ended { id, state }).await
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use store::sessions::Flush;
 use store::{Redacted, Redactor, StreamRedactor};
 
-use super::event::RunEvent;
+use super::event::MustArrive;
 use super::persist::Persist;
 use super::queue::{Deltas, Lost, Sink};
 use super::{Authoritative, TextPolicy};
@@ -42,7 +42,7 @@ impl Segment {
         persist.text(&self.id, self.response, text);
         // However long the caller takes, what was accepted is kept meanwhile. One that reads on
         // costs no write for each piece.
-        if sink.must_wait() && !sink.has_room_within(CALLER_TIME).await {
+        if !sink.has_room_within(CALLER_TIME).await {
             persist.settle(Flush::Written).await;
         }
         if let Some(shown) = self.stream.push(text) {
@@ -89,7 +89,7 @@ impl Segment {
         let parts = crate::history::split(whole, max, 6 * max);
         let last = parts.len() - 1;
         for (part, (text, _)) in parts.into_iter().enumerate() {
-            sink.critical(RunEvent::Reconcile {
+            sink.send(MustArrive::Reconcile {
                 message_id: Arc::clone(&self.id),
                 part: part as u32,
                 text,

@@ -85,7 +85,7 @@ pub struct TextPolicy {
 /// Where the text stands that replaces what was shown of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authoritative {
-    /// Behind each message ([`crate::RunEvent::Reconcile`]).
+    /// Behind each message ([`crate::MustArrive::Reconcile`]).
     ByMessage,
     /// In the terminal event, all of it.
     AtTheEnd,

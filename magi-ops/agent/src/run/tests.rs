@@ -124,7 +124,7 @@ async fn play_with(
         .unwrap();
     let mut events = Vec::new();
     while let Some(event) = run.events.recv().await {
-        if let RunEvent::ApprovalRequested { approval_id, .. } = &event {
+        if let RunEvent::MustArrive(MustArrive::ApprovalRequested { approval_id, .. }) = &event {
             let active = engine.run(&run.run_id).unwrap();
             assert!(active.answer(approval_id, false));
         }
@@ -154,7 +154,7 @@ fn replayed(records: Vec<store::sessions::Record>) -> Vec<Message> {
 
 fn error_code(events: &[RunEvent]) -> Option<RunErrorCode> {
     match events.last() {
-        Some(RunEvent::Finished { error_code, .. }) => *error_code,
+        Some(RunEvent::MustArrive(MustArrive::Finished { error_code, .. })) => *error_code,
         other => panic!("{other:?}"),
     }
 }
@@ -170,11 +170,11 @@ async fn a_question_follows_the_start_of_its_call_directly() {
         .events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Activity {
-                activity: Activity::Tool { state, .. },
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::Tool { state, .. }),
                 ..
             } => (*state == ActivityState::Started).then_some("started"),
-            RunEvent::ApprovalRequested { .. } => Some("asked"),
+            RunEvent::MustArrive(MustArrive::ApprovalRequested { .. }) => Some("asked"),
             _ => None,
         })
         .collect();
@@ -190,7 +190,10 @@ async fn text_that_is_there_together_is_shown_together() {
         .events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Delta { text, .. } => Some(text.as_str()),
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { text, .. },
+                ..
+            } => Some(text.as_str()),
             _ => None,
         })
         .collect();
@@ -250,8 +253,8 @@ async fn calls_of_one_response_run_together_and_answer_in_order() {
         .events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Activity {
-                activity: Activity::Tool { state, .. },
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::Tool { state, .. }),
                 ..
             } => Some(*state),
             _ => None,
@@ -281,10 +284,10 @@ async fn messages_beyond_512_are_a_content_limit() {
         let last = |e: &&RunEvent| {
             matches!(
                 e,
-                RunEvent::Reconcile {
+                RunEvent::MustArrive(MustArrive::Reconcile {
                     last_part: true,
                     ..
-                }
+                })
             )
         };
         events.iter().filter(last).count()
@@ -308,11 +311,11 @@ async fn activities_beyond_4096_are_a_content_limit() {
     let started = |e: &&RunEvent| {
         matches!(
             e,
-            RunEvent::Activity {
-                activity: Activity::Tool {
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::Tool {
                     state: ActivityState::Started,
                     ..
-                },
+                }),
                 ..
             }
         )
@@ -321,11 +324,11 @@ async fn activities_beyond_4096_are_a_content_limit() {
     let ended = |e: &&RunEvent| {
         matches!(
             e,
-            RunEvent::Activity {
-                activity: Activity::Tool {
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::Tool {
                     state: ActivityState::Failed,
                     ..
-                },
+                }),
                 ..
             }
         )
@@ -446,7 +449,7 @@ async fn a_worker_that_breaks_off_still_ends_its_run() {
         Some(RunErrorCode::ExecutionFailed)
     );
     let told = played.events.iter().any(|event| {
-        matches!(event, RunEvent::Diagnostic { summary, .. } if summary.as_str().contains("unexpectedly"))
+        matches!(event, RunEvent::MustArrive(MustArrive::Diagnostic { summary, .. }) if summary.as_str().contains("unexpectedly"))
     });
     assert!(told, "{:?}", played.events);
     // The end is in the file, and what was said before the fault.
@@ -501,7 +504,7 @@ async fn keys_named_by_settings_are_hidden_everywhere() {
     let mut asked = 0;
     let mut shown = String::new();
     for event in &played.events {
-        if let RunEvent::ApprovalRequested { summary, .. } = event {
+        if let RunEvent::MustArrive(MustArrive::ApprovalRequested { summary, .. }) = event {
             asked += 1;
             assert!(summary.as_str().contains("[redacted]"), "{summary}");
         }
@@ -539,11 +542,11 @@ async fn a_run_works_on_any_store_of_sessions() {
             .unwrap()
     };
     let ended = |events: &[RunEvent]| match events.last() {
-        Some(RunEvent::Finished {
+        Some(RunEvent::MustArrive(MustArrive::Finished {
             persistence,
             revision,
             ..
-        }) => {
+        })) => {
             assert_eq!(*persistence, Persistence::Durable);
             revision.clone().unwrap()
         }
@@ -569,10 +572,10 @@ async fn a_run_works_on_any_store_of_sessions() {
     assert!(
         matches!(
             end,
-            Some(RunEvent::Finished {
+            Some(RunEvent::MustArrive(MustArrive::Finished {
                 persistence: Persistence::NotStarted,
                 ..
-            })
+            }))
         ),
         "{end:?}"
     );

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tools::hooks::HookVerdict;
 use tools::{Access, ActivityKind, Concurrency, ToolOutcome};
 use tracing::{Instrument, error, info_span};
+use work::Deadline;
 
 use super::control::{Answer, Control};
 use super::event::{Activity, ActivityState};
@@ -137,11 +138,9 @@ impl Worker {
 
     /// What the call would touch; a look at a dead disk must not outlast the run.
     async fn look(&self, call: &ToolCall) -> Result<Access, Stop> {
-        tokio::select! {
-            biased;
-            () = self.control.cancel.cancelled() => Err(Stop::Cancelled),
-            access = self.admitted.tools.access(&call.name, &call.input) => Ok(access),
-        }
+        let cancelled = Deadline::from(self.control.cancel.clone());
+        let looking = self.admitted.tools.access(&call.name, &call.input);
+        Ok(cancelled.bound(looking).await?)
     }
 
     async fn start_tool(

@@ -135,7 +135,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use proptest::prelude::*;
     use tokio_util::sync::CancellationToken;
@@ -145,8 +145,7 @@ mod tests {
 
     fn hint(file: &[u8], old: &str) -> String {
         let watch = Watch::new(
-            CancellationToken::new(),
-            Instant::now() + Duration::from_secs(60),
+            work::Deadline::from(CancellationToken::new()).within(Duration::from_secs(60)),
         );
         no_match(file, old, &watch).unwrap()
     }

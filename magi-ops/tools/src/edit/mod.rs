@@ -293,7 +293,7 @@ pub(crate) fn with_crlf(text: &[u8]) -> Vec<u8> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use proptest::prelude::*;
     use tokio_util::sync::CancellationToken;
@@ -302,8 +302,7 @@ mod tests {
 
     fn edited(before: &[u8], old: &str, new: &str, all: bool) -> Result<Vec<u8>, ToolError> {
         let watch = Watch::new(
-            CancellationToken::new(),
-            Instant::now() + Duration::from_secs(60),
+            work::Deadline::from(CancellationToken::new()).within(Duration::from_secs(60)),
         );
         let input = Input {
             path: String::new(),

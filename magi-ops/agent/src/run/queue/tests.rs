@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::run::tests::policy::*;
@@ -35,7 +36,10 @@ fn taken(events: &mut RunEvents) -> Vec<(u64, String)> {
     let mut all = Vec::new();
     while let Ok(queued) = events.queue.try_recv() {
         match queued.event {
-            RunEvent::Delta { part, text, .. } => all.push((part, text.to_string())),
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { part, text, .. },
+                ..
+            } => all.push((part, text.to_string())),
             other => panic!("{other:?}"),
         }
     }
@@ -82,19 +86,19 @@ async fn deltas_leave_room_for_what_must_arrive() {
         deltas.push(&sink, &text(&"x".repeat(4000))).await;
     }
     let started = Instant::now();
-    let note = || RunEvent::Diagnostic {
+    let note = || MustArrive::Diagnostic {
         code: RunErrorCode::ExecutionFailed,
         summary: Redacted::fixed("note"),
     };
     for _ in 0..RECONCILED.delivery.queue - RECONCILED.delivery.queued_deltas {
-        sink.critical(note()).await.unwrap();
+        sink.send(note()).await.unwrap();
     }
     assert_eq!(started.elapsed(), Duration::ZERO);
-    assert_eq!(sink.critical(note()).await, Err(Lost));
+    assert_eq!(sink.send(note()).await, Err(Lost));
     assert_eq!(Some(started.elapsed()), RECONCILED.delivery.wait);
     // Lost once, lost for good: no event may come after a missing one.
     assert!(events.queue.recv().await.is_some());
-    assert_eq!(sink.critical(note()).await, Err(Lost));
+    assert_eq!(sink.send(note()).await, Err(Lost));
     assert!(sink.reserve_terminal().await.is_ok());
 }
 
@@ -116,9 +120,12 @@ async fn a_slow_reader_that_lives_loses_nothing() {
     let mut next = 0;
     while let Some(event) = events.recv().await {
         let (part, text) = match event {
-            RunEvent::Delta { part, text, .. } => (part, text),
+            RunEvent::MayDrop {
+                event: MayDrop::Delta { part, text, .. },
+                ..
+            } => (part, text),
             // What a vanished worker leaves.
-            RunEvent::Finished { .. } => break,
+            RunEvent::MustArrive(MustArrive::Finished { .. }) => break,
             event => panic!("{event:?}"),
         };
         assert_eq!(part, next);
@@ -141,7 +148,7 @@ async fn room_is_waited_for_while_the_reader_reads_and_not_beyond_a_time() {
     let cancel = CancellationToken::new();
     let (sink, mut events) = ends_for(&COLLECTED, cancel.clone());
     let mut deltas = Deltas::new("m".into());
-    while !sink.must_wait() {
+    while sink.queue.capacity() > 0 {
         deltas.push(&sink, &text("x")).await;
     }
     let started = Instant::now();
@@ -153,6 +160,6 @@ async fn room_is_waited_for_while_the_reader_reads_and_not_beyond_a_time() {
     // Nobody waits for a run that is cancelled.
     deltas.push(&sink, &text("x")).await;
     cancel.cancel();
-    assert!(sink.must_wait() && sink.has_room_within(TIME).await);
+    assert!(sink.queue.capacity() == 0 && sink.has_room_within(TIME).await);
     assert_eq!(started.elapsed(), TIME);
 }

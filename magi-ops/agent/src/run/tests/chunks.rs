@@ -13,7 +13,9 @@ fn summary(text: &str) -> Chunk {
 /// The diagnostics, as they were told.
 fn diagnostics(events: &[RunEvent]) -> Vec<(RunErrorCode, &str)> {
     let told = events.iter().filter_map(|event| match event {
-        RunEvent::Diagnostic { code, summary } => Some((*code, summary.as_str())),
+        RunEvent::MustArrive(MustArrive::Diagnostic { code, summary }) => {
+            Some((*code, summary.as_str()))
+        }
         _ => None,
     });
     told.collect()
@@ -39,20 +41,24 @@ async fn an_answer_that_was_cut_off_is_told_and_the_run_goes_on() {
     assert!(told[0].1.contains("limit of its output"), "{told:?}");
     // Once the text it is about is whole on the screen, and before the calls.
     let place = |wanted: fn(&RunEvent) -> bool| played.events.iter().position(wanted).unwrap();
-    let diagnostic = place(|e| matches!(e, RunEvent::Diagnostic { .. }));
+    let diagnostic = place(|e| matches!(e, RunEvent::MustArrive(MustArrive::Diagnostic { .. })));
     assert!(
         place(|e| matches!(
             e,
-            RunEvent::Reconcile {
+            RunEvent::MustArrive(MustArrive::Reconcile {
                 last_part: true,
                 ..
-            }
+            })
         )) < diagnostic
     );
     assert!(
         diagnostic
             < place(|e| {
-                let RunEvent::Activity { activity, .. } = e else {
+                let RunEvent::MayDrop {
+                    event: MayDrop::Activity(activity),
+                    ..
+                } = e
+                else {
                     return false;
                 };
                 matches!(activity, Activity::Tool { .. })
@@ -73,7 +79,12 @@ async fn a_run_ends_as_completed_with_what_the_limit_left_of_it() {
     let played = play(vec![vec![text("Half a sen"), Chunk::Cut]]).await;
     assert_eq!(error_code(&played.events), None);
     assert_eq!(diagnostics(&played.events).len(), 1);
-    let partial = |e: &RunEvent| matches!(e, RunEvent::Reconcile { partial: true, .. });
+    let partial = |e: &RunEvent| {
+        matches!(
+            e,
+            RunEvent::MustArrive(MustArrive::Reconcile { partial: true, .. })
+        )
+    };
     assert!(!played.events.iter().any(partial));
 }
 
@@ -100,8 +111,8 @@ async fn each_summary_is_an_item_of_its_own() {
         .events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Activity {
-                activity: Activity::ReasoningSummary { id, text, .. },
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::ReasoningSummary { id, text, .. }),
                 ..
             } => Some((id.as_str(), text.as_str())),
             _ => None,
