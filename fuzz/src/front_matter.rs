@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use store::Home;
 use store::resources::{
     MAX_DESCRIPTION_BYTES, MAX_PROFILE_BYTES, Profile, ResourceError, Resources, Skill, Wanted,
 };
+use store::{Home, LocalHome, Reason, Reasons};
 
 use crate::input::expand_to;
 
@@ -144,30 +144,37 @@ fn other_line_ends(place: &Place, text: &str, skill: Option<&Skill>, profile: Op
 /// A home of its own.
 struct Place {
     _dir: tempfile::TempDir,
-    home: Home,
+    home: LocalHome,
+    root: PathBuf,
     cwd: PathBuf,
 }
 
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let root = dir.path().canonicalize().expect("a path");
-        let home = Home::prepare(&root.join("home")).expect("a home");
+        let root = dir.path().canonicalize().expect("a path").join("home");
+        let home = LocalHome::prepare(&root).expect("a home");
         for folder in ["agents", &format!("skills/{NAME}"), "cwd"] {
-            fs::create_dir_all(home.root().join(folder)).expect("a folder");
+            fs::create_dir_all(root.join(folder)).expect("a folder");
         }
         Self {
-            cwd: home.root().join("cwd"),
+            cwd: root.join("cwd"),
             home,
+            root,
             _dir: dir,
         }
     }
 
     /// Reads the resources with one more file, which is gone afterwards.
-    fn load(&self, file: &str, bytes: &[u8]) -> Result<Resources, ResourceError> {
-        let file = self.home.root().join(file);
+    fn load(&self, file: &str, bytes: &[u8]) -> Result<(Resources, Vec<Reason>), ResourceError> {
+        let file = self.root.join(file);
         fs::write(&file, bytes).expect("a file");
-        let load = || Resources::load(&self.home, &self.cwd, Wanted::default(), &|| false);
+        let load = || {
+            let mut notices = Reasons::default();
+            self.home
+                .resources(&self.cwd, Wanted::default(), &|| false, &mut notices)
+                .map(|read| (read, notices.into_vec()))
+        };
         let (one, other) = (load(), load());
         assert_eq!(one.as_ref().ok(), other.as_ref().ok());
         fs::remove_file(&file).expect("a file");
@@ -176,16 +183,14 @@ impl Place {
 
     fn skill(&self, bytes: &[u8]) -> (Option<Skill>, String) {
         let loaded = self.load(&format!("skills/{NAME}/SKILL.md"), bytes);
-        let mut loaded = loaded.expect("a skill stops nothing");
+        let (mut loaded, mut notices) = loaded.expect("a skill stops nothing");
         assert!(loaded.profiles.is_empty() && loaded.instructions.is_empty());
         let skill = loaded.skills.pop();
         // Members that nobody knows are told, and keep nothing from being taken.
         let strange = "the front matter has an unknown member `";
-        loaded
-            .notices
-            .retain(|notice| !notice.reason.starts_with(strange));
-        assert!(loaded.skills.is_empty() && loaded.notices.len() <= 1);
-        let said = match (loaded.notices.pop(), &skill) {
+        notices.retain(|notice| !notice.reason.starts_with(strange));
+        assert!(loaded.skills.is_empty() && notices.len() <= 1);
+        let said = match (notices.pop(), &skill) {
             (Some(notice), None) => {
                 let reason = notice.reason.strip_prefix(&format!("the skill `{NAME}` "));
                 reason_of(reason.expect("a notice names the skill"))
@@ -199,7 +204,7 @@ impl Place {
 
     fn profile(&self, bytes: &[u8]) -> (Option<Profile>, String) {
         match self.load(&format!("agents/{NAME}.md"), bytes) {
-            Ok(mut loaded) => {
+            Ok((mut loaded, _)) => {
                 let profile = loaded.profiles.pop();
                 assert!(loaded.profiles.is_empty());
                 let said = profile.as_ref().map_or("disabled", |_| "profile");

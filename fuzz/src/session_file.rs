@@ -9,7 +9,7 @@ use store::sessions::{
     Body, Flush, LocalSessions, MAX_READ_LINES, Record, SCHEMA_VERSION, SessionError, SessionId,
     SessionLease, SessionStore as _, SessionWriter, verify_cwd,
 };
-use store::{Home, Redactor};
+use store::{LocalHome, Redactor};
 
 use crate::input::expand;
 
@@ -132,10 +132,10 @@ impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let root = dir.path().to_owned();
-        let home = Home::prepare(&root.join("home")).expect("a home");
+        let home = LocalHome::prepare(&root.join("home")).expect("a home");
         let id: SessionId = SESSION.parse().expect("an id");
         Self {
-            file: home.sessions().join(format!("{id}.jsonl")),
+            file: root.join(format!("home/sessions/{id}.jsonl")),
             sessions: LocalSessions::new(&home),
             _dir: dir,
             root,

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use store::settings::{
-    FILE_NAME, MAX_BYTES, MAX_HOOK_BYTES, MAX_HOOKS, MAX_INSTRUCTIONS, MAX_NAME_BYTES, Overrides,
-    Permission, Settings, SettingsError,
+    MAX_BYTES, MAX_HOOK_BYTES, MAX_HOOKS, MAX_INSTRUCTIONS, MAX_NAME_BYTES, Overrides, Permission,
+    Settings, SettingsError,
 };
-use store::{MAX_REASONS, Reason};
+use store::{Home, LocalHome, MAX_REASONS, Reason};
 
 use crate::input::expand_to;
 
+const FILE_NAME: &str = "settings.json";
 /// Above the longest settings file.
 const MOST: usize = MAX_BYTES as usize + 100 * 1024;
 
@@ -204,6 +205,7 @@ impl Place {
                 None => drop(fs::remove_file(file)),
             }
         }
-        Settings::load(&self.home, &self.cwd, Overrides::default(), &[])
+        let home = LocalHome::prepare(&self.home).expect("a home");
+        home.settings().load(&self.cwd, Overrides::default(), &[])
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agent::{Outcome, Replays};
 use criterion::{Criterion, criterion_group, criterion_main};
 use store::sessions::{Body, Flush, LocalSessions, SessionStore};
-use store::{Home, Redactor};
+use store::{LocalHome, Redactor};
 
 fn turn(n: usize) -> Vec<Body> {
     let answer = "An answer of some words, and then some more of them. ".repeat(40);
@@ -34,7 +34,7 @@ fn replay(criterion: &mut Criterion) {
     for (name, turns) in [("1 MiB", 400), ("16 MiB", 6_400)] {
         let dir = tempfile::tempdir().unwrap();
         let sessions: Arc<dyn SessionStore> =
-            Arc::new(LocalSessions::new(&Home::prepare(dir.path()).unwrap()));
+            Arc::new(LocalSessions::new(&LocalHome::prepare(dir.path()).unwrap()));
         let mut writer = sessions.create().unwrap();
         for n in 0..turns {
             writer.append(Some("t"), turn(n), Flush::Written).unwrap();

@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use store::sessions::{Body, Flush, LocalSessions, MAX_SCAN_ENTRIES, SessionStore as _};
-use store::{Home, Redactor};
+use store::{LocalHome, Redactor};
 
 fn input(text: &str) -> Vec<Body> {
     vec![Body::UserInput {
@@ -17,7 +17,7 @@ fn input(text: &str) -> Vec<Body> {
 
 fn sessions(criterion: &mut Criterion) {
     let dir = tempfile::tempdir().unwrap();
-    let home = Home::prepare(dir.path()).unwrap();
+    let home = LocalHome::prepare(dir.path()).unwrap();
     let sessions = LocalSessions::new(&home);
     for n in 0..MAX_SCAN_ENTRIES - 1 {
         let id = format!("session-{n:05}");
@@ -37,7 +37,7 @@ fn sessions(criterion: &mut Criterion) {
 
     for (name, records) in [("window of 4 MiB", 4_000), ("window of 40 MiB", 40_000)] {
         let dir = tempfile::tempdir().unwrap();
-        let sessions = LocalSessions::new(&Home::prepare(dir.path()).unwrap());
+        let sessions = LocalSessions::new(&LocalHome::prepare(dir.path()).unwrap());
         let mut writer = sessions.create().unwrap();
         let text = "word ".repeat(190);
         for _ in 0..records {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 /// "Frames, correlation and compatibility"). Every field is preceded by its length: no two
 /// different lists of paths can run together into the same bytes. The order of the roots is
 /// their role and counts.
-pub fn context_id(cwd: &Path, roots: &[PathBuf]) -> String {
+pub(crate) fn context_id(cwd: &Path, roots: &[impl AsRef<Path>]) -> String {
     let mut hash = Sha256::new();
     hash.update(b"magi-code.context.v1\0");
-    for path in std::iter::once(cwd).chain(roots.iter().map(PathBuf::as_path)) {
+    for path in std::iter::once(cwd).chain(roots.iter().map(AsRef::as_ref)) {
         let bytes = path.as_os_str().as_bytes();
         hash.update((bytes.len() as u64).to_be_bytes());
         hash.update(bytes);
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn is_64_lower_case_hex_digits_and_names_no_path() {
-        let id = context_id(Path::new("/w/project"), &[PathBuf::from("/h/.magi-code")]);
+        let id = context_id(Path::new("/w/project"), &["/h/.magi-code"]);
         assert_eq!(id.len(), 64);
         assert!(
             id.bytes()
@@ -49,10 +49,7 @@ mod tests {
 
     #[test]
     fn neighbouring_fields_never_run_together() {
-        let id = |cwd: &str, roots: &[&str]| {
-            let roots: Vec<_> = roots.iter().map(PathBuf::from).collect();
-            context_id(Path::new(cwd), &roots)
-        };
+        let id = |cwd: &str, roots: &[&str]| context_id(Path::new(cwd), roots);
         let all = [
             id("/ab", &["/c", "/d"]),
             id("/a", &["b/c", "/d"]),

@@ -3,9 +3,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use files::{NewFile, Staging};
 use rustix::fs::OFlags;
 
 use crate::reason::Reason;
@@ -152,30 +154,24 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Reason {
 }
 
 /// Puts a file with that content in the place of `path`: whole, flushed, or not at all.
-pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8], mode: u32, staging: &Staging) -> io::Result<()> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    // Beside it, so that it can be renamed; the name is the process's own, since several may write at once.
-    let fresh = folder.join(format!(
-        ".{}.{}",
-        name.to_string_lossy(),
-        std::process::id()
-    ));
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&fresh)
-        .and_then(|mut file| {
-            file.write_all(content)?;
-            file.set_permissions(fs::Permissions::from_mode(mode))?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&fresh, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&fresh);
+    let folder = OpenOptions::new()
+        .read(true)
+        .custom_flags(files::DIRECTORY.bits().cast_signed())
+        .open(folder)?;
+    let mut fresh = NewFile::create(folder.as_fd(), 0o600)?;
+    let mut file = fresh.file();
+    file.write_all(content)?;
+    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    file.sync_all()?;
+    match fresh.place(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fresh.replace(name, Some(staging))?;
+        }
+        placed => placed?,
     }
-    // A directory may be writable and not readable; then there is no way to flush it.
-    written.and_then(|()| File::open(folder).map_or(Ok(()), |folder| folder.sync_all()))
+    folder.sync_all()
 }

@@ -1,222 +1,162 @@
-//! The home directory of magi-code: where it is, that it exists, and the roots admitted for one process.
-//! What stands in the files is no matter of this one.
+//! Where everything of a person is kept, as traits: settings, accounts, sessions, and what instructs a model. Nothing
+//! above this crate knows files of it; the home of this machine stands beside. A new kind of storage is an `impl` here.
 
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::file::{self, Bounded, Links};
-use crate::reason::Reason;
-use crate::settings;
+use crate::accounts::AccountStore;
+use crate::context::context_id;
+use crate::local::{HomeError, LocalHome};
+use crate::reason::Reasons;
+use crate::resources::{ResourceError, Resources, Wanted};
+use crate::sessions::{LocalSessions, SessionStore};
+use crate::settings::{self, SettingsStore};
 
-const DEFAULT_NAME: &str = ".magi-code";
+/// What one person's work is kept in. Every call blocks.
+pub trait Home: Debug + Send + Sync {
+    fn settings(&self) -> &dyn SettingsStore;
 
-/// Trees of the kernel, closed to models like what [`Home::hidden`] names: their "files" hold this process's
-/// environment and descriptors, may block, and may act when they are read.
-pub const KERNEL_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
+    fn accounts(&self) -> &dyn AccountStore;
 
-/// Why the home directory can't be used. Carries paths: never for the wire.
-#[derive(Debug, thiserror::Error)]
-pub enum HomeError {
-    #[error("neither MC_HOME nor a home directory is known")]
-    Unknown,
-    #[error("cannot prepare {path}: {source}")]
-    Io {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-}
+    fn sessions(&self) -> Arc<dyn SessionStore>;
 
-impl HomeError {
-    /// The same for people.
-    #[must_use]
-    pub fn into_reason(self) -> Reason {
-        match self {
-            Self::Unknown => Reason::of_variable("MC_HOME", self.to_string())
-                .help("set MC_HOME to a directory that can be written"),
-            Self::Io { path, source } => Reason::of_file(
-                &path,
-                format!("this directory cannot be prepared: {source}"),
-            )
-            .help("make it writable, or set MC_HOME to another one"),
-        }
-    }
-}
-
-/// The admitted storage of one process: directories that exist, under their real names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Home {
-    root: PathBuf,
-    sessions: PathBuf,
-}
-
-impl Home {
-    /// Where the home directory is, without touching it: `mc_home` (relative to `cwd`), else
-    /// `.magi-code` under `user_home`. An empty `mc_home` counts as absent, as is usual for
-    /// environment variables.
-    pub fn locate(
-        mc_home: Option<&Path>,
-        user_home: Option<&Path>,
+    /// Reads instructions, skills and profiles for the canonical directory `cwd` once. `cancelled` is asked before each
+    /// file and directory entry. What is left out is told in `notices`, also when reading fails.
+    ///
+    /// # Errors
+    /// When an instruction file that is wanted or there can't be read, when an enabled profile is not right, or
+    /// when it is cancelled.
+    fn resources(
+        &self,
         cwd: &Path,
-    ) -> Result<PathBuf, HomeError> {
-        let given = |path: Option<&Path>| {
-            path.filter(|path| !path.as_os_str().is_empty())
-                .map(|path| cwd.join(path))
-        };
-        given(mc_home)
-            .or_else(|| given(user_home).map(|home| home.join(DEFAULT_NAME)))
-            .ok_or(HomeError::Unknown)
-    }
+        wanted: Wanted<'_>,
+        cancelled: &dyn Fn() -> bool,
+        notices: &mut Reasons,
+    ) -> Result<Resources, ResourceError>;
 
+    /// 64 lower-case hex digits that are equal exactly for one storage and one canonical directory `cwd` (spec:
+    /// local-agent, "Frames, correlation and compatibility").
+    fn context_id(&self, cwd: &Path) -> String;
+
+    /// What of it the tools of this machine could come upon.
+    fn places(&self) -> LocalPlaces;
+}
+
+/// What of a home lies on this machine, for whoever opens files on a model's word. All empty where nothing does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LocalPlaces {
+    /// What no tool may read: credentials, and the unredacted records of every session.
+    pub hidden: Vec<PathBuf>,
+    /// What a tool changes only when the person was asked.
+    pub protected: Vec<PathBuf>,
+    /// A directory for files that are about to take another one's place.
+    pub staging: Option<PathBuf>,
+}
+
+impl LocalHome {
     /// Creates what is missing (mode 0700) and takes the real names of the storage roots, so
     /// that a link that changes later can't move a running process to another place.
     ///
     /// Also writes `settings.schema.json` beside the settings, for editors; a home that can be
     /// read only is no reason to fail, so that part is best effort.
+    ///
+    /// # Errors
+    /// [`HomeError::Io`] when a directory can't be made or used.
     pub fn prepare(location: &Path) -> Result<Self, HomeError> {
-        let root = create(location)?;
-        let sessions = create(&root.join("sessions"))?;
-        let home = Self { root, sessions };
-        let _ = home.write_schema();
-        Ok(home)
-    }
-
-    /// The canonical home directory.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// The canonical directory of session files.
-    pub fn sessions(&self) -> &Path {
-        &self.sessions
-    }
-
-    /// The global settings file; it may be missing.
-    pub fn settings(&self) -> PathBuf {
-        self.root.join(settings::FILE_NAME)
-    }
-
-    /// Every canonical storage root, in the order of their roles, for [`crate::context_id`].
-    pub fn roots(&self) -> [PathBuf; 2] {
-        [self.root.clone(), self.sessions.clone()]
-    }
-
-    /// What no tool may read: credentials, and the unredacted records of every session.
-    pub fn hidden(&self) -> Vec<PathBuf> {
-        vec![
-            self.root.join(crate::auth::FILE_NAME),
-            self.sessions.clone(),
-        ]
-    }
-
-    fn write_schema(&self) -> io::Result<()> {
-        let path = self.root.join(settings::SCHEMA_FILE_NAME);
-        let schema = settings::SCHEMA.as_bytes();
-        if let Ok(Bounded::Bytes(bytes)) =
-            file::read_bounded(&path, schema.len() as u64, Links::Follow)
-            && bytes == schema
-        {
-            return Ok(());
+        let home = Self::create(location)?;
+        if let Err(error) = settings::write_schema(&home) {
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "the schema of the settings is not written"
+            );
         }
-        file::replace(&path, schema, 0o600)
+        Ok(home)
     }
 }
 
-/// Creates a directory and what is missing above it. A new name is flushed into its parent: a later claim
-/// that a file in here is durable holds only if the way to it is.
-fn create(path: &Path) -> Result<PathBuf, HomeError> {
-    let missing: Vec<&Path> = path
-        .ancestors()
-        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
-        .collect();
-    let flush = |made: &&Path| {
-        let parent = made
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        // A directory may be writable and not readable; then there is no way to flush it.
-        fs::File::open(parent.unwrap_or(Path::new("."))).map_or(Ok(()), |parent| parent.sync_all())
-    };
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .and_then(|()| missing.iter().try_for_each(flush))
-        .and_then(|()| fs::canonicalize(path))
-        .map_err(|source| HomeError::Io {
-            path: path.to_owned(),
-            source,
-        })
+impl Home for LocalHome {
+    fn settings(&self) -> &dyn SettingsStore {
+        self
+    }
+
+    fn accounts(&self) -> &dyn AccountStore {
+        self
+    }
+
+    fn sessions(&self) -> Arc<dyn SessionStore> {
+        Arc::new(LocalSessions::new(self))
+    }
+
+    fn resources(
+        &self,
+        cwd: &Path,
+        wanted: Wanted<'_>,
+        cancelled: &dyn Fn() -> bool,
+        notices: &mut Reasons,
+    ) -> Result<Resources, ResourceError> {
+        Resources::load(self, cwd, wanted, cancelled, notices)
+    }
+
+    fn context_id(&self, cwd: &Path) -> String {
+        context_id(cwd, &[self.root(), self.sessions_dir()])
+    }
+
+    fn places(&self) -> LocalPlaces {
+        LocalPlaces {
+            hidden: self.hidden(),
+            protected: vec![self.root().to_owned()],
+            staging: Some(self.staging_dir()),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::context_id;
-
-    #[test]
-    fn mc_home_beats_the_default_and_empty_counts_as_absent() {
-        let at = |mc: Option<&str>, user: Option<&str>| {
-            Home::locate(mc.map(Path::new), user.map(Path::new), Path::new("/w"))
-        };
-        assert_eq!(at(Some("/m"), Some("/u")).unwrap(), Path::new("/m"));
-        assert_eq!(at(Some("m"), Some("/u")).unwrap(), Path::new("/w/m"));
-        assert_eq!(
-            at(Some(""), Some("/u")).unwrap(),
-            Path::new("/u/.magi-code")
-        );
-        assert!(matches!(at(None, None), Err(HomeError::Unknown)));
-    }
 
     #[test]
     fn prepares_private_directories_and_the_schema() {
         let dir = tempfile::tempdir().unwrap();
-        let home = Home::prepare(&dir.path().join("a/b")).unwrap();
-        for path in [home.root(), home.sessions()] {
+        let home = LocalHome::prepare(&dir.path().join("a/b")).unwrap();
+        for path in [home.root(), home.sessions_dir()] {
             let mode = fs::metadata(path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o700);
         }
         let schema = home.root().join("settings.schema.json");
         assert_eq!(fs::read_to_string(&schema).unwrap(), settings::SCHEMA);
         fs::write(&schema, "stale").unwrap();
-        Home::prepare(home.root()).unwrap();
+        LocalHome::prepare(home.root()).unwrap();
         assert_eq!(fs::read_to_string(&schema).unwrap(), settings::SCHEMA);
-        let names = fs::read_dir(home.root()).unwrap().count();
-        assert_eq!(names, 2, "nothing but sessions and the schema");
+        let names = fs::read_dir(home.root()).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        // Where the stale one was taken the place of.
+        assert_eq!(names, ["sessions", "settings.schema.json", "staging"]);
     }
 
     #[test]
     fn aliases_of_one_home_have_one_context_and_other_homes_another() {
         let dir = tempfile::tempdir().unwrap();
-        let real = Home::prepare(&dir.path().join("real")).unwrap();
+        let real = LocalHome::prepare(&dir.path().join("real")).unwrap();
         std::os::unix::fs::symlink(real.root(), dir.path().join("alias")).unwrap();
-        let alias = Home::prepare(&dir.path().join("alias")).unwrap();
-        let other = Home::prepare(&dir.path().join("other")).unwrap();
-        let id = |home: &Home| context_id(dir.path(), &home.roots());
+        let alias = LocalHome::prepare(&dir.path().join("alias")).unwrap();
+        let other = LocalHome::prepare(&dir.path().join("other")).unwrap();
+        let id = |home: &LocalHome| home.context_id(dir.path());
         assert_eq!(id(&real), id(&alias));
         assert_ne!(id(&real), id(&other));
 
         // Sessions that really live elsewhere are other storage, whatever the home is called.
         let moved = dir.path().join("moved");
         fs::create_dir(&moved).unwrap();
-        fs::remove_dir(other.sessions()).unwrap();
+        fs::remove_dir(other.sessions_dir()).unwrap();
         std::os::unix::fs::symlink(&moved, other.root().join("sessions")).unwrap();
-        let relinked = Home::prepare(other.root()).unwrap();
+        let relinked = LocalHome::prepare(other.root()).unwrap();
         assert_ne!(id(&other), id(&relinked));
-    }
-
-    #[test]
-    fn a_file_in_the_way_is_an_error() {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("home"), "").unwrap();
-        assert!(matches!(
-            Home::prepare(&dir.path().join("home")),
-            Err(HomeError::Io { .. })
-        ));
     }
 }

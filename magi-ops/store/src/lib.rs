@@ -1,20 +1,22 @@
-//! Everything magi-code keeps on disk: home, settings, sessions, writer leases.
+//! Everything magi-code keeps: settings, accounts, sessions, writer leases, as traits with the store of this machine.
 //! Synchronous and without a wire: callers run it on threads that may block.
 
-pub mod auth;
+mod accounts;
 mod context;
 mod credentials;
 mod file;
 mod home;
+mod local;
 mod object;
 mod reason;
 pub mod resources;
 pub mod sessions;
 pub mod settings;
 
-pub use context::context_id;
+pub use accounts::{AccountError, AccountStore};
 pub use credentials::{CREDENTIAL_PLACES, CredentialPlaces, credential_places};
-pub use home::{Home, HomeError, KERNEL_TREES};
+pub use home::{Home, LocalPlaces};
+pub use local::{HomeError, KERNEL_TREES, LocalHome};
 pub use object::Object;
 pub use reason::{MAX_REASONS, Reason, Reasons, near_miss, shown, shown_path};
 pub use redact::{Redacted, Redactor, StreamRedactor};

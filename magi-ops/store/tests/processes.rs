@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{FlockOperation, flock};
-use store::Home;
+use store::LocalHome;
 use store::sessions::{
     AppendError, Body, Flush, LocalSessions, Record, SessionError, SessionId, SessionStore as _,
     SessionWriter,
@@ -18,7 +18,7 @@ const ROLE: &str = "STORE_TEST_ROLE";
 const HOME: &str = "STORE_TEST_HOME";
 
 fn sessions(home: &Path) -> LocalSessions {
-    LocalSessions::new(&Home::prepare(home).unwrap())
+    LocalSessions::new(&LocalHome::prepare(home).unwrap())
 }
 
 fn sessions_dir() -> PathBuf {

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use store::Home;
+use store::LocalHome;
 use store::sessions::{Body, Flush, LocalSessions, SessionWriter};
 
 use super::*;
@@ -24,7 +24,7 @@ impl Place {
 
     fn on_disk(bodies: Vec<Body>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let sessions = LocalSessions::new(&Home::prepare(dir.path()).unwrap());
+        let sessions = LocalSessions::new(&LocalHome::prepare(dir.path()).unwrap());
         Self::with(Some(dir), Arc::new(sessions), bodies)
     }
 

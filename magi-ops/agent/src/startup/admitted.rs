@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use store::sessions::{LocalSessions, SessionStore};
+use store::sessions::SessionStore;
 use store::settings::{CommandEnvironment, Permission, Settings};
-use store::{Home, Reason, Redactor, context_id};
+use store::{Home, LocalPlaces, Reason, Redactor};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
@@ -38,7 +38,7 @@ pub(crate) struct Admitted {
     settings: Settings,
     pub(crate) environment: Environment,
     providers: ProviderCache,
-    home: PathBuf,
+    home: Arc<dyn Home>,
     notices: Vec<Reason>,
 }
 
@@ -68,7 +68,7 @@ impl Admitted {
     /// What the settings select as they stand now. Blocks on small reads.
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
         let select = || {
-            let mut settings = self.environment.settings(&self.home, &self.cwd)?;
+            let mut settings = self.environment.settings(&*self.home, &self.cwd)?;
             // A key that the settings name since startup is not shown either.
             self.redactor
                 .learn(named_keys(&settings, &self.environment));
@@ -137,10 +137,13 @@ fn read(
     stop: &CancellationToken,
 ) -> Result<Admitted, StartupError> {
     let cwd = environment.canonical_cwd()?;
-    let home = Home::prepare(&environment.home()?)?;
+    let home = environment.home()?;
     // Captured once, after the runtime directories exist.
-    reached.context_id = Some(context_id(&cwd, &home.roots()));
-    let mut settings = environment.settings(home.root(), &cwd)?;
+    reached.context_id = Some(home.context_id(&cwd));
+    let loaded = environment.settings(&*home, &cwd);
+    let mut settings = loaded.inspect_err(|error| {
+        reached.notices.clone_from(&error.usable().notices);
+    })?;
     redactor.learn(named_keys(&settings, environment));
     reached.notices = std::mem::take(&mut settings.notices);
     let shown = |settings: &Settings| {
@@ -149,14 +152,14 @@ fn read(
     };
     reached.provider = public_name(redactor, &settings.provider);
     reached.model = shown(&settings);
-    let mut guidance = Guidance::load(
-        &home,
+    let guidance = Guidance::load(
+        &*home,
         &cwd,
         &settings,
         environment.user_home.as_deref(),
         stop,
+        &mut reached.notices,
     )?;
-    reached.notices.append(&mut guidance.notices);
     let ignored = guidance.choose_model(&mut settings, environment);
     reached.notices.extend(ignored);
     reached.model = shown(&settings);
@@ -174,13 +177,20 @@ fn read(
     );
     let guard = Guard::this_program();
     withhold_keys(&guard, &settings);
-    let context = Context::new(cwd.clone(), home.hidden())
+    let LocalPlaces {
+        hidden,
+        protected,
+        staging,
+    } = home.places();
+    let mut context = Context::new(cwd.clone(), hidden)
         .with_guard(guard.clone())
         .with_home(environment.user_home.as_deref())
         .with_rules(rules)
         .with_skills(skills.collect())
-        .with_protected(vec![home.root().to_owned()])
-        .with_staging(home.root().join("staging"));
+        .with_protected(protected);
+    if let Some(staging) = staging {
+        context = context.with_staging(staging);
+    }
     let tools = ToolSet::registered(context).map_err(|error| {
         let why = format!("the tools of this build cannot be used: {error}");
         StartupError::failed(Reason::new(why))
@@ -203,7 +213,7 @@ fn read(
         }
     }
     Ok(Admitted {
-        sessions: Arc::new(LocalSessions::new(&home)),
+        sessions: home.sessions(),
         hooks: Hooks::new(cwd.clone(), guard.clone(), settings.hooks.clone()),
         system: guidance.system(&cwd, &prompted),
         offered,
@@ -217,7 +227,7 @@ fn read(
         settings,
         environment: environment.clone(),
         providers: ProviderCache::new(redactor.clone()),
-        home: home.root().to_owned(),
+        home,
     })
 }
 

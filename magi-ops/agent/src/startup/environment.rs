@@ -2,9 +2,10 @@
 //! Captured once by the main; nothing here reads a file.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use store::settings::{Overrides, Settings};
-use store::{Home, Reason, Redactor};
+use store::settings::{Overrides, Settings, SettingsError};
+use store::{Home, LocalHome, Reason, Redactor};
 
 use super::StartupError;
 
@@ -61,13 +62,15 @@ impl Environment {
             .any(|name| !name.is_empty())
     }
 
-    pub(super) fn home(&self) -> Result<PathBuf, StartupError> {
-        Home::locate(
+    /// The person's home, whose directories are there afterwards: the one place that says what kind of home it is.
+    /// Blocks.
+    pub(super) fn home(&self) -> Result<Arc<dyn Home>, StartupError> {
+        let location = LocalHome::locate(
             self.mc_home.as_deref(),
             self.user_home.as_deref(),
             &self.cwd,
-        )
-        .map_err(StartupError::from)
+        )?;
+        Ok(Arc::new(LocalHome::prepare(&location)?))
     }
 
     /// The working directory under its real name.
@@ -79,9 +82,9 @@ impl Environment {
     }
 
     /// The settings of a home and a working directory, as this process sees them.
-    pub(super) fn settings(&self, home: &Path, cwd: &Path) -> Result<Settings, StartupError> {
+    pub(super) fn settings(&self, home: &dyn Home, cwd: &Path) -> Result<Settings, SettingsError> {
         let tools = tools::registered_names();
-        Ok(Settings::load(home, cwd, self.overrides(), &tools)?)
+        home.settings().load(cwd, self.overrides(), &tools)
     }
 
     pub(crate) fn redactor(&self) -> Redactor {

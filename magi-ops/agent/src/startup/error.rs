@@ -2,10 +2,9 @@
 //! Which reason is which word is decided where it is found.
 
 use redact::Redactor;
-use store::auth::AuthError;
 use store::resources::ResourceError;
 use store::settings::SettingsError;
-use store::{HomeError, Reason};
+use store::{AccountError, HomeError, Reason};
 
 /// What kind of failure it is (spec: local-agent, "Startup errors").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -130,8 +129,8 @@ impl From<HomeError> for StartupError {
     }
 }
 
-impl From<AuthError> for StartupError {
-    fn from(error: AuthError) -> Self {
+impl From<AccountError> for StartupError {
+    fn from(error: AccountError) -> Self {
         Self::failed(error.into_reason())
     }
 }

@@ -1,15 +1,14 @@
 //! A look at the configuration: what startup does, without starting anything, and everything that it would say.
 //! How it is shown is the caller's matter.
 
-use store::settings::Settings;
-use store::{Home, Reason};
+use store::Reason;
 use tokio_util::sync::CancellationToken;
 
 use super::admitted::{admit, named_keys};
 use super::error::redacted;
 use super::guidance::Guidance;
 use super::select::{ProviderCache, select};
-use super::{Environment, StartupError, StartupStatus};
+use super::{Environment, StartupStatus};
 
 /// What is wrong with a configuration, and what is ignored of it. Redacted; never for the wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,17 +36,16 @@ pub fn examine(environment: &Environment) -> Examination {
         Err(error) => {
             found.problems = error.reasons;
             found.notices = reached.notices;
-            let further = further(environment, &found.problems, &stop);
-            let further = further.into_iter();
-            let new = further.filter(|reason| !found.problems.contains(reason));
-            let new: Vec<_> = new.collect();
-            found.problems.extend(new);
+            let further = further(environment, &stop);
+            add_new(&mut found.problems, further.problems);
+            add_new(&mut found.notices, further.notices);
         }
     }
     // A start goes on without them: only what needs a login fails later.
-    let credentials = || Ok::<_, StartupError>(store::auth::check(&environment.home()?)?);
     if reached.context_id.is_some()
-        && let Err(error) = credentials()
+        && let Err(error) = environment
+            .home()
+            .and_then(|home| Ok(home.accounts().check()?))
     {
         let reasons = redacted(error.reasons, &environment.redactor());
         found.notices.extend(reasons);
@@ -55,40 +53,44 @@ pub fn examine(environment: &Environment) -> Examination {
     found
 }
 
-/// What else is wrong behind the stage of startup that fails with `told`. Redacted.
-fn further(environment: &Environment, told: &[Reason], stop: &CancellationToken) -> Vec<Reason> {
+fn add_new(known: &mut Vec<Reason>, more: Vec<Reason>) {
+    for reason in more {
+        if !known.contains(&reason) {
+            known.push(reason);
+        }
+    }
+}
+
+/// What is wrong and what is ignored behind the stage at which startup fails. Redacted.
+fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
     let redactor = environment.redactor();
-    let home = environment.home().ok().map(|home| Home::prepare(&home));
-    let (Ok(cwd), Some(Ok(home))) = (environment.canonical_cwd(), home) else {
+    let (Ok(cwd), Ok(home)) = (environment.canonical_cwd(), environment.home()) else {
         // Nothing can be read without them.
-        return Vec::new();
+        return Examination::default();
     };
-    let tools = tools::registered_names();
-    let loaded = Settings::load(home.root(), &cwd, environment.overrides(), &tools);
-    let is_sound = loaded.is_ok();
-    let mut settings = loaded.unwrap_or_else(|error| error.usable().clone());
+    let mut found = Examination::default();
+    let (mut settings, is_selection_known) = match environment.settings(&*home, &cwd) {
+        Ok(settings) => (settings, true),
+        // Where the settings' own words for the provider are wrong, what follows from them is no news.
+        Err(error) => (
+            error.usable().clone(),
+            !error.concerns(&["provider", "model"]),
+        ),
+    };
     redactor.learn(named_keys(&settings, environment));
-    let mut found = Vec::new();
     let user_home = environment.user_home.as_deref();
-    match Guidance::load(&home, &cwd, &settings, user_home, stop) {
-        Ok(guidance) => drop(guidance.choose_model(&mut settings, environment)),
-        Err(error) => found = error.reasons,
+    match Guidance::load(&*home, &cwd, &settings, user_home, stop, &mut found.notices) {
+        Ok(guidance) => found
+            .notices
+            .extend(guidance.choose_model(&mut settings, environment)),
+        Err(error) => found.problems = error.reasons,
     }
-    // Where the settings' own words for the provider are wrong, what follows from them is no news.
-    let is_about_provider = |reason: &Reason| match (&reason.key, &reason.variable) {
-        (Some(key), _) => ["provider", "model"]
-            .iter()
-            .any(|word| key.starts_with(word)),
-        (None, variable) => variable.is_some() || reason.file.as_deref() == Some(&home.settings()),
-    };
-    if (is_sound || !told.iter().any(is_about_provider))
-        && let Err(error) = select(
-            &settings,
-            environment,
-            &ProviderCache::new(redactor.clone()),
-        )
-    {
-        found.extend(error.reasons);
+    let providers = ProviderCache::new(redactor.clone());
+    if is_selection_known && let Err(error) = select(&settings, environment, &providers) {
+        found.problems.extend(error.reasons);
     }
-    redacted(found, &redactor)
+    Examination {
+        problems: redacted(found.problems, &redactor),
+        notices: redacted(found.notices, &redactor),
+    }
 }

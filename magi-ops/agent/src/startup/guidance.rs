@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use store::resources::{Instruction, Profile, Resources, Skill, Wanted};
 use store::settings::Settings;
-use store::{Home, Reason};
+use store::{Home, Reason, Reasons};
 use tokio_util::sync::CancellationToken;
 use tools::ToolSpec;
 
@@ -25,8 +25,6 @@ pub(crate) struct Guidance {
     pub(crate) profiles: Vec<Profile>,
     /// `None` is the built-in one: every tool, the selected model, nothing more to say.
     pub(crate) primary: Option<Profile>,
-    /// What was left out and why.
-    pub(super) notices: Vec<Reason>,
 }
 
 impl Guidance {
@@ -35,13 +33,15 @@ impl Guidance {
         !self.instructions.is_empty()
     }
 
-    /// Reads everything once; stops between two files when `stop` fires. Blocks.
+    /// Reads everything once; stops between two files when `stop` fires. What is left out is added to `notices`, also
+    /// when something is not right. Blocks.
     pub(super) fn load(
-        home: &Home,
+        home: &dyn Home,
         cwd: &Path,
         settings: &Settings,
         user_home: Option<&Path>,
         stop: &CancellationToken,
+        notices: &mut Vec<Reason>,
     ) -> Result<Self, StartupError> {
         let wanted = Wanted {
             trusted: settings.trusted,
@@ -50,12 +50,14 @@ impl Guidance {
             instructions: &settings.instructions,
             tools: &tools::registered_names(),
         };
+        let mut ignored = Reasons::default();
+        let read = home.resources(cwd, wanted, &|| stop.is_cancelled(), &mut ignored);
+        notices.extend(ignored.into_vec());
         let Resources {
             instructions,
             skills,
             mut profiles,
-            notices,
-        } = Resources::load(home, cwd, wanted, &|| stop.is_cancelled())?;
+        } = read?;
         let primary = profiles
             .iter()
             .position(|profile| profile.name == PRIMARY)
@@ -65,7 +67,6 @@ impl Guidance {
             skills,
             profiles,
             primary,
-            notices,
         })
     }
 

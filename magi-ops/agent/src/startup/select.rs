@@ -417,8 +417,8 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
     let redactor = environment.redactor();
     let ready = || {
         let home = environment.home()?;
-        let settings = environment.settings(&home, &environment.cwd)?;
-        store::auth::check(&home)?;
+        let settings = environment.settings(&*home, &environment.cwd)?;
+        home.accounts().check()?;
         Ok(credential(&settings, environment, &settings.provider).is_ok())
     };
     ready().map_err(|error: StartupError| error.redacted(&redactor))
@@ -428,6 +428,7 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use store::Home as _;
     use store::settings::Overrides;
 
     use super::super::StartupErrorKind;
@@ -439,7 +440,9 @@ mod tests {
             provider: Some(provider),
             model: Some("m"),
         };
-        let mut settings = Settings::load(empty.path(), empty.path(), overrides, &[]).unwrap();
+        let home = store::LocalHome::prepare(empty.path()).unwrap();
+        let loaded = home.settings().load(empty.path(), overrides, &[]);
+        let mut settings = loaded.unwrap();
         settings
             .providers
             .extend(own.map(|own| (provider.to_owned(), own)));

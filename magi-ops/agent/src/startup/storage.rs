@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use store::sessions::{LocalSessions, SessionStore};
-use store::{Home, Redactor};
+use store::Redactor;
+use store::sessions::SessionStore;
 
 use super::admitted::{Admitted, named_keys};
 use super::{Environment, StartupError};
@@ -22,19 +22,15 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Creates the home's directories; see [`Home::prepare`]. Blocks.
+    /// Creates the home's directories; what of them is missing. Blocks.
     pub(crate) fn of(environment: &Environment) -> Result<Self, StartupError> {
         let cwd = environment.canonical_cwd()?;
-        let home = Home::prepare(&environment.home()?)?;
+        let home = environment.home()?;
         let redactor = environment.redactor();
-        if let Ok(settings) = environment.settings(home.root(), &cwd) {
+        if let Ok(settings) = environment.settings(&*home, &cwd) {
             redactor.learn(named_keys(&settings, environment));
         }
-        Ok(Self::new(
-            cwd,
-            Arc::new(LocalSessions::new(&home)),
-            redactor,
-        ))
+        Ok(Self::new(cwd, home.sessions(), redactor))
     }
 
     /// The sessions that `admitted` works on: nothing is read again.

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use store::settings::{EditError, set_trusted};
-use store::{Home, Reason};
+use store::Reason;
+use store::settings::EditError;
 
 use super::Environment;
 use super::error::redacted;
@@ -46,10 +46,12 @@ fn change(
         return Err(unusable("this is no directory".to_owned()));
     }
     let home = environment.home().map_err(|error| error.reasons)?;
-    let home = Home::prepare(&home).map_err(|error| vec![error.into_reason()])?;
-    let changed = set_trusted(&home, &project, trusted).map_err(|error| match error {
-        EditError::Unusable(reasons) => reasons,
-        other => vec![Reason::new(other.to_string())],
-    })?;
+    let changed = home
+        .settings()
+        .set_trusted(&project, trusted)
+        .map_err(|error| match error {
+            EditError::Unusable(reasons) => reasons,
+            other => vec![Reason::new(other.to_string())],
+        })?;
     Ok(Trusted { project, changed })
 }

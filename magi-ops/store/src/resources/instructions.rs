@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::reader::{Content, Owner, Reader};
 use super::{ResourceError, Wanted, ignored};
-use crate::Home;
 use crate::file;
+use crate::local::LocalHome;
 use crate::reason::{Reason, Reasons, shown_path};
 
 /// Longest text of one file, in bytes; what is longer is cut at a line.
@@ -32,7 +32,7 @@ pub struct Instruction {
 
 pub(super) fn load(
     reader: &Reader<'_>,
-    home: &Home,
+    home: &LocalHome,
     cwd: &Path,
     wanted: Wanted<'_>,
     notices: &mut Reasons,

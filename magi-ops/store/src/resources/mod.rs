@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::Home;
 use crate::credentials::Credentials;
+use crate::local::LocalHome;
 use crate::reason::{Reason, Reasons, shown};
 use crate::settings::{Folder, InstructionFile, Projects};
 
@@ -65,22 +65,16 @@ pub struct Resources {
     pub skills: Vec<Skill>,
     /// Enabled ones, sorted by name.
     pub profiles: Vec<Profile>,
-    /// What was left out and why; at most [`crate::MAX_REASONS`].
-    pub notices: Vec<Reason>,
 }
 
 impl Resources {
-    /// Reads everything once. `cwd` is canonical. `cancelled` is asked before each file and directory entry.
-    /// Blocks on files, but never on a pipe or a device.
-    ///
-    /// # Errors
-    /// When an instruction file that is wanted or there can't be read, when an enabled profile is not right, or
-    /// when it is cancelled.
-    pub fn load(
-        home: &Home,
+    /// See [`crate::Home::resources`]. Blocks on files, but never on a pipe or a device.
+    pub(crate) fn load(
+        home: &LocalHome,
         cwd: &Path,
         wanted: Wanted<'_>,
         cancelled: &dyn Fn() -> bool,
+        notices: &mut Reasons,
     ) -> Result<Self, ResourceError> {
         let credentials = Credentials::of(wanted.user_home, instructions::repository(cwd));
         let reader = Reader::new(home, credentials, cancelled);
@@ -97,13 +91,12 @@ impl Resources {
                 false => Owner::Stranger(cwd),
             },
         };
-        let mut notices = Reasons::default();
-        let instructions = instructions::load(&reader, home, cwd, wanted, &mut notices);
+        let instructions = instructions::load(&reader, home, cwd, wanted, notices);
         if let Err(ResourceError::Cancelled) = instructions {
             return Err(ResourceError::Cancelled);
         }
-        let skills = skills::load(&reader, &scopes, &mut notices)?;
-        let profiles = profiles::load(&reader, &scopes, wanted.tools, &mut notices);
+        let skills = skills::load(&reader, &scopes, notices)?;
+        let profiles = profiles::load(&reader, &scopes, wanted.tools, notices);
         let (instructions, profiles) = match (instructions, profiles) {
             (Ok(instructions), Ok(profiles)) => (instructions, profiles),
             // The first says what the failure is called; everything that is wrong is told.
@@ -117,7 +110,6 @@ impl Resources {
             instructions,
             skills,
             profiles,
-            notices: notices.into_vec(),
         })
     }
 }

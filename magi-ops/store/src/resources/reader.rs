@@ -11,7 +11,7 @@ use super::ResourceError;
 use super::front_matter::Fault;
 use crate::credentials::Credentials;
 use crate::file::{self, Links, Opened};
-use crate::{Home, KERNEL_TREES};
+use crate::local::{KERNEL_TREES, LocalHome};
 
 /// Most entries of one directory that are looked at.
 const MAX_ENTRIES: usize = 4096;
@@ -64,7 +64,7 @@ pub(super) struct Listing {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(
-        home: &Home,
+        home: &LocalHome,
         credentials: Credentials<'a>,
         cancelled: &'a dyn Fn() -> bool,
     ) -> Self {
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         hidden.extend(KERNEL_TREES.map(PathBuf::from));
         Self {
             hidden,
-            sessions: home.sessions().to_owned(),
+            sessions: home.sessions_dir().to_owned(),
             credentials,
             cancelled,
         }

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::MAX_BYTES;
 use super::source::File;
 use super::tree::{self, Node, Value};
+use super::{FILE_NAME, MAX_BYTES};
 use crate::file::{self, Bounded, Links};
-use crate::{Home, Reason};
+use crate::local::LocalHome;
+use crate::reason::Reason;
 
 /// The lock's name beside the settings.
 const LOCK_NAME: &str = "settings.lock";
@@ -39,12 +40,12 @@ pub enum EditError {
     },
 }
 
-/// Says in the global settings whether the files of a project in `directory`, which is canonical, are trusted.
-/// Returns whether that was not what held there before. Blocks.
-///
-/// # Errors
-/// When the settings as they are can't be used, or can't be written; then nothing is changed.
-pub fn set_trusted(home: &Home, directory: &Path, trusted: bool) -> Result<bool, EditError> {
+/// See [`super::SettingsStore::set_trusted`].
+pub(super) fn set_trusted(
+    home: &LocalHome,
+    directory: &Path,
+    trusted: bool,
+) -> Result<bool, EditError> {
     let name = directory
         .to_str()
         .ok_or_else(|| EditError::NoText(directory.to_owned()))?;
@@ -75,10 +76,10 @@ pub fn set_trusted(home: &Home, directory: &Path, trusted: bool) -> Result<bool,
 
 /// Changes the global settings by the members that `decide` names with their values as JSON.
 fn change<T>(
-    home: &Home,
+    home: &LocalHome,
     decide: impl FnOnce(&File) -> (T, Vec<(Vec<String>, String)>),
 ) -> Result<T, EditError> {
-    let path = home.settings();
+    let path = home.root().join(FILE_NAME);
     // A linked file is replaced where it really is, so that the link stays one.
     let path = path.canonicalize().unwrap_or(path);
     let failed = |source| EditError::Io {
@@ -125,7 +126,7 @@ fn change<T>(
         true => 0o600,
         false => fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o7777,
     };
-    file::replace(&path, changed.as_bytes(), mode).map_err(failed)?;
+    file::replace(&path, changed.as_bytes(), mode, home.staging()).map_err(failed)?;
     Ok(answer)
 }
 

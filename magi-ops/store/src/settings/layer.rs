@@ -11,7 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::hooks::Hooks;
 use super::model::{ModelSettings, Reasoning};
-use super::permissions::{COMMANDS, SNIPPETS};
+
+/// The tool whose calls are command lines: its permission may be a set of rules.
+pub(super) const COMMANDS: &str = "bash";
+/// The tool whose snippets call other tools: its permission may be words for those.
+pub(super) const SNIPPETS: &str = "code";
 
 /// What `settings.json` may hold.
 #[derive(Debug, Default, Deserialize)]

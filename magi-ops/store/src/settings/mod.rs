@@ -2,10 +2,14 @@
 //! Acting on them happens elsewhere; writing stands in `edit`.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::file::{self, Bounded, Links};
+use crate::local::LocalHome;
 use crate::reason::{Reason, Reasons, SourceText};
 
 mod edit;
@@ -19,7 +23,7 @@ mod read;
 mod source;
 mod tree;
 
-pub use edit::{EditError, set_trusted};
+pub use edit::EditError;
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
 pub use layer::{Api, CommandEnvironment, Permission, ThinkingLevel};
 use layer::{Layer, ProviderLayer};
@@ -29,13 +33,13 @@ pub use projects::Projects;
 use source::{File, Source};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
-pub const FILE_NAME: &str = "settings.json";
+pub(crate) const FILE_NAME: &str = "settings.json";
 /// The folder of a project's settings, skills and profiles.
 pub const PROJECT_FOLDER: &str = ".magi-code";
 /// The generated schema's name beside the global settings.
-pub const SCHEMA_FILE_NAME: &str = "settings.schema.json";
+const SCHEMA_FILE_NAME: &str = "settings.schema.json";
 /// JSON Schema of `settings.json`. A test holds it against the Rust types.
-pub const SCHEMA: &str = include_str!("schema.json");
+pub(crate) const SCHEMA: &str = include_str!("schema.json");
 
 /// Longest settings file, in bytes.
 pub const MAX_BYTES: u64 = 1024 * 1024;
@@ -70,6 +74,16 @@ impl SettingsError {
         &self.usable
     }
 
+    /// Whether one of these members, or what begins with its name, may be among what could not be read: a file that can't
+    /// be read at all may have said it.
+    #[must_use]
+    pub fn concerns(&self, members: &[&str]) -> bool {
+        self.reasons.iter().any(|reason| match &reason.key {
+            Some(key) => members.iter().any(|member| key.starts_with(member)),
+            None => true,
+        })
+    }
+
     /// Every problem that was found, in the order of the files; at least one.
     #[must_use]
     pub fn into_reasons(self) -> Vec<Reason> {
@@ -81,6 +95,56 @@ impl SettingsError {
             .first()
             .map(Reason::to_string)
             .unwrap_or_default()
+    }
+}
+
+/// Where the settings of a person are kept, beside which those of each project lie in its own files. Every call blocks.
+pub trait SettingsStore: Debug + Send + Sync {
+    /// The effect of all layers: the person's settings, those of the project in `cwd`, the environment. `tools` are the
+    /// names that `permissions` may hold; without any, all do.
+    ///
+    /// What does not count of the project's file is no error but one of [`Settings::notices`].
+    ///
+    /// # Errors
+    /// When settings can't be read, are longer than [`MAX_BYTES`], are no JSON object, or hold what has another type or
+    /// is out of its bounds; then everything that is wrong is told at once.
+    fn load(
+        &self,
+        cwd: &Path,
+        env: Overrides<'_>,
+        tools: &[&str],
+    ) -> Result<Settings, SettingsError>;
+
+    /// Says in the person's settings whether the files of a project in `directory`, which is canonical, are trusted.
+    /// Returns whether that was not what held there before.
+    ///
+    /// # Errors
+    /// When the settings as they are can't be used, or can't be written; then nothing is changed.
+    fn set_trusted(&self, directory: &Path, trusted: bool) -> Result<bool, EditError>;
+}
+
+impl SettingsStore for LocalHome {
+    fn load(
+        &self,
+        cwd: &Path,
+        env: Overrides<'_>,
+        tools: &[&str],
+    ) -> Result<Settings, SettingsError> {
+        Settings::load(self.root(), cwd, env, tools)
+    }
+
+    fn set_trusted(&self, directory: &Path, trusted: bool) -> Result<bool, EditError> {
+        edit::set_trusted(self, directory, trusted)
+    }
+}
+
+/// Writes the schema beside the settings unless it stands there.
+pub(crate) fn write_schema(home: &LocalHome) -> io::Result<()> {
+    let path = home.root().join(SCHEMA_FILE_NAME);
+    let schema = SCHEMA.as_bytes();
+    match file::read_bounded(&path, schema.len() as u64, Links::Follow) {
+        Ok(Bounded::Bytes(bytes)) if bytes == schema => Ok(()),
+        _ => file::replace(&path, schema, 0o600, home.staging()),
     }
 }
 
@@ -176,14 +240,8 @@ pub struct Overrides<'a> {
 impl Settings {
     /// Reads the layers: `<home>/settings.json`, `<cwd>/.magi-code/settings.json`, environment.
     /// A missing file is an empty layer. Relative paths in the global file start at `home`, in
-    /// the project's file at `cwd`. `tools` are the names that `permissions` may hold; without any, all do.
-    ///
-    /// What does not count of the project's file is no error but one of [`Self::notices`].
-    ///
-    /// # Errors
-    /// When a file can't be read, is longer than [`MAX_BYTES`], is no JSON object, or holds what has
-    /// another type or is out of its bounds; then everything that is wrong is told at once.
-    pub fn load(
+    /// the project's file at `cwd`.
+    fn load(
         home: &Path,
         cwd: &Path,
         env: Overrides<'_>,

@@ -3,13 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::layer::{Permission, PermissionLayer, Permissions, RulesLayer};
+use super::layer::{COMMANDS, Permission, PermissionLayer, Permissions, RulesLayer};
 use super::project::{Ignored, TRUST};
 
-/// The tool whose calls are command lines: its permission may be a set of rules.
-pub(super) const COMMANDS: &str = "bash";
-/// The tool whose snippets call other tools: its permission may be words for those.
-pub(super) const SNIPPETS: &str = "code";
 /// Most rules of one list.
 pub const MAX_RULES: usize = 256;
 /// Longest rule, in bytes.

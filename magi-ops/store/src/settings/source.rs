@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::hooks::{MAX_HOOK_BYTES, MAX_HOOKS};
-use super::layer::{Layer, PermissionLayer, Permissions};
-use super::permissions::{COMMANDS, MAX_RULE_BYTES, MAX_RULES, SNIPPETS};
+use super::layer::{COMMANDS, Layer, PermissionLayer, Permissions, SNIPPETS};
+use super::permissions::{MAX_RULE_BYTES, MAX_RULES};
 use super::projects::directory;
 use super::read::{Finding, read};
 use super::tree::{self, Node};

@@ -18,7 +18,7 @@
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::file::{self, Stamp, is_current, refusal};
-use super::writer::Writer;
-use super::{Record, SessionError, SessionId, SessionLease, SessionWriter, read};
+use super::{SessionError, SessionId};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
 const ATTEMPTS: usize = 16;
@@ -141,26 +140,6 @@ impl Lease {
                 tracing::warn!(session = %self.id, error = error as &dyn std::error::Error, "append without its lock");
             });
         AppendLock { _file: locked.ok() }
-    }
-}
-
-impl SessionLease for Lease {
-    fn id(&self) -> &SessionId {
-        &self.id
-    }
-
-    fn first(&self) -> Result<Option<Record>, SessionError> {
-        read::first(&self.session_file(), &self.id)
-    }
-
-    fn load(
-        self: Arc<Self>,
-        take: &mut dyn FnMut(Record),
-    ) -> Result<Box<dyn SessionWriter>, SessionError> {
-        let file = file::open_to_write(&self.session_file()).map_err(refusal)?;
-        self.retain(&file)?;
-        let content = read::read(file, &self.id, take)?;
-        Ok(Box::new(Writer::resume(self, content)))
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     SessionLease, SessionList, SessionStore, SessionSummary, SessionWriter, Version, Window,
     now_ms,
 };
-use crate::Home;
+use crate::local::LocalHome;
 
 mod file;
 mod lease;
@@ -32,9 +32,9 @@ pub struct LocalSessions {
 
 impl LocalSessions {
     #[must_use]
-    pub fn new(home: &Home) -> Self {
+    pub fn new(home: &LocalHome) -> Self {
         Self {
-            dir: home.sessions().to_owned(),
+            dir: home.sessions_dir().to_owned(),
         }
     }
 }
@@ -69,6 +69,26 @@ impl SessionStore for LocalSessions {
         known: Option<&Version>,
     ) -> Result<Option<Window>, SessionError> {
         window::read(&self.dir, id, known)
+    }
+}
+
+impl SessionLease for Lease {
+    fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    fn first(&self) -> Result<Option<Record>, SessionError> {
+        read::first(&self.session_file(), &self.id)
+    }
+
+    fn load(
+        self: Arc<Self>,
+        take: &mut dyn FnMut(Record),
+    ) -> Result<Box<dyn SessionWriter>, SessionError> {
+        let file = file::open_to_write(&self.session_file()).map_err(file::refusal)?;
+        self.retain(&file)?;
+        let content = read::read(file, &self.id, take)?;
+        Ok(Box::new(Writer::resume(self, content)))
     }
 }
 

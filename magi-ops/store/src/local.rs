@@ -1,0 +1,178 @@
+//! The home directory of magi-code on this machine: where it is, that it exists, and the names of what lies in it.
+//! What stands in the files is no matter of this one, and the names are for this crate alone.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use files::Staging;
+
+use crate::reason::Reason;
+
+const DEFAULT_NAME: &str = ".magi-code";
+
+/// Trees of the kernel, closed to models like credentials: their "files" hold this process's environment and
+/// descriptors, may block, and may act when they are read.
+pub const KERNEL_TREES: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Why the home can't be used. Carries paths: never for the wire.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    #[error("neither MC_HOME nor a home directory is known")]
+    Unknown,
+    #[error("cannot prepare {path}: {source}")]
+    Io {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl HomeError {
+    /// The same for people.
+    #[must_use]
+    pub fn into_reason(self) -> Reason {
+        match self {
+            Self::Unknown => Reason::of_variable("MC_HOME", self.to_string())
+                .help("set MC_HOME to a directory that can be written"),
+            Self::Io { path, source } => Reason::of_file(
+                &path,
+                format!("this directory cannot be prepared: {source}"),
+            )
+            .help("make it writable, or set MC_HOME to another one"),
+        }
+    }
+}
+
+/// The admitted storage of one process: directories that exist, under their real names.
+#[derive(Debug)]
+pub struct LocalHome {
+    root: PathBuf,
+    sessions: PathBuf,
+    staging: Staging,
+}
+
+impl LocalHome {
+    /// Where the home directory is, without touching it: `mc_home` (relative to `cwd`), else
+    /// `.magi-code` under `user_home`. An empty `mc_home` counts as absent, as is usual for
+    /// environment variables.
+    ///
+    /// # Errors
+    /// [`HomeError::Unknown`] without either.
+    pub fn locate(
+        mc_home: Option<&Path>,
+        user_home: Option<&Path>,
+        cwd: &Path,
+    ) -> Result<PathBuf, HomeError> {
+        let given = |path: Option<&Path>| {
+            path.filter(|path| !path.as_os_str().is_empty())
+                .map(|path| cwd.join(path))
+        };
+        given(mc_home)
+            .or_else(|| given(user_home).map(|home| home.join(DEFAULT_NAME)))
+            .ok_or(HomeError::Unknown)
+    }
+
+    /// Creates what is missing (mode 0700) and takes the real names of the storage roots, so
+    /// that a link that changes later can't move a running process to another place.
+    pub(crate) fn create(location: &Path) -> Result<Self, HomeError> {
+        let root = create(location)?;
+        let sessions = create(&root.join("sessions"))?;
+        let staging = Staging::new(root.join(STAGING));
+        Ok(Self {
+            root,
+            sessions,
+            staging,
+        })
+    }
+
+    /// The canonical home directory.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The canonical directory of session files.
+    pub(crate) fn sessions_dir(&self) -> &Path {
+        &self.sessions
+    }
+
+    /// The credentials file; it may be missing.
+    pub(crate) fn accounts_file(&self) -> PathBuf {
+        self.root.join("auth.json")
+    }
+
+    /// Where a file stands for the moment between its naming and its taking another one's place.
+    pub(crate) fn staging_dir(&self) -> PathBuf {
+        self.root.join(STAGING)
+    }
+
+    /// For files that are put in place here.
+    pub(crate) fn staging(&self) -> &Staging {
+        &self.staging
+    }
+
+    /// What no tool may read: credentials, and the unredacted records of every session.
+    pub(crate) fn hidden(&self) -> Vec<PathBuf> {
+        vec![self.accounts_file(), self.sessions.clone()]
+    }
+}
+
+const STAGING: &str = "staging";
+
+/// Creates a directory and what is missing above it. A new name is flushed into its parent: a later claim
+/// that a file in here is durable holds only if the way to it is.
+fn create(path: &Path) -> Result<PathBuf, HomeError> {
+    let missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+        .collect();
+    let flush = |made: &&Path| {
+        let parent = made
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        // A directory may be writable and not readable; then there is no way to flush it.
+        fs::File::open(parent.unwrap_or(Path::new("."))).map_or(Ok(()), |parent| parent.sync_all())
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .and_then(|()| missing.iter().try_for_each(flush))
+        .and_then(|()| fs::canonicalize(path))
+        .map_err(|source| HomeError::Io {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn mc_home_beats_the_default_and_empty_counts_as_absent() {
+        let at = |mc: Option<&str>, user: Option<&str>| {
+            LocalHome::locate(mc.map(Path::new), user.map(Path::new), Path::new("/w"))
+        };
+        assert_eq!(at(Some("/m"), Some("/u")).unwrap(), Path::new("/m"));
+        assert_eq!(at(Some("m"), Some("/u")).unwrap(), Path::new("/w/m"));
+        assert_eq!(
+            at(Some(""), Some("/u")).unwrap(),
+            Path::new("/u/.magi-code")
+        );
+        assert!(matches!(at(None, None), Err(HomeError::Unknown)));
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("home"), "").unwrap();
+        assert!(matches!(
+            LocalHome::create(&dir.path().join("home")),
+            Err(HomeError::Io { .. })
+        ));
+    }
+}
