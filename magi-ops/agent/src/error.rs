@@ -121,6 +121,12 @@ impl From<ErrorKind> for EngineError {
     }
 }
 
+impl From<store::sessions::InvalidSessionId> for EngineError {
+    fn from(error: store::sessions::InvalidSessionId) -> Self {
+        Self::caused(ErrorKind::SessionInvalid, error)
+    }
+}
+
 impl From<StartupError> for EngineError {
     fn from(error: StartupError) -> Self {
         Self::caused(ErrorKind::Startup(error.kind), error)

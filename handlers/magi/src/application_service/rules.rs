@@ -92,6 +92,9 @@ pub fn session_of<B>(cx: &Cx<B>) -> Result<Option<SessionId>, Word> {
 /// # Errors
 /// [`Word::InvalidSessionId`] if the engine never gave out such an id.
 pub fn session_id(id: &str) -> Result<SessionId, Word> {
-    id.parse()
-        .map_err(|_: agent::InvalidSessionId| Word::InvalidSessionId)
+    id.parse().map_err(|error: agent::InvalidSessionId| {
+        let word = Word::InvalidSessionId;
+        EngineError::from(error).log(word.code());
+        word
+    })
 }

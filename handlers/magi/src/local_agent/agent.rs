@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::{
-    ActiveRun, Attached, Capacity, Engine, EngineError, Environment, ErrorKind, HistoryPage,
-    InvalidSessionId, Run, RunSpec, SessionId, StartupErrorKind, StartupStatus, Workspace,
+    ActiveRun, Attached, Capacity, Engine, EngineError, Environment, ErrorKind, HistoryPage, Run,
+    RunSpec, SessionId, StartupErrorKind, StartupStatus, Workspace,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -66,9 +66,7 @@ impl State {
 
     /// The attached session, which must be the one that is meant.
     fn attached(&self, meant: &str) -> Result<SessionId, EngineError> {
-        let meant: SessionId = meant
-            .parse()
-            .map_err(|_: InvalidSessionId| ErrorKind::SessionInvalid)?;
+        let meant: SessionId = meant.parse()?;
         match &self.attached {
             None => Err(ErrorKind::SessionMissing.into()),
             Some(attached) if *attached != meant => Err(ErrorKind::StaleSession.into()),
@@ -225,10 +223,7 @@ impl Agent {
         cancel: CancellationToken,
     ) -> Result<Attached, EngineError> {
         let (operation, workspace, previous) = self.begin()?;
-        let id = id
-            .map(str::parse::<SessionId>)
-            .transpose()
-            .map_err(|_: InvalidSessionId| ErrorKind::SessionInvalid)?;
+        let id = id.map(str::parse::<SessionId>).transpose()?;
         let (this, stop) = (Arc::clone(self), cancel.clone());
         let work = async move {
             let attached = this

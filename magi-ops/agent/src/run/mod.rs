@@ -17,6 +17,7 @@ use crate::error::{EngineError, ErrorKind};
 use crate::startup::{Admitted, Choice, Selected, StartupErrorKind};
 use crate::writer::SharedWriter;
 
+mod approval;
 mod control;
 mod event;
 mod hooks;

@@ -15,7 +15,8 @@ use tools::{Access, ActivityKind, Concurrency, ToolOutcome};
 use tracing::{Instrument, error, info_span};
 use work::Deadline;
 
-use super::control::{Answer, Control};
+use super::approval::{Answer, Approval};
+use super::control::Control;
 use super::event::{Activity, ActivityState};
 use super::hooks;
 use super::queue::Sink;
@@ -356,7 +357,7 @@ async fn run(
     };
     if let Some((asked, expiry)) = question_waits {
         let summary = question(admitted, access, control.spec.policy.max_summary_bytes);
-        let approval = control.ask(sink, summary, expiry).await;
+        let approval = Approval::ask(control, sink, summary, expiry).await;
         drop(asked);
         let answer = match approval {
             Some(approval) => approval.answer().await,
