@@ -115,6 +115,42 @@ fn a_question_shows_all_that_will_run() {
     }
 }
 
+/// A mask covers one literal run that no shell takes for code: what runs is shown, in quotes too.
+#[test]
+fn no_mask_of_a_question_hides_what_runs() {
+    let token = format!("hf_{}", "a1B2c3D4e5F6".repeat(3));
+    for (command, shown) in [
+        (
+            "sh -c 'TOKEN=Abcd1234;evil${IFS}x|cat'".to_owned(),
+            "bash: sh -c 'TOKEN=[redacted];evil${IFS}x|cat'".to_owned(),
+        ),
+        (
+            "secret=\"evil zz\"; eval \"$secret\"".to_owned(),
+            "bash: secret=\"evil zz\"; eval \"$secret\"".to_owned(),
+        ),
+        (
+            "export PASSWORD=rm; $PASSWORD -rf zz".to_owned(),
+            "bash: export PASSWORD=rm; $PASSWORD -rf zz".to_owned(),
+        ),
+        (
+            "curl 'https://u:x1y2;touch${IFS}R@h/'".to_owned(),
+            "bash: curl 'https://u:[redacted];touch${IFS}R@h/'".to_owned(),
+        ),
+        (format!("bash ./{token}"), format!("bash: bash ./{token}")),
+        (
+            format!("echo {token}"),
+            "bash: echo [redacted: token, 39 bytes]".to_owned(),
+        ),
+        (
+            "echo […9 bytes left out…] \u{1fffe}".to_owned(),
+            "bash: echo [\\u{2026}9 bytes left out\\u{2026}] \\u{1fffe}".to_owned(),
+        ),
+    ] {
+        let (question, _) = asked(&place(&[bash(&command)], json!({})));
+        assert_eq!(question, Some(shown));
+    }
+}
+
 #[test]
 fn a_question_says_where() {
     let ask = json!({"permissions": {"grep": "ask", "glob": "ask", "list": "ask", "read": "ask"}});
@@ -168,6 +204,8 @@ fn places_with_credentials_and_instructions_are_asked_for() {
     ] {
         let (question, _) = asked(&place_with(call.clone()));
         assert_eq!(question.is_some(), asks, "{call}: {question:?}");
+        // Our own words about credentials make no secret of a path.
+        assert!(question.is_none_or(|question| !question.contains("redacted")));
     }
 }
 

@@ -43,22 +43,6 @@ pub(super) fn displayable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text without single characters that must not be shown, and these: each with where in the rest it stood.
-pub(super) fn apart(text: &str) -> (String, Vec<(usize, char)>) {
-    let mut plain = String::with_capacity(text.len());
-    let mut left_out = Vec::new();
-    for c in text.chars() {
-        let layout = matches!(c, '\t' | '\n' | '\r');
-        let hidden = is_invisible(c) || is_joiner(c) || is_selector(c);
-        if !layout && (c.is_control() || hidden || matches!(c, '\u{2028}' | '\u{2029}')) {
-            left_out.push((plain.len(), c));
-        } else {
-            plain.push(c);
-        }
-    }
-    (plain, left_out)
-}
-
 /// First bytes of characters that may have to go, and of many others, which take the slow way for nothing.
 const SUSPECT: [bool; 256] = {
     let mut set = [false; 256];
@@ -66,7 +50,7 @@ const SUSPECT: [bool; 256] = {
     while byte < 256 {
         set[byte] = matches!(
             byte as u8,
-            0..=8 | 0xb | 0xc | 0xe..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf0 | 0xf3
+            0..=8 | 0xb | 0xc | 0xe..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf0..=0xf4
         );
         byte += 1;
     }
@@ -181,6 +165,23 @@ fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+        // The last two of each plane are no characters.
+        || c as u32 & 0xfffe == 0xfffe
+}
+
+/// Whether a character is not seen, looks like a blank and is none, or rearranges what stands around it: what no shown text
+/// holds, joiners, selectors of variants, other blanks, and what the standard leaves to private use or to nobody.
+pub fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || is_invisible(c)
+        || is_joiner(c)
+        || is_selector(c)
+        || !c.is_ascii() && c.is_whitespace()
+        || matches!(c,
+            '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}' | '\u{8e2}' | '\u{fffc}'
+            | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{16fe4}' | '\u{1d159}'
+            | '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }

@@ -5,18 +5,19 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 mod alphabet;
+mod approval;
 mod assigned;
 mod blocks;
 mod code;
 mod commands;
 mod cookies;
 mod display;
+mod masks;
 mod place;
 mod placeholder;
 mod random;
 mod redacted;
 mod shapes;
-mod shell;
 mod stream;
 mod tail;
 mod values;
@@ -27,6 +28,7 @@ use display::displayable;
 use tail::Tail;
 use values::Value;
 
+pub use display::is_unseen;
 pub use redacted::Redacted;
 pub use stream::{MAX_HELD_BYTES, StreamRedactor};
 
@@ -39,8 +41,6 @@ const MIN_VALUE_BYTES: usize = 8;
 const MAX_VALUES: usize = 1024;
 /// Shortest line of a value of many lines that is looked for by itself, if it looks random.
 const MIN_LINE_BYTES: usize = 16;
-/// Most looks at one command line.
-const MAX_LOOKS: usize = 64;
 /// How far the rules look ahead to decide whether something is a secret. Where a secret ends is
 /// found by walking there once, whatever its length.
 const WINDOW_BYTES: usize = 128;
@@ -212,59 +212,6 @@ impl Redactor {
         Redacted(masked(text, self.find(text, true).ranges))
     }
 
-    /// The same for a command line of a shell: no mask reaches over an operator or a substitution, so that what else
-    /// will run is never hidden. For that reason nothing is left out either: what must not be shown stands there as
-    /// its number, `\u{1b}`.
-    pub fn redact_command(&self, text: &str) -> Redacted {
-        let (plain, left_out) = display::apart(text);
-        let ranges = self.command_ranges(&plain);
-        let mut out = String::with_capacity(text.len());
-        let mut ranges = ranges.into_iter().peekable();
-        let mut left_out = left_out.into_iter().peekable();
-        for (at, c) in plain.char_indices() {
-            while let Some((_, hidden)) = left_out.next_if(|(before, _)| *before <= at) {
-                out.extend(hidden.escape_unicode());
-            }
-            while ranges.next_if(|range| range.end <= at).is_some() {}
-            match ranges.peek() {
-                Some(range) if range.start == at => out.push_str(MASK),
-                Some(range) if range.start < at => {}
-                _ => out.push(c),
-            }
-        }
-        out.extend(left_out.flat_map(|(_, hidden)| hidden.escape_unicode()));
-        Redacted(out)
-    }
-
-    fn command_ranges(&self, text: &str) -> Vec<Range<usize>> {
-        let operators = shell::operators(text);
-        let mut ranges = Vec::new();
-        let mut from = 0;
-        // What a mask reached over may hold another secret; no line needs many such looks.
-        for _ in 0..MAX_LOOKS {
-            let found = self.find(&text[from..], true).ranges.into_iter();
-            let mut cut = None;
-            for range in found.map(|range| range.start + from..range.end + from) {
-                let next = operators.partition_point(|&at| at < range.start);
-                let within = operators[next..].iter().take_while(|&&at| at < range.end);
-                let runs = within.copied().find(|&at| shell::may_run(text, at));
-                ranges.push(range.start..runs.unwrap_or(range.end));
-                if runs.is_some() {
-                    cut = runs;
-                    break;
-                }
-            }
-            match cut {
-                // The operator itself is no secret's beginning.
-                Some(at) => from = text.ceil_char_boundary(at + 1),
-                None => break,
-            }
-        }
-        ranges.retain(|range| !range.is_empty());
-        merge(&mut ranges);
-        ranges
-    }
-
     /// The same for a text that breaks off where nobody meant it to end: the first half of a secret is masked too.
     pub fn redact_cut(&self, text: &str) -> Redacted {
         let mut stream = self.stream();
@@ -295,6 +242,12 @@ impl Redactor {
         blocks::find(text, &mut found);
         commands::find(text, &mut found);
         words::find(text, &mut found);
+        self.find_values(text, &mut found);
+        merge(&mut found.ranges);
+        found
+    }
+
+    fn find_values(&self, text: &str, found: &mut Found) {
         for value in self.values().iter() {
             let before = found.ranges.len();
             let open = value.find(text.as_bytes(), &mut found.ranges);
@@ -305,8 +258,6 @@ impl Redactor {
                 range.end = text.floor_char_boundary(range.end);
             }
         }
-        merge(&mut found.ranges);
-        found
     }
 }
 

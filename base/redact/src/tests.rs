@@ -4,6 +4,7 @@
 
 use proptest::prelude::*;
 
+mod approval;
 mod bounds;
 mod display;
 mod harmless;

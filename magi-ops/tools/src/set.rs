@@ -382,7 +382,10 @@ mod tests {
         }
         let access = set.access("strange", &json!({ "do": "panic" })).await;
         assert_eq!(access.default, DefaultPolicy::Ask);
-        let question = access.question.render(str::to_owned, 960);
+        let question = access
+            .question
+            .render(&redact::Redactor::default(), 960)
+            .into_string();
         let expected = r#"strange (it could not be looked at): {"do":"panic"}"#;
         assert_eq!(question, expected);
     }

@@ -24,7 +24,10 @@ async fn look(tools: &ToolSet, tool: &str, input: Value) -> (DefaultPolicy, bool
     let beside = tools
         .spec(tool)
         .is_none_or(|spec| spec.concurrency == Concurrency::SideBySide);
-    let summary = access.question.render(str::to_owned, 960);
+    let summary = access
+        .question
+        .render(&redact::Redactor::default(), 960)
+        .into_string();
     (access.default, beside, summary)
 }
 

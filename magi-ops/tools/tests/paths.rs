@@ -235,7 +235,10 @@ async fn a_tilde_is_the_persons_home() {
     let access = tools.access("write", &input).await;
     assert_eq!(access.default, tools::DefaultPolicy::Ask);
     assert_eq!(
-        access.question.render(str::to_owned, 960),
+        access
+            .question
+            .render(&redact::Redactor::default(), 960)
+            .into_string(),
         format!(
             "write outside the workspace: {}",
             place.outside.join("new.txt").display()

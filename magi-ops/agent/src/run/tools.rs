@@ -27,8 +27,6 @@ use crate::startup::Admitted;
 
 /// Calls that run at the same time; the rest waits.
 const SIDE_BY_SIDE: usize = 8;
-/// Bytes of a question that its second redaction may add, so that nothing is cut behind it.
-const REDACTION_ROOM: usize = 64;
 
 impl Worker {
     /// Runs `calls`, appends their results to the conversation in the order of the calls.
@@ -313,17 +311,6 @@ fn refused(content: String, summary: &str) -> ToolOutcome {
     }
 }
 
-/// What a person is asked: redacted whole, then cut in its middle.
-fn question(admitted: &Admitted, access: &Access, max: usize) -> Redacted {
-    // No mask hides what else would run, nor does a sequence that a terminal would swallow.
-    let redact = |text: &str| admitted.redactor.redact_command(text).into_string();
-    let line = access
-        .question
-        .render(redact, max.saturating_sub(REDACTION_ROOM));
-    // Once more as it is shown: what stands for a blank may have kept two pieces apart.
-    admitted.redactor.redact_command(&line).summary(max)
-}
-
 async fn run(
     admitted: &Admitted,
     control: &Control,
@@ -356,7 +343,8 @@ async fn run(
         HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),
     };
     if let Some((asked, expiry)) = question_waits {
-        let summary = question(admitted, access, control.spec.policy.max_summary_bytes);
+        let max = control.spec.policy.max_summary_bytes;
+        let summary = access.question.render(&admitted.redactor, max);
         let approval = Approval::ask(control, sink, summary, expiry).await;
         drop(asked);
         let answer = match approval {

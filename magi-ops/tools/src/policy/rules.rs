@@ -423,7 +423,7 @@ fn evaluates_a_substitution(command: &Simple) -> bool {
 
 /// What a shell takes for a letter and a person for a blank, or for nothing.
 fn is_misleading(c: char) -> bool {
-    !matches!(c, '\n' | '\t') && crate::approval::is_invisible(c)
+    !matches!(c, '\n' | '\t') && crate::approval::is_unseen(c)
 }
 
 #[cfg(test)]

@@ -1,0 +1,141 @@
+//! What a person reads before a call runs: one line that hides nothing of what will run, within any bound.
+//! Which characters a mask may cover is decided in `masks`; who is asked, and whether, above.
+
+use std::fmt::Write;
+
+use super::display::is_unseen;
+use super::masks::Mask;
+use super::{MASK, Redacted, Redactor};
+
+/// Most characters of blanks that may stand unsaid behind a line end: an indentation.
+const INDENTATION: usize = 16;
+/// Room of what says that an action is about something longer than is shown.
+const LEAD_BYTES: usize = 64;
+
+impl Redactor {
+    /// The question about one call, of at most `bytes` (256 at least): `action` is what is done, in our own words,
+    /// `subject` on what, in the model's: a command, a path, a pattern.
+    ///
+    /// No mask covers what might run: each covers one literal run of characters (see `masks`), and one over a whole
+    /// known secret says its kind and length. Nothing is left out silently: runs of blanks and line ends become `␣×N`
+    /// and `⏎`, what nobody sees becomes its number, `\u{200b}`, and so does a sign that would look like one of these
+    /// marks. What is too long loses its middle; the line then says how many bytes were left out and how long the
+    /// subject is.
+    pub fn question(&self, action: &str, subject: &str, bytes: usize) -> Redacted {
+        let action = self.spelled(action);
+        let shown = self.spelled(subject);
+        if shown.is_empty() {
+            return Redacted(clip(&action, bytes).to_owned());
+        }
+        let whole = format!("{action}: {shown}");
+        if whole.len() <= bytes {
+            return Redacted(whole);
+        }
+        let head = format!("{}, {} bytes: ", clip(&action, LEAD_BYTES), subject.len());
+        // Room for the longest number.
+        let room = bytes.saturating_sub(head.len() + omission(usize::MAX).len());
+        let begin = clip(&shown, room - room / 3);
+        let end = &shown[shown.ceil_char_boundary(shown.len() - (room / 3).min(shown.len()))..];
+        let left_out = shown.len() - begin.len() - end.len();
+        Redacted(format!("{head}{begin}{}{end}", omission(left_out)))
+    }
+
+    /// The text as one line in which everything is seen but what is masked.
+    fn spelled(&self, text: &str) -> String {
+        let text = text.trim_end_matches(is_blank);
+        let unseen = |c: &char| is_unseen(*c) && !is_blank(*c);
+        // What hides within a secret hides no secret.
+        let plain: String = text.chars().filter(|c| !unseen(c)).collect();
+        let masks: Vec<Mask> = self.masks(&plain);
+        let mut masks = masks.iter().peekable();
+        let mut out = String::with_capacity(text.len());
+        let mut blanks = Blanks::default();
+        let mut at = 0;
+        for c in text.chars() {
+            if unseen(&c) {
+                blanks.end(&mut out);
+                out.extend(c.escape_unicode());
+                continue;
+            }
+            while masks.next_if(|mask| mask.range.end <= at).is_some() {}
+            match masks.peek() {
+                Some(mask) if mask.range.start == at => {
+                    blanks.end(&mut out);
+                    out.push_str(&mask.label);
+                }
+                Some(mask) if mask.range.contains(&at) => {}
+                _ if is_blank(c) => blanks.take(c),
+                _ => {
+                    blanks.end(&mut out);
+                    // Our own marks must be ours.
+                    let forged = c == '[' && plain[at..].starts_with(&MASK[..MASK.len() - 1]);
+                    match forged || matches!(c, '⏎' | '␣' | '⇥' | '…') {
+                        true => out.extend(c.escape_unicode()),
+                        false => out.push(c),
+                    }
+                }
+            }
+            at += c.len_utf8();
+        }
+        out
+    }
+}
+
+fn omission(left_out: usize) -> String {
+    format!(" […{left_out} bytes left out…] ")
+}
+
+fn clip(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n')
+}
+
+/// One run of blanks, tabs and line ends.
+#[derive(Default)]
+struct Blanks {
+    ends: usize,
+    blanks: usize,
+    tabs: usize,
+}
+
+impl Blanks {
+    fn take(&mut self, c: char) {
+        match c {
+            '\n' => self.ends += 1,
+            '\t' => self.tabs += 1,
+            _ => self.blanks += 1,
+        }
+    }
+
+    /// The run is over: says what it was.
+    fn end(&mut self, out: &mut String) {
+        let Self { ends, blanks, tabs } = std::mem::take(self);
+        if ends + blanks + tabs == 0 {
+            return;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        let before = out.len();
+        let deep = tabs + blanks > INDENTATION;
+        let several = ends == 0 && blanks + tabs > 1;
+        for (mark, count, told) in [
+            ('⏎', ends, ends > 0),
+            ('⇥', tabs, tabs > 0 && (ends == 0 || deep)),
+            ('␣', blanks, blanks > 0 && (several || deep)),
+        ] {
+            match (told, count) {
+                (false, _) => {}
+                (true, 1) => out.push(mark),
+                // Writing to a string can't fail.
+                (true, count) => _ = write!(out, "{mark}×{count}"),
+            }
+        }
+        if out.len() > before {
+            out.push(' ');
+        }
+    }
+}
