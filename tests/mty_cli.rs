@@ -261,6 +261,7 @@ fn fix_does_nothing_without_apply() {
         (ran.code, ran.out.as_str(), read(&dir, "a.mty").as_str()),
         (0, "", BAD)
     );
+    assert!(ran.err.contains("--apply"), "{}", ran.err);
     for args in [
         &["fix", "--apply"][..],
         &["fix", "--apply", "--from-stdin", "--interactive"],
@@ -537,7 +538,10 @@ fn fmt_never_rewrites_through_a_link_what_is_no_source() {
     let ran = mty(dir.path(), &["fmt", "d"], "");
     assert_eq!(
         (ran.code, ran.err.as_str()),
-        (0, "0 files changed, 0 unchanged\n")
+        (
+            1,
+            "error: no `.mty` file in this directory: d\n0 files changed, 0 unchanged\n"
+        )
     );
     for path in ["notes.txt", "d/a.txt", "b.mty"] {
         assert_eq!(read(&dir, path), ugly);
@@ -651,6 +655,12 @@ fn what_holds_no_mighty_source_is_not_called_right() {
     );
     let ran = mty(dir.path(), &["fix", "--apply", "README.md"], "");
     assert_eq!(ran.code, 1, "{}", ran.err);
+    for args in [&["fmt", "empty"][..], &["fmt", "--check", "empty/"]] {
+        let ran = mty(dir.path(), args, "");
+        assert_eq!(ran.code, 1, "{args:?}");
+        let told = "error: no `.mty` file in this directory: empty";
+        assert!(ran.err.starts_with(told), "{}", ran.err);
+    }
 }
 
 #[test]

@@ -109,14 +109,11 @@ fn main() -> ExitCode {
     let (status, message) = match run(stdio) {
         Ok(ended) => ended,
         Err(error) => {
-            // A wrongly composed binary must not look like a server that failed.
-            let status = if error.is::<host::registry::DuplicateRegistration>()
-                || error.is::<host::MissingEngine>()
-            {
-                2
-            } else {
-                1
-            };
+            // A launch that is not valid, or a wrongly composed binary, must not look like a server that failed.
+            let invalid = error.is::<host::resources::Insufficient>()
+                || error.is::<host::registry::DuplicateRegistration>()
+                || error.is::<host::MissingEngine>();
+            let status = if invalid { 2 } else { 1 };
             (status, Some(format!("magi-code: {error:#}")))
         }
     };

@@ -50,7 +50,7 @@ pub fn registry() -> anyhow::Result<Arc<Registry>> {
 
 /// A runtime on the calling thread: the wire needs no second one, and a start costs less. A file that may
 /// not grow is an error for whoever writes it from here on, no end of the process.
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     host::resources::check()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()

@@ -45,12 +45,13 @@ pub fn serve_local_agent(stdio: Stdio, redactor: Redactor) -> anyhow::Result<Res
             "serve --stdio needs pipes as standard input and output",
         )));
     }
+    let runtime = crate::runtime()?;
     let agent = ::magi::local_agent::Agent::new(Environment {
         redactor: Some(redactor),
         ..Environment::of_process()?
     });
     let ended = run(
-        crate::runtime()?,
+        runtime,
         stdio,
         &agent,
         |agent| async move { agent.close().await },

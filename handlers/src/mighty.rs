@@ -5,11 +5,10 @@ use std::sync::Arc;
 use host::serve::sequential::{serve_lines, serve_once};
 use host::transport::{Input, Output, Stdio};
 use host::{Connection, Engines, MissingEngine, Registry, Server, Workers};
-#[cfg(any(feature = "http", feature = "unix"))]
 use mty_agent::Factory;
 pub use mty_agent::RULES;
-use mty_agent::record;
 pub use mty_agent::record::Recorder;
+use mty_agent::replay::{self, Sessions};
 use mty_agent::{EXIT_PROTOCOL, MtyAgent};
 use toolchain::Session;
 
@@ -34,14 +33,13 @@ fn connection(session: Session) -> anyhow::Result<Arc<Connection>> {
     Ok(connect(crate::registry()?, session, Workers::new(&RULES))?)
 }
 
-/// Makes connections with a fresh session each, which share what bounds the process. A wrongly composed binary
+/// Makes connections with a fresh `session` each, which share what bounds the process. A wrongly composed binary
 /// is told before the first.
-#[cfg(any(feature = "http", feature = "unix"))]
-fn factory() -> anyhow::Result<Box<Factory>> {
+fn factory(session: fn() -> Session) -> anyhow::Result<Box<Factory>> {
     let (registry, workers) = (crate::registry()?, Workers::new(&RULES));
-    connect(Arc::clone(&registry), Session::new(), workers.clone())?;
+    connect(Arc::clone(&registry), session(), workers.clone())?;
     Ok(Box::new(move || {
-        connect(Arc::clone(&registry), Session::new(), workers.clone())
+        connect(Arc::clone(&registry), session(), workers.clone())
             .unwrap_or_else(|missing| unreachable!("checked at the start: {missing}"))
     }))
 }
@@ -87,7 +85,7 @@ pub fn serve_http(
     use host::signals::terminated;
     use mty_agent::http;
     use mty_agent::shorten;
-    let factory = factory()?;
+    let factory = factory(Session::new)?;
     let runtime = crate::runtime()?;
     let served = runtime.block_on(async {
         // Before anybody can see that the server is there, and end it.
@@ -118,7 +116,7 @@ pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyh
     use host::signals::terminated;
     use host::transport::unix::Socket;
     use mty_agent::shorten;
-    let factory = factory()?;
+    let factory = factory(Session::new)?;
     let runtime = crate::runtime()?;
     let served = runtime.block_on(async {
         let terminated = terminated()?;
@@ -152,14 +150,14 @@ fn refuse(stdio: Stdio, message: &str) -> anyhow::Result<i32> {
 /// else's, and an old one would undo what was written since. Gives the exit status: 0 all equal, 1 drift,
 /// 2 unreadable.
 pub fn replay(path: &std::path::Path, writes: bool, launch: &Launch) -> anyhow::Result<i32> {
-    let session = if writes {
-        Session::new()
-    } else {
-        Session::new().without_writes()
+    let fresh = factory(|| Session::new().without_writes())?;
+    let only = connection(Session::new())?;
+    let sessions = match writes {
+        true => Sessions::One(&only),
+        false => Sessions::Any(&fresh),
     };
-    let connection = connection(session)?;
     let runtime = crate::runtime()?;
-    let replayed = runtime.block_on(record::replay(path, &connection));
+    let replayed = runtime.block_on(replay::replay(path, sessions));
     runtime.shutdown_background();
     let replayed = match replayed {
         Ok(replayed) => replayed,

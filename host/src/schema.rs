@@ -78,14 +78,21 @@ pub fn document(registry: &Registry, rules: &Rules) -> Value {
         .iter()
         .map(|limit| (limit.name.to_owned(), limit.meaning.into()))
         .collect();
+    let linked = linked(registry, rules);
+    let elsewhere: Map<String, Value> = rules
+        .guide
+        .elsewhere(&linked)
+        .map(|(name, meaning)| ((*name).to_owned(), (*meaning).into()))
+        .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("{} v{}", rules.name, rules.version),
         "dialect": rules.name,
         "version": rules.version,
-        "guide": describe_guide(&rules.guide),
-        "envelope": describe_envelope(&rules.guide),
-        "guesses": describe_guesses(&rules.guide),
+        "guide": describe_guide(&rules.guide, &linked),
+        "envelope": describe_envelope(&rules.guide, &linked),
+        "guesses": describe_guesses(&rules.guide, &linked),
+        "not_linked": elsewhere,
         "limits": rules.limits_object(),
         "limit_meanings": meanings,
         "operations": operations,
@@ -93,6 +100,15 @@ pub fn document(registry: &Registry, rules: &Rules) -> Value {
         "errors": errors,
         "$defs": definitions,
     })
+}
+
+/// Whether an operation or an event of this name is linked.
+fn linked(registry: &Registry, rules: &Rules) -> impl Fn(&str) -> bool {
+    let (methods, events) = (
+        registry.methods(rules.name),
+        registry.event_names(rules.name),
+    );
+    move |name| methods.contains(&name) || events.contains(&name)
 }
 
 /// New names for received types whose name a sent type has too, unless both are plainly the same.
@@ -175,26 +191,24 @@ fn describe_event(event: &EventKind, data: Value) -> Value {
 }
 
 /// Launch, framing, envelope, order and closing in words, and the bounds that are no published limits.
-fn describe_guide(guide: &Guide) -> Value {
+fn describe_guide(guide: &Guide, linked: &dyn Fn(&str) -> bool) -> Value {
     let mut described: Map<String, Value> = [true, false]
         .into_iter()
-        .flat_map(|before| guide.sections(before))
+        .flat_map(|before| guide.sections(before, linked))
         .map(|(title, text)| (title.to_lowercase(), text.into()))
         .collect();
     let bounds: Map<String, Value> = guide
-        .bounds
-        .iter()
-        .map(|(what, bound)| ((*what).to_owned(), (*bound).into()))
+        .bounds(linked)
+        .map(|bound| (bound.what.to_owned(), bound.bound.into()))
         .collect();
     described.insert("bounds".to_owned(), bounds.into());
     described.into()
 }
 
 /// The schema of each kind of frame, with one whole frame as its example.
-fn describe_envelope(guide: &Guide) -> Value {
+fn describe_envelope(guide: &Guide, linked: &dyn Fn(&str) -> bool) -> Value {
     guide
-        .shapes
-        .iter()
+        .shapes(linked)
         .map(|shape| {
             let mut schema = parsed(shape.schema);
             if let Value::Object(members) = &mut schema {
@@ -206,10 +220,9 @@ fn describe_envelope(guide: &Guide) -> Value {
         .into()
 }
 
-fn describe_guesses(guide: &Guide) -> Value {
+fn describe_guesses(guide: &Guide, linked: &dyn Fn(&str) -> bool) -> Value {
     guide
-        .guesses
-        .iter()
+        .guesses(linked)
         .map(|guess| {
             json!({ "sent": guess.sent, "answered": guess.answered, "instead": guess.instead })
         })

@@ -124,7 +124,8 @@ fn too_few_descriptors_are_refused_with_a_reason() {
         );
         match exit.code {
             Some(0) => assert_eq!(answers, 1, "{limit}"),
-            Some(1 | 2 | 127) => assert!(!exit.stderr.is_empty(), "{limit} says nothing"),
+            // 127 is the shell's or the loader's.
+            Some(2 | 127) => assert!(!exit.stderr.is_empty(), "{limit} says nothing"),
             other => panic!("{limit}: {other:?}: {}", exit.stderr),
         }
         assert!(limit > 8 || exit.code != Some(0), "{limit} is served");

@@ -143,6 +143,61 @@ fn http_recording_replays() {
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
+/// Which connection a pair belongs to is not recorded: each request of these finds its own session again.
+#[cfg(all(feature = "http", feature = "unix", feature = "fix"))]
+#[test]
+fn recordings_of_several_connections_replay() {
+    use crate::client::Request;
+    use std::io::{BufRead, BufReader, Write};
+    const FIX: &str = r#"{"op":"fix","code":"MT0006","dry_run":true}"#;
+    let check = |name: &str| format!(r#"{{"op":"check","path":"{name}.mty"}}"#);
+    let place = Place::new();
+    place.write_file("a.mty", "fn main() {\n  let n = 10_\n  log(n)\n}\n");
+    place.write_file("b.mty", "fn main() {\n  let n = 20_\n  log(n)\n}\n");
+    let path = place.root().join("trace.ndjson");
+    let args = ["--record", path.to_str().unwrap()];
+
+    let http = crate::server::HttpServer::start_in(&place, &args);
+    for body in [check("a").as_str(), FIX] {
+        Request::post("/v1/agent", body.as_bytes()).send(http.address);
+    }
+    let batch = format!("{}\n{FIX}\n", check("b"));
+    Request::post("/v1/agent/batch", batch.as_bytes()).send(http.address);
+    Request::post("/v1/agent", FIX.as_bytes()).send(http.address);
+    drop(http);
+
+    let unix = crate::server::UnixServer::start_in(&place, &args);
+    let open = || {
+        let stream = std::os::unix::net::UnixStream::connect(&unix.path).unwrap();
+        let patience = Some(crate::support::PATIENCE);
+        stream.set_read_timeout(patience).unwrap();
+        BufReader::new(stream)
+    };
+    let ask = |connection: &mut BufReader<std::os::unix::net::UnixStream>, line: &str| {
+        writeln!(connection.get_mut(), "{line}").unwrap();
+        let mut answer = String::new();
+        while !answer.contains(r#"{"kind":"done""#) {
+            connection.read_line(&mut answer).unwrap();
+        }
+        answer
+    };
+    let (mut first, mut second) = (open(), open());
+    ask(&mut first, &check("a"));
+    ask(&mut second, &check("b"));
+    let fixed = [ask(&mut first, FIX), ask(&mut second, FIX)];
+    assert!(fixed[0].contains("let n = 10\\n") && fixed[1].contains("let n = 20\\n"));
+    drop(unix);
+
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text.lines().count(), 9, "{text}");
+    let exit = replay(&place, &path);
+    assert_eq!(exit.code, Some(0), "{}", exit.stderr);
+    // What no session gives is a drift all the same.
+    let drifted = text.replace("let n = 20\\\\n", "let n = 21\\\\n");
+    assert_ne!(text, drifted);
+    assert_eq!(replay(&place, &write(&place, &drifted)).code, Some(1));
+}
+
 #[test]
 fn drift_is_exit_1_with_a_summary_on_stderr() {
     let place = Place::new();

@@ -193,6 +193,35 @@ fn three_thousand_pipelined_requests_are_all_answered() {
     thread.join().unwrap();
 }
 
+/// As many clients as there are places ask and read nothing: others get their turn all the same.
+#[test]
+fn clients_that_do_not_read_are_let_go() {
+    const PLACES: usize = 64;
+    let server = UnixServer::start(&[]);
+    let mut silent: Vec<_> = (0..PLACES)
+        .map(|_| {
+            let stream = UnixStream::connect(&server.path).unwrap();
+            stream.set_nonblocking(true).unwrap();
+            stream
+        })
+        .collect();
+    let request = format!("{EXPLAIN}\n").repeat(64);
+    for stream in &mut silent {
+        // Until its answers fill what lies between, and so its requests do.
+        let mut quiet = 0;
+        while quiet < 20 {
+            match stream.write(request.as_bytes()) {
+                Ok(_) => quiet = 0,
+                Err(_) => {
+                    quiet += 1;
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+            }
+        }
+    }
+    assert_eq!(Connection::open(&server).ask(EXPLAIN).exit_code(), 0);
+}
+
 #[test]
 fn socket_mode_is_0600() {
     let server = UnixServer::start(&[]);

@@ -107,6 +107,9 @@ pub(crate) fn run(stdio: Stdio, args: &FixArgs) -> anyhow::Result<i32> {
         Err(error) => return Ok(usage("fix", &format!("--code: {error}"))),
     };
     if !args.apply {
+        let hint =
+            "nothing was done: --apply applies fixes, and shows them as a diff with --dry-run";
+        complain(hint);
         return Ok(0);
     }
     if args.path.is_none() && !args.from_stdin {

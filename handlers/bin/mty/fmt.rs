@@ -14,7 +14,7 @@ use crate::{complain, usage};
 #[command(after_help = "\
 Exit codes:
   0  done; files with syntax errors stay as they are
-  1  a file could not be read or written; --check: a file would change
+  1  a file could not be read or written, a directory has none; --check: a file would change
   2  usage")]
 pub(crate) struct FmtArgs {
     /// `*.mty` files, or directories that hold some
@@ -85,6 +85,9 @@ fn files(paths: &[String]) -> (Vec<(String, PathBuf)>, Vec<String>) {
         let real = Path::new(path);
         if real.is_dir() {
             let tree = tools::files_below(real);
+            if tree.files.is_empty() && tree.unread.is_empty() {
+                unread.push(tools::SourceError::NoSources.about(path));
+            }
             let words = |(dir, why): (PathBuf, _)| {
                 tools::SourceError::Unreadable(why).about(&dir.to_string_lossy())
             };

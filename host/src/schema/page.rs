@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::{DEFINITIONS, delivery, document, needs, prose, session};
+use super::{DEFINITIONS, delivery, document, linked, needs, prose, session};
 use crate::dialect::Rules;
 use crate::operation::{Operation, SessionField};
 use crate::registry::Registry;
@@ -20,7 +20,8 @@ pub fn reference(registry: &Registry, rules: &Rules, command: &str) -> String {
         "# {} v{}\n\nGenerated from the registered operations by `{command}`; not edited by hand.\n",
         rules.name, rules.version
     );
-    guide_sections(&mut page, rules, &document);
+    let linked = linked(registry, rules);
+    guide_sections(&mut page, rules, &document, &linked);
     page.push_str("\n## Operations\n");
     let operations = registry.operations(rules.name);
     // Where no envelope names a session, none of its operations has to say so.
@@ -46,18 +47,26 @@ pub fn reference(registry: &Registry, rules: &Rules, command: &str) -> String {
         fields(&mut page, "Data", resolved(data, &document));
     }
     types_section(&mut page, &document);
+    let elsewhere: Vec<_> = rules.guide.elsewhere(&linked).collect();
+    if !elsewhere.is_empty() {
+        page.push_str("\n## Not in this build\n\nThe protocol has more than is linked here; what is not linked is neither advertised nor sent.\n\n| name | what it is |\n| --- | --- |\n");
+    }
+    for (name, meaning) in elsewhere {
+        let _ = writeln!(page, "| `{name}` | {} |", cell(meaning));
+    }
     page.push_str("\n## Limits\n\n| limit | value | meaning |\n| --- | ---: | --- |\n");
     for limit in rules.limits {
         let meaning = cell(limit.meaning);
         let _ = writeln!(page, "| `{}` | {} | {meaning} |", limit.name, limit.value);
     }
-    if !rules.guide.bounds.is_empty() {
+    let bounds: Vec<_> = rules.guide.bounds(&linked).collect();
+    if !bounds.is_empty() {
         page.push_str(
             "\nWhat is bounded without a published limit:\n\n| what | bound |\n| --- | --- |\n",
         );
     }
-    for (what, bound) in rules.guide.bounds {
-        let _ = writeln!(page, "| {} | {} |", cell(what), cell(bound));
+    for bound in bounds {
+        let _ = writeln!(page, "| {} | {} |", cell(bound.what), cell(bound.bound));
     }
     page.push_str("\n## Failures\n\n| code | meaning |\n| --- | --- |\n");
     for (code, meaning) in rules.words {
@@ -67,27 +76,33 @@ pub fn reference(registry: &Registry, rules: &Rules, command: &str) -> String {
 }
 
 /// Launch, framing and envelope; each kind of frame with a whole one; what to send in place of a guess; order, closing.
-fn guide_sections(page: &mut String, rules: &Rules, document: &Value) {
+fn guide_sections(
+    page: &mut String,
+    rules: &Rules,
+    document: &Value,
+    linked: &dyn Fn(&str) -> bool,
+) {
     let guide = &rules.guide;
-    for (title, text) in guide.sections(true) {
+    for (title, text) in guide.sections(true, linked) {
         let _ = write!(page, "\n## {title}\n\n{text}\n");
     }
-    for shape in guide.shapes {
+    for shape in guide.shapes(linked) {
         let schema = &document["envelope"][shape.name];
         let _ = write!(page, "\n### {}\n\n{}\n", shape.title, description(schema));
         fields(page, "Members", schema);
         let _ = write!(page, "\n```json\n{}\n```\n", shape.example);
     }
-    if !guide.guesses.is_empty() {
+    let guesses: Vec<_> = guide.guesses(linked).collect();
+    if !guesses.is_empty() {
         page.push_str(
             "\n### Not this\n\n| sent | answered with | instead |\n| --- | --- | --- |\n",
         );
     }
-    for guess in guide.guesses {
+    for guess in guesses {
         let (sent, instead) = (cell(guess.sent), cell(guess.instead));
         let _ = writeln!(page, "| `{sent}` | {} | {instead} |", code(guess.answered));
     }
-    for (title, text) in guide.sections(false) {
+    for (title, text) in guide.sections(false, linked) {
         let _ = write!(page, "\n## {title}\n\n{text}\n");
     }
 }

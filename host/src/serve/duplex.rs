@@ -196,8 +196,8 @@ impl<D: Codec> Duplex<D> {
                 () = until(self.outbox.expires()) => return Err(Ended::Failed),
                 () = until(self.closing) => return Err(Ended::Failed),
                 () = until(pacing) => {}
-                // Nobody writes and nobody reads: there is nobody to go on for.
-                () = until(abandoned_at), if self.closing.is_none() => self.close(),
+                // Nobody writes and nobody reads: there is nobody to go on for, or to drain to.
+                () = until(abandoned_at), if self.closing.is_none() => return Err(Ended::Failed),
                 () = &mut terminated, if !signalled => {
                     signalled = true;
                     self.close();

@@ -7,6 +7,7 @@ mod guide;
 pub mod http;
 pub mod messages;
 pub mod record;
+pub mod replay;
 mod reply;
 mod rules;
 #[cfg(feature = "unix")]

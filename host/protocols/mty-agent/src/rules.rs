@@ -24,6 +24,9 @@ pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 pub const REQUESTS: usize = 64;
 /// From an HTTP connection's start to the end of its header.
 pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// A client of a server that takes no byte of its answer for so long is gone: what it does not read is memory, and the
+/// place of a request that others wait for.
+pub(crate) const WRITE_STALL: Duration = Duration::from_secs(10);
 /// Containers open at once in a request.
 pub const JSON_DEPTH: usize = 128;
 /// An error message, in characters.
@@ -86,6 +89,11 @@ pub static RULES: Rules = Rules {
             "header_read_timeout_ms",
             HEADER_READ_TIMEOUT.as_millis() as u64,
             "Milliseconds from the start of an HTTP connection to the end of its header.",
+        ),
+        Limit::new(
+            "write_stall_ms",
+            WRITE_STALL.as_millis() as u64,
+            "Milliseconds in which a client of a server (HTTP, Unix sockets) takes no byte of its answer; then its connection ends and its request is a place for another.",
         ),
     ],
     words: Word::ALL,

@@ -5,7 +5,6 @@ use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use host::Connection;
 use host::serve::sequential::serve_lines;
@@ -17,9 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::Factory;
 use crate::codec::MtyAgent;
 use crate::record::Recorder;
+use crate::rules::WRITE_STALL;
 
-/// A client that takes no byte for so long is gone: what it does not read is memory.
-const WRITE_STALL: Duration = Duration::from_secs(30);
 /// Of one connection: reading, writing, shutting down, and waiting to write.
 const DESCRIPTORS: u64 = 4;
 

@@ -16,7 +16,8 @@ use host::transport::Input;
 use host::transport::unix::Socket;
 use host::{Connection, Cx, Engines, Registry, Server};
 use mty_agent::http;
-use mty_agent::record::{Recorder, ReplayError, replay};
+use mty_agent::record::Recorder;
+use mty_agent::replay::{ReplayError, Sessions, replay};
 use mty_agent::{MtyAgent, OpFailure, RULES, Reply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -231,12 +232,14 @@ async fn whatever_was_recorded_replays_without_drift() {
     );
     assert!(reports.lock().unwrap().is_empty());
 
-    let replayed = within(replay(&path, &world.connection())).await.unwrap();
+    let replayed = within(replay(&path, Sessions::One(&world.connection())))
+        .await
+        .unwrap();
     assert_eq!((replayed.pairs, replayed.drifted), (14, vec![]));
     // The session's state took part: a session that has counted before drifts in both counts.
     let used = world.connection();
-    within(replay(&path, &used)).await.unwrap();
-    let replayed = within(replay(&path, &used)).await.unwrap();
+    within(replay(&path, Sessions::One(&used))).await.unwrap();
+    let replayed = within(replay(&path, Sessions::One(&used))).await.unwrap();
     assert_eq!(
         replayed
             .drifted
@@ -263,7 +266,7 @@ async fn refusals_of_a_record_are_not_taken_on_trust() {
         let pair = serde_json::json!({ "request": request, "response": response });
         std::fs::write(&path, format!("{pair}\n")).unwrap();
         assert_eq!(
-            replay(&path, &world.connection())
+            replay(&path, Sessions::One(&world.connection()))
                 .await
                 .unwrap()
                 .drifted
@@ -280,11 +283,11 @@ async fn unreadable_records_are_errors() {
     let path = folder.path().join("trace");
     let connection = World::new().connection();
     assert!(matches!(
-        replay(&path, &connection).await,
+        replay(&path, Sessions::One(&connection)).await,
         Err(ReplayError::Io(_))
     ));
     assert!(matches!(
-        replay(folder.path(), &connection).await,
+        replay(folder.path(), Sessions::One(&connection)).await,
         Err(ReplayError::Io(_))
     ));
     for bad in [
@@ -298,7 +301,7 @@ async fn unreadable_records_are_errors() {
         std::fs::write(&path, format!("{good}\n{bad}")).unwrap();
         assert!(
             matches!(
-                replay(&path, &connection).await,
+                replay(&path, Sessions::One(&connection)).await,
                 Err(ReplayError::Line { line: 2, .. })
             ),
             "{bad:?}"

@@ -19,13 +19,13 @@ pub struct Activity {
     /// `activity-` and 64 hex digits; scoped to the turn, and not unique among its events.
     #[serde(deserialize_with = "id")]
     pub activity_id: String,
-    /// Left out where no parent was supplied, as always by this server.
+    /// Left out where no parent was supplied; this build supplies none.
     #[serde(
         default,
         deserialize_with = "some",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schemars(skip)]
+    #[schemars(with = "String")]
     pub parent_activity_id: Option<String>,
     #[serde(flatten)]
     pub kind: Kind,
@@ -131,7 +131,7 @@ pub struct Usage {
     pub source: UsageSource,
 }
 
-/// This server writes none.
+/// The conversation was made shorter; this build does not do that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Compaction {

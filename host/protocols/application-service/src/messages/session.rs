@@ -102,7 +102,7 @@ pub enum Item {
         part: u64,
         last_part: bool,
     },
-    /// This server writes none.
+    /// Of what a compaction cut off; this build writes none.
     Summary {
         #[serde(deserialize_with = "read::text::<2048, _, _>")]
         text: String,

@@ -20,10 +20,8 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::rules::HEADER_READ_TIMEOUT;
+use crate::rules::{HEADER_READ_TIMEOUT, WRITE_STALL};
 
-/// A client that takes no byte for so long is gone.
-const WRITE_STALL: Duration = Duration::from_secs(30);
 const HEADER_BYTES: usize = 64 * 1024;
 /// From the decision to refuse what is no request to the last byte of that.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
