@@ -10,7 +10,7 @@ use host::dialect::{
     Admission, Decoded, Identity, Limit, OutputRules, Refusal, Standard, Unencodable,
 };
 use host::frame::{FrameRules, Oversize, Unterminated};
-use host::guide::Guide;
+use host::guide::{Guide, always};
 use host::scan::{ScanLimits, scan};
 use host::{Codec, Cx, Dialect, Fault, Reply, Rules};
 use schemars::JsonSchema;
@@ -74,11 +74,13 @@ pub static RULES: Rules = Rules {
         oversize: Word::Much.code(),
     },
     guide: Guide {
-        launch: "`extended tiny` on pipes.",
-        framing: "Lines of UTF-8, ended by LF.",
-        envelope: "A request is `ID METHOD PARAMS`, its answer `ID ok JSON` or `ID no CODE`.",
-        order: "An answer precedes the next request.",
-        closing: "At the end of input, with status 0.",
+        launch: &[always("`extended tiny` on pipes.")],
+        framing: &[always("Lines of UTF-8, ended by LF.")],
+        envelope: &[always(
+            "A request is `ID METHOD PARAMS`, its answer `ID ok JSON` or `ID no CODE`.",
+        )],
+        order: &[always("An answer precedes the next request.")],
+        closing: &[always("At the end of input, with status 0.")],
         ..Guide::NONE
     },
 };
