@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use provider::{Message, ThinkingLevel};
 use store::sessions::{
-    Body, Flush, Record, SessionId, SessionLease, SessionWriter, now_ms, recorded_cwd, verify_cwd,
+    Body, Flush, Record, SessionId, SessionLease, SessionWriter, recorded_cwd, verify_cwd,
 };
 
 use crate::conversation::Replay;
 use crate::error::{EngineError, ErrorKind};
 use crate::heap;
 use crate::history::Snapshot;
-use crate::startup::{Admitted, Choice, Selected, Storage};
+use crate::startup::{Choice, Selected, Services, Workspace};
 use crate::writer::SharedWriter;
 
 /// Something a client should know about an attachment.
@@ -206,13 +206,14 @@ impl Prepared {
     }
 }
 
+fn selected(workspace: &Workspace) -> Result<&Arc<Selected>, ErrorKind> {
+    workspace.selected.as_ref().ok_or(ErrorKind::NotInitialized)
+}
+
 /// Allocates a session that has no file yet. Blocks.
-pub(crate) fn create(
-    admitted: &Admitted,
-    selected: &Arc<Selected>,
-) -> Result<Prepared, EngineError> {
-    let writer = admitted.sessions.create()?;
-    let selected = Some(Arc::clone(selected));
+pub(crate) fn create(workspace: &Workspace) -> Result<Prepared, EngineError> {
+    let selected = Some(Arc::clone(selected(workspace)?));
+    let writer = workspace.services.sessions.create()?;
     let conversation = Conversation::new(writer, selected, Content::default());
     Ok(Prepared::new(conversation, Vec::new()))
 }
@@ -220,21 +221,21 @@ pub(crate) fn create(
 /// Opens the session `id`. `held` is the current attachment's writer if it is of the same
 /// session: its lease is shared then, and it stays as it is when opening fails. Blocks.
 pub(crate) fn open(
-    admitted: &Admitted,
-    startup: &Arc<Selected>,
+    workspace: &Workspace,
     id: &SessionId,
     held: Option<&SharedWriter>,
 ) -> Result<Prepared, EngineError> {
+    let startup = selected(workspace)?;
     let lease = match held {
         Some(held) => held.with(|writer| writer.lease()),
-        None => admitted.sessions.attach(id)?,
+        None => workspace.services.sessions.attach(id)?,
     };
     let (writer, content) = Content::of(&lease)?;
     let mut notices = Vec::new();
-    if !verify_cwd(&content.about, &admitted.cwd)? {
+    if !verify_cwd(&content.about, &workspace.cwd)? {
         notices.push(Notice::CwdUnverified);
     }
-    let selected = restore(admitted, startup, &content, &mut notices);
+    let selected = restore(workspace, startup, &content, &mut notices);
     let conversation = Conversation::new(writer, Some(selected), content);
     Ok(Prepared::new(conversation, notices))
 }
@@ -242,20 +243,24 @@ pub(crate) fn open(
 /// Takes the lease of an existing session whose beginning names no other directory. The rest of its history is not
 /// read. Blocks.
 pub(crate) fn lease(
-    storage: &Storage,
+    services: &Services,
+    directory: &Path,
     id: &SessionId,
 ) -> Result<Arc<dyn SessionLease>, EngineError> {
-    let lease = storage.sessions.attach(id)?;
-    verify_cwd(lease.first()?.as_slice(), &storage.cwd)?;
+    let lease = services.sessions.attach(id)?;
+    verify_cwd(lease.first()?.as_slice(), directory)?;
     Ok(lease)
 }
 
 /// Creates a session whose first record is on the disk. Blocks.
-pub(crate) fn create_durable(storage: &Storage) -> Result<Conversation, EngineError> {
-    let mut writer = storage.sessions.create()?;
+pub(crate) fn create_durable(
+    services: &Services,
+    directory: &Path,
+) -> Result<Conversation, EngineError> {
+    let mut writer = services.sessions.create()?;
     let begin = Body::Session {
-        created_at: now_ms(),
-        cwd: recorded_cwd(&storage.cwd),
+        created_at: (services.clock)(),
+        cwd: recorded_cwd(directory),
         provider: None,
         model: None,
     };
@@ -275,7 +280,7 @@ pub(crate) fn load(cwd: &Path, lease: &Arc<dyn SessionLease>) -> Result<Conversa
 /// The selection that the session was saved with, as far as it is available; the thinking level also
 /// where the model is not.
 fn restore(
-    admitted: &Admitted,
+    workspace: &Workspace,
     startup: &Arc<Selected>,
     content: &Content,
     notices: &mut Vec<Notice>,
@@ -285,7 +290,7 @@ fn restore(
     };
     let restored = if saved == startup.choice {
         Arc::clone(startup)
-    } else if let Some(selected) = admitted.select_saved(&saved) {
+    } else if let Some(selected) = workspace.select_saved(&saved) {
         Arc::new(selected)
     } else {
         notices.push(Notice::SavedSelectionUnavailable);

@@ -16,7 +16,7 @@ mod startup;
 mod writer;
 
 pub use attach::{Attached, Notice};
-pub use engine::{ActiveRun, Capacity, Detached, Engine, Workspace};
+pub use engine::{ActiveRun, Capacity, Detached, Engine};
 pub use error::{EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
@@ -26,7 +26,7 @@ pub use run::{
     TextPolicy,
 };
 pub use startup::{
-    Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Storage, Trusted,
+    Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted, Workspace,
     examine, trust,
 };
 pub use store::Redactor;

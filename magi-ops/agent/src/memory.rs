@@ -13,7 +13,11 @@ use store::sessions::{
 
 /// Two clones are one store.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MemorySessions(Arc<Mutex<BTreeMap<SessionId, Session>>>);
+pub(crate) struct MemorySessions {
+    all: Arc<Mutex<BTreeMap<SessionId, Session>>>,
+    /// Where each end of a lease is noted, beside what a test notes of other things.
+    pub(crate) ends: Arc<Mutex<Vec<&'static str>>>,
+}
 
 #[derive(Clone, Debug, Default)]
 struct Session {
@@ -38,7 +42,7 @@ struct Writer {
 
 impl MemorySessions {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Session>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get(&self, id: &SessionId) -> Option<Session> {
@@ -157,6 +161,8 @@ impl SessionLease for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        let ends = self.sessions.ends.lock();
+        ends.unwrap_or_else(PoisonError::into_inner).push("session");
         let mut all = self.sessions.lock();
         if let Some(session) = all.get_mut(&self.id) {
             session.held = false;

@@ -14,8 +14,7 @@ use crate::policy::Rules;
 use crate::skill::Skill;
 use crate::workspace::Scope;
 
-/// Calls that work on files at once; more wait within their limits. Not the threads that sessions are written on:
-/// calls that are stuck in the kernel must cost no record.
+/// Calls that work on files at once, where nobody gives a pool; more wait within their limits.
 const CALLS: u32 = 16;
 
 /// What the tools of one workspace work with.
@@ -69,6 +68,13 @@ impl Context {
     pub fn with_home(mut self, home: Option<&Path>) -> Self {
         self.credentials = Arc::new(Credentials::of(home));
         self.home = home.map(Path::to_owned);
+        self
+    }
+
+    /// Works on the threads of this pool, which others may share.
+    #[must_use]
+    pub fn with_pool(mut self, pool: Pool) -> Self {
+        self.pool = pool;
         self
     }
 

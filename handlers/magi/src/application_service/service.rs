@@ -1,11 +1,12 @@
 //! The service that an application-service process is: up to sixteen attached sessions with a turn each (spec:
 //! application-service, "Attachments, close, and conflicts"). What sessions and runs are is the engine's matter.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::{
     Capacity, Detached, Engine, EngineError, Environment, ErrorKind, ReplayPage, Run, RunSpec,
-    SessionId, SessionList, Storage, Workspace,
+    SessionId, SessionList, Workspace,
 };
 
 /// Sixteen attachments, and a turn for each.
@@ -18,9 +19,10 @@ const CAPACITY: Capacity = Capacity {
 #[derive(Debug)]
 pub struct Service {
     engine: Arc<Engine>,
-    storage: Arc<Storage>,
+    /// Canonical.
+    directory: PathBuf,
     /// `None` while the settings could not be read.
-    workspace: Mutex<Option<Workspace>>,
+    workspace: Mutex<Option<Arc<Workspace>>>,
 }
 
 impl Service {
@@ -32,8 +34,10 @@ impl Service {
     /// When there is no directory to work in, or no home.
     pub fn start(environment: Environment) -> Result<Arc<Self>, EngineError> {
         let engine = Engine::new(environment, CAPACITY);
+        engine.start_services()?;
+        let directory = engine.canonical_directory()?;
         let workspace = engine
-            .admit_unselected()
+            .admit_unselected(&directory)
             .inspect_err(|error| {
                 tracing::warn!(
                     reason = error.reason(),
@@ -41,18 +45,14 @@ impl Service {
                 );
             })
             .ok();
-        let storage = match &workspace {
-            Some(workspace) => workspace.storage(),
-            None => Arc::new(engine.storage()?),
-        };
         Ok(Arc::new(Self {
             engine,
-            storage,
+            directory,
             workspace: Mutex::new(workspace),
         }))
     }
 
-    async fn workspace(&self) -> Result<Workspace, EngineError> {
+    async fn workspace(&self) -> Result<Arc<Workspace>, EngineError> {
         let known = || {
             self.workspace
                 .lock()
@@ -61,8 +61,8 @@ impl Service {
         if let Some(workspace) = &*known() {
             return Ok(workspace.clone());
         }
-        let engine = Arc::clone(&self.engine);
-        let admitting = move || engine.admit_unselected();
+        let (engine, directory) = (Arc::clone(&self.engine), self.directory.clone());
+        let admitting = move || engine.admit_unselected(&directory);
         let admitted = self.engine.run_blocking(admitting).await??;
         Ok(known().get_or_insert(admitted).clone())
     }
@@ -84,7 +84,7 @@ impl Service {
         after: Option<SessionId>,
         limit: usize,
     ) -> Result<SessionList, EngineError> {
-        self.engine.list(&self.storage, after, limit).await
+        self.engine.list(after, limit).await
     }
 
     /// One page of what a session durably holds. Needs no attachment.
@@ -97,7 +97,7 @@ impl Service {
         after: Option<String>,
         limit: usize,
     ) -> Result<ReplayPage, EngineError> {
-        self.engine.replay(&self.storage, id, after, limit).await
+        self.engine.replay(id, after, limit).await
     }
 
     /// Creates a session whose first record is on the disk and attaches it.
@@ -105,7 +105,7 @@ impl Service {
     /// # Errors
     /// Why there is none.
     pub async fn create_session(&self) -> Result<SessionId, EngineError> {
-        self.engine.lease(&self.storage, None).await
+        self.engine.lease(&self.directory, None).await
     }
 
     /// Attaches a session of this directory, or keeps the one that a turn attached. Its history is not read.
@@ -113,7 +113,7 @@ impl Service {
     /// # Errors
     /// Why it can't be attached.
     pub async fn open_session(&self, id: SessionId) -> Result<SessionId, EngineError> {
-        self.engine.lease(&self.storage, Some(id)).await
+        self.engine.lease(&self.directory, Some(id)).await
     }
 
     /// Ends the attachment of a session, cancelling its turn. Idempotent, also for sessions that are
@@ -136,10 +136,7 @@ impl Service {
         spec: RunSpec,
     ) -> Result<Run, EngineError> {
         let workspace = self.workspace().await?;
-        let run = self
-            .engine
-            .start_in(&workspace, &self.storage, session, spec);
-        run.await
+        self.engine.start_in(&workspace, session, spec).await
     }
 
     /// Asks a turn to stop, of the session that is named if one is. Its end comes as an event.

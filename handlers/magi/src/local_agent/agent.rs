@@ -49,14 +49,14 @@ pub struct Agent {
 struct State {
     phase: Phase,
     startup: StartupStatus,
-    workspace: Option<Workspace>,
+    workspace: Option<Arc<Workspace>>,
     attached: Option<SessionId>,
     /// A session or history operation is active.
     operating: bool,
 }
 
 impl State {
-    fn ready(&self) -> Result<Workspace, EngineError> {
+    fn ready(&self) -> Result<Arc<Workspace>, EngineError> {
         match (self.phase, &self.workspace) {
             (Phase::Failed(error), _) => Err(ErrorKind::Startup(error).into()),
             (Phase::Ready, Some(workspace)) => Ok(workspace.clone()),
@@ -110,7 +110,7 @@ impl Agent {
             }
             state.phase = Phase::Starting;
         }
-        let (startup, admitted) = self.engine.admit(cancel).await;
+        let (startup, admitted) = self.engine.admit(self.engine.directory(), cancel).await;
         {
             let mut state = self.lock();
             state.startup = startup;
@@ -160,7 +160,9 @@ impl Agent {
     }
 
     /// Admits a session or history operation, unless something else is active.
-    fn begin(self: &Arc<Self>) -> Result<(Operation, Workspace, Option<SessionId>), EngineError> {
+    fn begin(
+        self: &Arc<Self>,
+    ) -> Result<(Operation, Arc<Workspace>, Option<SessionId>), EngineError> {
         let mut state = self.lock();
         let workspace = state.ready()?;
         if state.operating || self.active(state.attached.as_ref()).is_some() {

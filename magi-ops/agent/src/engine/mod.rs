@@ -4,9 +4,12 @@
 mod runs;
 mod sessions;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
@@ -18,7 +21,7 @@ use crate::error::{EngineError, ErrorKind};
 use crate::heap;
 use crate::run::{Runs, Workers};
 use crate::startup::{
-    self, Admitted, Environment, Selected, StartupErrorKind, StartupStatus, Storage,
+    self, Environment, Services, StartupError, StartupErrorKind, StartupStatus, Workspace,
 };
 
 pub use runs::ActiveRun;
@@ -37,48 +40,12 @@ pub struct Capacity {
     pub runs: usize,
 }
 
-/// What one startup admitted: directory, instructions, skills, tools, policies. It never changes, and a
-/// process may hold several.
-#[derive(Clone, Debug)]
-pub struct Workspace {
-    pub(crate) admitted: Arc<Admitted>,
-    /// What answers where a session does not say otherwise; `None` where each run asks the settings.
-    pub(crate) selected: Option<Arc<Selected>>,
-}
-
-impl Workspace {
-    /// Where its sessions are.
-    #[must_use]
-    pub fn storage(&self) -> Arc<Storage> {
-        Arc::new(Storage::beside(&self.admitted))
-    }
-
-    /// Another store of sessions than the home's, before anything is attached.
-    #[cfg(test)]
-    pub(crate) fn with_sessions(
-        mut self,
-        sessions: Arc<dyn store::sessions::SessionStore>,
-    ) -> Self {
-        if let Some(admitted) = Arc::get_mut(&mut self.admitted) {
-            admitted.sessions = sessions;
-        }
-        self
-    }
-
-    /// Another provider for the startup selection.
-    #[cfg(test)]
-    pub(crate) fn with_provider(mut self, provider: Arc<dyn provider::Provider>) -> Self {
-        if let Some(selected) = self.selected.as_mut().map(Arc::make_mut) {
-            selected.provider = provider;
-        }
-        self
-    }
-}
-
 /// The engine of one process.
 #[derive(Debug)]
 pub struct Engine {
     environment: Environment,
+    /// Started with the first workspace, if not before.
+    services: OnceLock<Arc<Services>>,
     capacity: Capacity,
     /// Never locked across a wait. Runs are admitted and settled under it.
     table: Mutex<SessionTable>,
@@ -103,6 +70,7 @@ impl Engine {
     pub fn new(environment: Environment, capacity: Capacity) -> Arc<Self> {
         Arc::new(Self {
             environment,
+            services: OnceLock::new(),
             capacity,
             table: Mutex::new(SessionTable::new(capacity.sessions)),
             runs: Runs::default(),
@@ -126,26 +94,68 @@ impl Engine {
         &self.cancel
     }
 
+    /// The directory that the process runs in, as it was given.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.environment.cwd
+    }
+
+    /// The same under its real name. Blocks.
+    ///
+    /// # Errors
+    /// When there is no such directory.
+    pub fn canonical_directory(&self) -> Result<PathBuf, EngineError> {
+        Ok(self.environment.canonical_cwd()?)
+    }
+
+    /// Starts what all workspaces share, unless it is started. Creates what is missing of the home. Blocks.
+    ///
+    /// # Errors
+    /// When there is no home, or the engine ends.
+    pub fn start_services(&self) -> Result<(), EngineError> {
+        self.services_until(&self.cancel)?;
+        Ok(())
+    }
+
+    fn services_until(&self, stop: &CancellationToken) -> Result<&Arc<Services>, StartupError> {
+        if let Some(services) = self.services.get() {
+            return Ok(services);
+        }
+        let started = Services::start(&self.environment, stop)?;
+        Ok(self.services.get_or_init(|| Arc::new(started)))
+    }
+
+    fn services(&self) -> Result<&Arc<Services>, ErrorKind> {
+        self.services.get().ok_or(ErrorKind::NotInitialized)
+    }
+
+    /// Keeps sessions in another store than the home's.
+    #[cfg(test)]
+    pub(crate) fn with_sessions(
+        self: Arc<Self>,
+        sessions: Arc<dyn store::sessions::SessionStore>,
+    ) -> Arc<Self> {
+        let services = Services::start(&self.environment, &self.cancel);
+        let services = services.map(|services| services.with_sessions(sessions));
+        assert!(services.is_ok_and(|services| self.services.set(Arc::new(services)).is_ok()));
+        self
+    }
+
     /// Admits a workspace, with the model that its settings select. Says how far it came, also when it failed.
     pub async fn admit(
-        &self,
+        self: &Arc<Self>,
+        directory: &Path,
         cancel: CancellationToken,
-    ) -> (StartupStatus, Result<Workspace, EngineError>) {
-        let environment = self.environment.clone();
+    ) -> (StartupStatus, Result<Arc<Workspace>, EngineError>) {
         // However this ends, the worker does not read on for nobody.
         let stop = CancellationToken::new();
         let _stops = stop.clone().drop_guard();
+        let (this, directory) = (Arc::clone(self), directory.to_owned());
         let admitting = self.run_blocking(move || {
             let mut status = StartupStatus::default();
-            let admitted = startup::admit(&environment, &mut status, &stop);
-            let selected = admitted.and_then(|admitted| {
-                let selected = admitted.select()?;
-                Ok(Workspace {
-                    admitted: Arc::new(admitted),
-                    selected: Some(Arc::new(selected)),
-                })
-            });
-            (status, selected)
+            let admitted = this.workspace(&directory, &mut status, &stop);
+            let selected = admitted.and_then(Workspace::selecting);
+            (status, selected.map(Arc::new))
         });
         let cancelled = || Err(ErrorKind::from(StartupErrorKind::Cancelled).into());
         tokio::select! {
@@ -165,24 +175,18 @@ impl Engine {
     ///
     /// # Errors
     /// Why it can't be worked in.
-    pub fn admit_unselected(&self) -> Result<Workspace, EngineError> {
-        let admitted = startup::admit(
-            &self.environment,
-            &mut StartupStatus::default(),
-            &self.cancel,
-        )?;
-        Ok(Workspace {
-            admitted: Arc::new(admitted),
-            selected: None,
-        })
+    pub fn admit_unselected(&self, directory: &Path) -> Result<Arc<Workspace>, EngineError> {
+        let status = &mut StartupStatus::default();
+        Ok(Arc::new(self.workspace(directory, status, &self.cancel)?))
     }
 
-    /// Where sessions are, whatever the settings say. Creates the home's directories. Blocks.
-    ///
-    /// # Errors
-    /// When there is no directory to work in, or no home.
-    pub fn storage(&self) -> Result<Storage, EngineError> {
-        Ok(Storage::of(&self.environment)?)
+    fn workspace(
+        &self,
+        directory: &Path,
+        status: &mut StartupStatus,
+        stop: &CancellationToken,
+    ) -> Result<Workspace, StartupError> {
+        Workspace::admit(self.services_until(stop)?, directory, status, stop)
     }
 
     /// Whether the provider that is selected now could authenticate, from settings and environment as
@@ -206,8 +210,8 @@ impl Engine {
         Ok(self.blocking.run(work).await?)
     }
 
-    /// Cancels what runs and waits for its teardown; then every session is free. Callers bound
-    /// the wait. Nothing is admitted afterwards.
+    /// Ends everything in one order: nothing is admitted any more; runs are cancelled and waited for; what blocks for
+    /// them ends; sessions are let go of; services stop. Callers bound the wait.
     pub async fn close(&self) {
         self.cancel.cancel();
         let _closing = self.closing.lock().await;
@@ -227,6 +231,9 @@ impl Engine {
         if let Err(error) = self.blocking.run(move || drop(sessions)).await {
             let cause = &error as &dyn std::error::Error;
             tracing::error!(error = cause, "the sessions were not let go of");
+        }
+        if let Some(services) = self.services.get() {
+            services.stop();
         }
     }
 }

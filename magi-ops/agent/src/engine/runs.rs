@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError};
 
 use store::sessions::SessionId;
 
-use super::{Engine, Workspace, free};
+use super::{Engine, free};
 use crate::attach::{Attachment, Conversation, Lifetime};
 use crate::engine::table::SessionTable;
 use crate::error::{EngineError, ErrorKind};
 use crate::run::{self, Control, Ended, Owner, Run, RunSpec};
+use crate::startup::Workspace;
 
 /// A run that is under way, or whose end somebody may still be telling.
 #[derive(Clone, Debug)]
@@ -74,7 +75,7 @@ impl Engine {
     /// Why no run was admitted.
     pub fn start(
         self: &Arc<Self>,
-        workspace: &Workspace,
+        workspace: &Arc<Workspace>,
         id: &SessionId,
         spec: RunSpec,
     ) -> Result<Run, EngineError> {
@@ -93,9 +94,8 @@ impl Engine {
             let conversation = table.conversation(id)?;
             let beside = self.runs.is_working();
             let control = self.runs.admit(id.clone(), spec, &self.cancel)?;
-            let admitted = Arc::clone(&workspace.admitted);
             let blocking = self.blocking.clone();
-            let task = run::Task::new(admitted, blocking, &control, conversation);
+            let task = run::Task::new(Arc::clone(workspace), blocking, &control, conversation);
             (task, beside)
         };
         let owner = Arc::clone(self) as Arc<dyn Owner>;

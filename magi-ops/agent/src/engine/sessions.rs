@@ -1,18 +1,19 @@
 //! Sessions of the engine: attaching and letting go, lists, pages of a history, replays.
 //! Files are the store's matter, what overlaps with what the families'.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use store::sessions::{SessionId, SessionList};
 use tokio_util::sync::CancellationToken;
 
-use super::{Engine, Workspace, free};
+use super::{Engine, free};
 use crate::attach::{self, Attached, Attachment, Lifetime};
 use crate::error::{EngineError, ErrorKind};
 use crate::history::{self, HistoryPage, Snapshot};
 use crate::replay::ReplayPage;
 use crate::run::{Run, RunSpec};
-use crate::startup::{Admitted, Storage};
+use crate::startup::{Services, Workspace};
 use crate::writer::SharedWriter;
 
 /// How far letting go of a session came.
@@ -32,7 +33,7 @@ impl Engine {
     /// Why it can't be attached; [`ErrorKind::Cancelled`] when `cancel` fired before it was.
     pub async fn open(
         &self,
-        workspace: &Workspace,
+        workspace: &Arc<Workspace>,
         session: Option<SessionId>,
         instead_of: Option<&SessionId>,
         cancel: &CancellationToken,
@@ -47,14 +48,10 @@ impl Engine {
         {
             return self.open_again(id, writer);
         }
-        let admitted = Arc::clone(&workspace.admitted);
-        let selected = workspace
-            .selected
-            .clone()
-            .ok_or(ErrorKind::NotInitialized)?;
+        let within = Arc::clone(workspace);
         let prepared = self.run_blocking(move || match session {
-            None => attach::create(&admitted, &selected),
-            Some(id) => attach::open(&admitted, &selected, &id, held.as_ref()),
+            None => attach::create(&within),
+            Some(id) => attach::open(&within, &id, held.as_ref()),
         });
         let prepared = prepared.await??;
         let attachment = Attachment::of(prepared.conversation, Lifetime::UntilDetached);
@@ -104,18 +101,18 @@ impl Engine {
     ) -> Option<(Option<String>, Option<String>)> {
         let mut table = self.table();
         let choice = &table.conversation(id).ok()?.selected.as_ref()?.choice;
-        let shown = |name: &str| workspace.admitted.public_name(name);
+        let shown = |name: &str| workspace.public_name(name);
         Some((shown(&choice.provider), shown(&choice.model)))
     }
 
-    /// Attaches a session by its lease alone, or keeps the one that a run attached; without an id a new one
+    /// Attaches a session of a canonical directory by its lease alone, or keeps the one that a run attached; without an id a new one
     /// whose first record is on the disk. Returns its id.
     ///
     /// # Errors
     /// Why it can't be attached.
     pub async fn lease(
         &self,
-        storage: &Arc<Storage>,
+        directory: &Path,
         session: Option<SessionId>,
     ) -> Result<SessionId, EngineError> {
         let _admission = self.admission.lock().await;
@@ -129,12 +126,12 @@ impl Engine {
             return Ok(id.clone());
         }
         self.table().has_place(None)?;
-        let storage = Arc::clone(storage);
+        let (services, directory) = (Arc::clone(self.services()?), directory.to_owned());
         let lifetime = Lifetime::UntilDetached;
         let attaching = self.run_blocking(move || match session {
-            None => new_session(&storage, lifetime),
+            None => new_session(&services, &directory, lifetime),
             Some(id) => {
-                let lease = attach::lease(&storage, &id)?;
+                let lease = attach::lease(&services, &directory, &id)?;
                 Ok((id, Attachment::leased(lease, lifetime)))
             }
         });
@@ -171,8 +168,7 @@ impl Engine {
     /// Why no run was admitted; the attachments are then what they were.
     pub async fn start_in(
         self: &Arc<Self>,
-        workspace: &Workspace,
-        storage: &Arc<Storage>,
+        workspace: &Arc<Workspace>,
         session: Option<SessionId>,
         spec: RunSpec,
     ) -> Result<Run, EngineError> {
@@ -196,14 +192,14 @@ impl Engine {
         };
         let (id, attachment) = match session {
             None => {
-                let storage = Arc::clone(storage);
-                self.run_blocking(move || new_session(&storage, Lifetime::WithItsRun))
+                let within = Arc::clone(workspace);
+                let lifetime = Lifetime::WithItsRun;
+                self.run_blocking(move || new_session(&within.services, &within.cwd, lifetime))
                     .await??
             }
             Some(id) => {
-                let admitted = Arc::clone(&workspace.admitted);
-                let of = id.clone();
-                let look = self.run_blocking(move || ready_for_run(&admitted, &of, attached));
+                let (within, of) = (Arc::clone(workspace), id.clone());
+                let look = self.run_blocking(move || ready_for_run(&within, &of, attached));
                 match look.await? {
                     (Some(attachment), Ok(())) => (id, attachment),
                     (kept, result) => {
@@ -271,9 +267,8 @@ impl Engine {
             let snapshot = conversation.snapshot.clone();
             (conversation.writer.clone(), snapshot, number)
         };
-        let admitted = Arc::clone(&workspace.admitted);
-        let current =
-            self.run_blocking(move || Snapshot::current(&admitted.redactor, &writer, snapshot));
+        let redactor = workspace.redactor().clone();
+        let current = self.run_blocking(move || Snapshot::current(&redactor, &writer, snapshot));
         let current = current.await?;
         let mut table = self.table();
         let conversation = table.conversation(id)?;
@@ -305,14 +300,13 @@ impl Engine {
     /// When there are too many files, or they can't be listed.
     pub async fn list(
         &self,
-        storage: &Arc<Storage>,
         after: Option<SessionId>,
         limit: usize,
     ) -> Result<SessionList, EngineError> {
-        let storage = Arc::clone(storage);
+        let services = Arc::clone(self.services()?);
         let list = self.run_blocking(move || {
-            let redactor = &storage.redactor;
-            storage.sessions.list(after.as_ref(), limit, redactor)
+            let redactor = &services.redactor;
+            services.sessions.list(after.as_ref(), limit, redactor)
         });
         Ok(list.await??)
     }
@@ -323,22 +317,22 @@ impl Engine {
     /// When the session is missing, being written to by another process, or unreadable.
     pub async fn replay(
         &self,
-        storage: &Arc<Storage>,
         id: SessionId,
         after: Option<String>,
         limit: usize,
     ) -> Result<ReplayPage, EngineError> {
-        let storage = Arc::clone(storage);
-        let page = move || storage.replays.page(&id, after.as_deref(), limit);
+        let services = Arc::clone(self.services()?);
+        let page = move || services.replays.page(&id, after.as_deref(), limit);
         self.run_blocking(page).await?
     }
 }
 
 fn new_session(
-    storage: &Storage,
+    services: &Services,
+    directory: &Path,
     lifetime: Lifetime,
 ) -> Result<(SessionId, Attachment), EngineError> {
-    let conversation = attach::create_durable(storage)?;
+    let conversation = attach::create_durable(services, directory)?;
     let id = conversation
         .writer
         .with(|writer| writer.lease().id().clone());
@@ -348,14 +342,14 @@ fn new_session(
 /// Brings the content of the session's file into its attachment, made for the run where there is none.
 /// On failure the attachment is the one that there was.
 fn ready_for_run(
-    admitted: &Admitted,
+    workspace: &Workspace,
     id: &SessionId,
     attached: Option<Attachment>,
 ) -> (Option<Attachment>, Result<(), EngineError>) {
     let is_new = attached.is_none();
     let mut attachment = match attached {
         Some(attachment) => attachment,
-        None => match admitted.sessions.attach(id) {
+        None => match workspace.services.sessions.attach(id) {
             Ok(lease) => Attachment::leased(lease, Lifetime::WithItsRun),
             Err(error) => return (None, Err(error.into())),
         },
@@ -368,7 +362,7 @@ fn ready_for_run(
         return (Some(attachment), Ok(()));
     }
     attachment.conversation = None;
-    match attach::load(&admitted.cwd, &attachment.lease) {
+    match attach::load(&workspace.cwd, &attachment.lease) {
         Ok(conversation) => {
             attachment.conversation = Some(conversation);
             (Some(attachment), Ok(()))

@@ -9,7 +9,7 @@ use super::control::Control;
 use super::event::{Activity, ActivityState, Category};
 use super::queue::Sink;
 use super::{RunErrorCode, Stop, Worker};
-use crate::startup::Admitted;
+use crate::startup::Workspace;
 
 /// What every hook is told: who asks, and for which session and run.
 pub(super) fn told(control: &Control) -> Value {
@@ -22,13 +22,13 @@ pub(super) fn told(control: &Control) -> Value {
 
 /// Runs the hooks of one moment, with an activity around them.
 pub(super) async fn run(
-    admitted: &Admitted,
+    workspace: &Workspace,
     control: &Control,
     sink: &Sink,
     event: HookEvent,
     told: &Value,
 ) -> HookVerdict {
-    if !admitted.hooks.any(event) {
+    if !workspace.hooks.any(event) {
         return HookVerdict::Go {
             diagnostics: Vec::new(),
         };
@@ -40,7 +40,7 @@ pub(super) async fn run(
     };
     // A loss shows at the next event that the run can't do without.
     let _ = sink.activity(began).await;
-    let verdict = admitted.hooks.run(event, told, &control.cancel).await;
+    let verdict = workspace.hooks.run(event, told, &control.cancel).await;
     let state = match &verdict {
         _ if control.cancel.is_cancelled() => ActivityState::Cancelled,
         HookVerdict::Go { diagnostics } if diagnostics.is_empty() => ActivityState::Completed,
@@ -74,7 +74,7 @@ impl Worker {
     }
 
     async fn hook(&mut self, event: HookEvent, told: Value) -> Result<(), Stop> {
-        match run(&self.admitted, &self.control, &self.sink, event, &told).await {
+        match run(&self.workspace, &self.control, &self.sink, event, &told).await {
             HookVerdict::Go { diagnostics } => self.report_hooks(&diagnostics).await,
             // Only a call can be refused.
             HookVerdict::Refuse { .. } => Ok(()),
@@ -85,8 +85,8 @@ impl Worker {
     pub(super) async fn report_hooks(&self, failed: &[String]) -> Result<(), Stop> {
         for words in failed {
             let summary = self
-                .admitted
-                .redactor
+                .workspace
+                .redactor()
                 .redact(words)
                 .summary(self.policy.max_summary_bytes);
             self.diagnose(RunErrorCode::ExecutionFailed, summary)

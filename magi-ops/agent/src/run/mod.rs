@@ -8,13 +8,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use provider::Message;
 use store::Redacted;
-use store::sessions::{Body, Flush, Outcome, now_ms, recorded_cwd};
+use store::sessions::{Body, Flush, Outcome, recorded_cwd};
 use tracing::{Instrument, error, info, info_span};
 use work::{Deadline, Expired, Pool};
 
 use crate::attach::Conversation;
 use crate::error::{EngineError, ErrorKind};
-use crate::startup::{Admitted, Choice, Selected, StartupErrorKind};
+use crate::startup::{Choice, Selected, StartupErrorKind, Workspace};
 use crate::writer::SharedWriter;
 
 mod approval;
@@ -92,7 +92,7 @@ pub(crate) trait Owner: std::fmt::Debug + Send + Sync {
 
 /// What a run takes from the conversation, and gives back at its end.
 pub(crate) struct Task {
-    admitted: Arc<Admitted>,
+    workspace: Arc<Workspace>,
     blocking: Pool,
     control: Arc<Control>,
     writer: SharedWriter,
@@ -103,13 +103,13 @@ pub(crate) struct Task {
 
 impl Task {
     pub(crate) fn new(
-        admitted: Arc<Admitted>,
+        workspace: Arc<Workspace>,
         blocking: Pool,
         control: &Arc<Control>,
         conversation: &mut Conversation,
     ) -> Self {
         Self {
-            admitted,
+            workspace,
             blocking,
             control: Arc::clone(control),
             writer: conversation.writer.clone(),
@@ -180,7 +180,7 @@ pub(crate) fn prepare(
         persist: Persist::new(task.blocking.clone(), task.writer.clone(), &run_id),
         blocking: task.blocking,
         owner,
-        admitted: task.admitted,
+        workspace: task.workspace,
         control: task.control,
         writer: task.writer,
         selected: task.selected,
@@ -210,7 +210,7 @@ pub(crate) fn prepare(
 struct Worker {
     owner: Arc<dyn Owner>,
     blocking: Pool,
-    admitted: Arc<Admitted>,
+    workspace: Arc<Workspace>,
     control: Arc<Control>,
     writer: SharedWriter,
     /// `None` until the turn has chosen.
@@ -374,8 +374,8 @@ impl Worker {
         let message_id = crate::new_id();
         if self.writer.with(|writer| writer.is_empty()) {
             self.persist.push(Body::Session {
-                created_at: now_ms(),
-                cwd: recorded_cwd(&self.admitted.cwd),
+                created_at: (self.workspace.services.clock)(),
+                cwd: recorded_cwd(&self.workspace.cwd),
                 provider: None,
                 model: None,
             });
@@ -404,8 +404,8 @@ impl Worker {
         if let Some(selected) = &self.selected {
             return Ok(Arc::clone(selected));
         }
-        let admitted = Arc::clone(&self.admitted);
-        let reading = self.blocking.run(move || admitted.select_now());
+        let workspace = Arc::clone(&self.workspace);
+        let reading = self.blocking.run(move || workspace.select_now());
         let cancelled = Deadline::from(self.control.cancel.clone());
         let selected = cancelled.bound(reading).await?;
         let selected = selected
@@ -461,4 +461,4 @@ impl Worker {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

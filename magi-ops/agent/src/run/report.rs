@@ -55,7 +55,7 @@ impl Worker {
                 truncated: true,
             };
         }
-        let whole = self.admitted.redactor.redact(text);
+        let whole = self.workspace.redactor().redact(text);
         let end = whole
             .as_str()
             .floor_char_boundary(self.policy.max_reasoning_bytes);
@@ -103,7 +103,7 @@ impl Worker {
 
     /// That the person's instructions stand before the conversation.
     pub(super) async fn report_instructions(&self) -> Result<(), Stop> {
-        if !self.admitted.guidance.has_instructions() {
+        if !self.workspace.guidance.has_instructions() {
             return Ok(());
         }
         let id = crate::new_id();
@@ -119,7 +119,7 @@ impl Worker {
 
     /// One diagnostic for each attempt that failed.
     pub(super) async fn report_retry(&mut self, retry: &Retry) -> Result<(), Stop> {
-        let redactor = &self.admitted.redactor;
+        let redactor = self.workspace.redactor();
         let mut summary = self.reason_of(&retry.why);
         summary.push(&redactor.redact(&format!(
             "; attempt {} failed, the next one follows in {} ms",
@@ -150,7 +150,7 @@ impl Worker {
 
     /// Why a response failed, in words for a person: what it was, and what the server or the system said.
     fn reason_of(&self, error: &ProviderError) -> Redacted {
-        let redactor = &self.admitted.redactor;
+        let redactor = self.workspace.redactor();
         let mut reason = redactor.redact(&error.to_string());
         let said = error.message().map(str::to_owned).or_else(|| error.cause());
         if let Some(said) = said {

@@ -35,12 +35,12 @@ impl Worker {
             Request {
                 session: self.control.session.to_string(),
                 model: selected.choice.model.clone(),
-                system: Arc::clone(&self.admitted.system),
+                system: Arc::clone(&self.workspace.system),
                 thinking: selected.choice.thinking,
                 fast: selected.fast,
                 messages: Arc::clone(&self.messages),
-                tools: self.admitted.offered.clone(),
-                workspace: self.admitted.cwd.clone(),
+                tools: self.workspace.offered.clone(),
+                workspace: self.workspace.cwd.clone(),
             },
             cancel.clone(),
         );
@@ -173,7 +173,7 @@ impl Worker {
         if !accepted.is_empty() {
             self.content += accepted.len();
             turn.segment
-                .get_or_insert_with(|| Segment::new(turn.response, &self.admitted.redactor))
+                .get_or_insert_with(|| Segment::new(turn.response, self.workspace.redactor()))
                 .push(accepted, &self.sink, &mut self.persist)
                 .await;
         }
@@ -206,7 +206,7 @@ impl Worker {
         let Some(segment) = turn.segment.take() else {
             return Ok(());
         };
-        let redactor = &self.admitted.redactor;
+        let redactor = self.workspace.redactor();
         let (raw, shown, sent) = segment
             .finish(
                 partial,

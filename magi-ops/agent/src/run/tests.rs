@@ -114,7 +114,9 @@ async fn play_with(
         ..Environment::default()
     };
     let engine = Engine::new(environment, CAPACITY);
-    let (_, workspace) = engine.admit(CancellationToken::new()).await;
+    let (_, workspace) = engine
+        .admit(engine.directory(), CancellationToken::new())
+        .await;
     let workspace = workspace.unwrap().with_provider(provider);
     let never = CancellationToken::new();
     let opened = engine.open(&workspace, None, None, &never).await.unwrap();
@@ -527,12 +529,11 @@ async fn a_run_works_on_any_store_of_sessions() {
         ..Environment::default()
     };
     let sessions = crate::memory::MemorySessions::default();
-    let engine = Engine::new(environment, CAPACITY);
+    let engine = Engine::new(environment, CAPACITY).with_sessions(Arc::new(sessions.clone()));
     let never = CancellationToken::new();
-    let (_, workspace) = engine.admit(never.clone()).await;
+    let (_, workspace) = engine.admit(engine.directory(), never.clone()).await;
     let workspace = workspace
         .unwrap()
-        .with_sessions(Arc::new(sessions.clone()))
         .with_provider(canned(vec![vec![text("Yes.")], vec![text("Again.")]]));
     let opened = engine.open(&workspace, None, None, &never).await.unwrap();
     let session: SessionId = opened.session_id.parse().unwrap();

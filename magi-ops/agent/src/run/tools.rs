@@ -23,7 +23,7 @@ use super::queue::Sink;
 use super::repeats::{Repeats, Repetition};
 use super::{Stop, Worker, panic_text};
 use crate::history::shown_name;
-use crate::startup::Admitted;
+use crate::startup::Workspace;
 
 /// Calls that run at the same time; the rest waits.
 const SIDE_BY_SIDE: usize = 8;
@@ -126,19 +126,19 @@ impl Worker {
 
     /// Whether the call may run beside others of its kind.
     fn beside(&self, call: &ToolCall) -> bool {
-        let spec = self.admitted.tools.spec(&call.name);
+        let spec = self.workspace.tools.spec(&call.name);
         spec.is_none_or(|spec| spec.concurrency == Concurrency::SideBySide)
     }
 
     fn activity_kind(&self, call: &ToolCall) -> ActivityKind {
-        let spec = self.admitted.tools.spec(&call.name);
+        let spec = self.workspace.tools.spec(&call.name);
         spec.map_or(ActivityKind::Tool, |spec| spec.activity)
     }
 
     /// What the call would touch; a look at a dead disk must not outlast the run.
     async fn look(&self, call: &ToolCall) -> Result<Access, Stop> {
         let cancelled = Deadline::from(self.control.cancel.clone());
-        let looking = self.admitted.tools.access(&call.name, &call.input);
+        let looking = self.workspace.tools.access(&call.name, &call.input);
         Ok(cancelled.bound(looking).await?)
     }
 
@@ -173,9 +173,9 @@ impl Worker {
                 Flush::Durable
             })
             .await;
-        let name = shown_name(&call.name, &self.admitted.redactor);
-        let subject = self.admitted.tools.subject(&call.name, &call.input);
-        let summary = shown_subject(&subject, call, &self.admitted.redactor);
+        let name = shown_name(&call.name, self.workspace.redactor());
+        let subject = self.workspace.tools.subject(&call.name, &call.input);
+        let summary = shown_subject(&subject, call, self.workspace.redactor());
         self.activity(Activity::Tool {
             id: activity_id.clone(),
             kind: self.activity_kind(call),
@@ -186,14 +186,14 @@ impl Worker {
             timed_out: None,
         })
         .await?;
-        let (admitted, control) = (Arc::clone(&self.admitted), Arc::clone(&self.control));
+        let (workspace, control) = (Arc::clone(&self.workspace), Arc::clone(&self.control));
         let (sink, call) = (self.sink.clone(), call.clone());
         let (asked, settled) = oneshot::channel();
         let span = info_span!("tool", name = %call.name, activity = activity_id);
         let work = async move {
             // A task of its own within: a tool that panics is a failed call, not a failed run.
             let work = tokio::spawn(
-                async move { run(&admitted, &control, &sink, &call, &access, asked).await }
+                async move { run(&workspace, &control, &sink, &call, &access, asked).await }
                     .in_current_span(),
             );
             let outcome = work.await.unwrap_or_else(|failed| {
@@ -222,8 +222,8 @@ impl Worker {
         outcome: &ToolOutcome,
     ) -> Result<(), Stop> {
         let summary = self
-            .admitted
-            .redactor
+            .workspace
+            .redactor()
             .redact(&outcome.summary)
             .summary(self.policy.max_summary_bytes);
         self.persist.push(Body::ToolFinished {
@@ -235,7 +235,7 @@ impl Worker {
             content: outcome.content.clone(),
         });
         self.persist.start();
-        let name = shown_name(&call.name, &self.admitted.redactor);
+        let name = shown_name(&call.name, self.workspace.redactor());
         self.activity(Activity::Tool {
             id: activity_id,
             kind: self.activity_kind(call),
@@ -312,14 +312,14 @@ fn refused(content: String, summary: &str) -> ToolOutcome {
 }
 
 async fn run(
-    admitted: &Admitted,
+    workspace: &Workspace,
     control: &Control,
     sink: &Sink,
     call: &ToolCall,
     access: &Access,
     asked: oneshot::Sender<()>,
 ) -> Ran {
-    let decision = admitted.decide(&call.name, access);
+    let decision = workspace.decide(&call.name, access);
     let question_waits = match (decision.permission, control.spec.policy.approval_expiry) {
         (Permission::Deny, _) => {
             return refused(decision.denial(&call.name), "denied by the settings").into();
@@ -338,13 +338,13 @@ async fn run(
     let mut told = hooks::told(control);
     told["tool"] = call.name.as_str().into();
     told["input"] = call.input.clone();
-    let mut hooks = match hooks::run(admitted, control, sink, HookEvent::PreTool, &told).await {
+    let mut hooks = match hooks::run(workspace, control, sink, HookEvent::PreTool, &told).await {
         HookVerdict::Go { diagnostics } => diagnostics,
         HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),
     };
     if let Some((asked, expiry)) = question_waits {
         let max = control.spec.policy.max_summary_bytes;
-        let summary = access.question.render(&admitted.redactor, max);
+        let summary = access.question.render(workspace.redactor(), max);
         let approval = Approval::ask(control, sink, summary, expiry).await;
         drop(asked);
         let answer = match approval {
@@ -366,14 +366,14 @@ async fn run(
         }
     }
     let cancel = control.cancel.clone();
-    let outcome = admitted
+    let outcome = workspace
         .tools
         .run_admitted(&call.name, &call.input, access, cancel)
         .await;
-    if admitted.hooks.any(HookEvent::PostTool) {
+    if workspace.hooks.any(HookEvent::PostTool) {
         told["result"] = outcome.content.as_str().into();
         told["is_error"] = outcome.is_error.into();
-        let verdict = hooks::run(admitted, control, sink, HookEvent::PostTool, &told).await;
+        let verdict = hooks::run(workspace, control, sink, HookEvent::PostTool, &told).await;
         if let HookVerdict::Go { diagnostics } = verdict {
             hooks.extend(diagnostics);
         }

@@ -74,11 +74,8 @@ impl Environment {
     }
 
     /// The working directory under its real name.
-    pub(super) fn canonical_cwd(&self) -> Result<PathBuf, StartupError> {
-        self.cwd.canonicalize().map_err(|error| {
-            let why = format!("this working directory cannot be used: {error}");
-            StartupError::failed(Reason::of_file(&self.cwd, why))
-        })
+    pub(crate) fn canonical_cwd(&self) -> Result<PathBuf, StartupError> {
+        canonical(&self.cwd)
     }
 
     /// The settings of a home and a working directory, as this process sees them.
@@ -97,4 +94,12 @@ impl Environment {
                 .map(|(name, value)| (name.as_str(), value.as_str())),
         )
     }
+}
+
+/// A working directory under its real name.
+pub(super) fn canonical(directory: &Path) -> Result<PathBuf, StartupError> {
+    directory.canonicalize().map_err(|error| {
+        let why = format!("this working directory cannot be used: {error}");
+        StartupError::failed(Reason::of_file(directory, why))
+    })
 }

@@ -1,13 +1,16 @@
 //! A look at the configuration: what startup does, without starting anything, and everything that it would say.
 //! How it is shown is the caller's matter.
 
+use std::sync::Arc;
+
 use store::Reason;
 use tokio_util::sync::CancellationToken;
 
-use super::admitted::{admit, named_keys};
 use super::error::redacted;
 use super::guidance::Guidance;
 use super::select::{ProviderCache, select};
+use super::services::Services;
+use super::workspace::{Workspace, named_keys};
 use super::{Environment, StartupStatus};
 
 /// What is wrong with a configuration, and what is ignored of it. Redacted; never for the wire.
@@ -26,12 +29,16 @@ pub fn examine(environment: &Environment) -> Examination {
     let stop = CancellationToken::new();
     let mut reached = StartupStatus::default();
     let mut found = Examination::default();
-    match admit(environment, &mut reached, &stop) {
-        Ok(admitted) => {
-            if let Err(error) = admitted.select() {
+    let services = Services::start(environment, &stop);
+    let admitted = services.and_then(|services| {
+        Workspace::admit(&Arc::new(services), &environment.cwd, &mut reached, &stop)
+    });
+    match admitted {
+        Ok(workspace) => {
+            if let Err(error) = workspace.select() {
                 found.problems = error.reasons;
             }
-            found.notices = admitted.notices().to_vec();
+            found.notices = workspace.notices().to_vec();
         }
         Err(error) => {
             found.problems = error.reasons;

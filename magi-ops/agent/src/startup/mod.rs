@@ -1,22 +1,22 @@
 //! Startup: what a process admits once, as one snapshot: storage roots, settings, provider, context,
 //! guidance. Blocking; runs on one worker. Nothing here is read again for a running process.
 
-mod admitted;
 mod environment;
 mod error;
 mod examine;
 mod guidance;
 mod select;
-mod storage;
+mod services;
 mod trust;
+mod workspace;
 
-pub(crate) use admitted::{Admitted, admit};
 pub use environment::Environment;
 pub use error::{StartupError, StartupErrorKind};
 pub use examine::{Examination, examine};
 pub(crate) use select::{Choice, Selected, provider_ready};
-pub use storage::Storage;
+pub(crate) use services::Services;
 pub use trust::{Trusted, trust};
+pub use workspace::Workspace;
 
 /// What startup may tell of itself, as far as it got: selection, context, and what it ignored.
 #[derive(Clone, Debug, Default)]

@@ -107,6 +107,15 @@ impl ProviderCache {
         }
     }
 
+    /// Lets go of them: what is not asked at the moment closes its connections.
+    pub(crate) fn clear(&self) {
+        let mut cached = self
+            .providers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        cached.clear();
+    }
+
     fn build(&self, remote: Remote) -> Result<Arc<dyn Provider>, BuildError> {
         let mut cached = self
             .providers

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::sync::Arc;
 
 use super::*;
 use store::settings::Permission;
@@ -38,7 +39,7 @@ impl Place {
         self
     }
 
-    fn admit(&self) -> Result<Admitted, StartupError> {
+    fn admit(&self) -> Result<Workspace, StartupError> {
         let stop = CancellationToken::new();
         admit(&self.environment, &mut StartupStatus::default(), &stop)
     }
@@ -48,7 +49,16 @@ impl Place {
     }
 }
 
-fn offered(admitted: &Admitted) -> Vec<&str> {
+fn admit(
+    environment: &Environment,
+    reached: &mut StartupStatus,
+    stop: &CancellationToken,
+) -> Result<Workspace, StartupError> {
+    let services = Arc::new(Services::start(environment, stop)?);
+    Workspace::admit(&services, &environment.cwd, reached, stop)
+}
+
+fn offered(admitted: &Workspace) -> Vec<&str> {
     admitted
         .offered
         .iter()
@@ -99,7 +109,7 @@ fn a_missing_or_hidden_additional_file_is_a_configuration_that_is_not_valid() {
 }
 
 /// What a call comes to that the tool itself allows.
-fn decided(admitted: &Admitted, tool: &str) -> Permission {
+fn decided(admitted: &Workspace, tool: &str) -> Permission {
     let question = tools::Question::new(tool, "");
     let access = tools::Access::new(tools::DefaultPolicy::Allow, question);
     admitted.decide(tool, &access).permission

@@ -1,29 +1,29 @@
-//! The admitted snapshot and how it comes to be: everything that a process works with.
+//! A workspace and how it comes to be: everything of one directory that runs work with.
 //! Reading files is the store's part, choosing the provider stands beside.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use store::sessions::SessionStore;
 use store::settings::{CommandEnvironment, Permission, Settings};
-use store::{Home, LocalPlaces, Reason, Redactor};
+use store::{LocalPlaces, Reason, Redactor};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
 use tools::policy::{Decision, Policy, Rules};
 use tools::{Access, Context, Skill, ToolSet};
 
+use super::environment::canonical;
 use super::error::redacted;
 use super::guidance::Guidance;
-use super::select::{Choice, ProviderCache, Selected, select, select_choice};
+use super::select::{Choice, Selected, select, select_choice};
+use super::services::Services;
 use super::{Environment, StartupError, StartupStatus};
 
-/// Everything that a process works with, as it was at startup.
-pub(crate) struct Admitted {
+/// Where runs work: what one startup admitted of a directory. It never changes, and a process may hold several.
+pub struct Workspace {
+    pub(crate) services: Arc<Services>,
     /// Canonical.
     pub(crate) cwd: PathBuf,
-    pub(crate) sessions: Arc<dyn SessionStore>,
-    pub(crate) redactor: Redactor,
     pub(crate) tools: ToolSet,
     pub(crate) hooks: Hooks,
     /// The tools that a model is offered: all that are not denied.
@@ -31,22 +31,59 @@ pub(crate) struct Admitted {
     pub(crate) guidance: Guidance,
     /// What the primary agent is told before the conversation.
     pub(crate) system: Arc<str>,
+    /// What answers where a session does not say otherwise; `None` where each run asks the settings.
+    pub(crate) selected: Option<Arc<Selected>>,
     policy: Policy,
     /// What commands run under.
     guard: Guard,
     /// As they were at startup.
     settings: Settings,
-    pub(crate) environment: Environment,
-    providers: ProviderCache,
-    home: Arc<dyn Home>,
     notices: Vec<Reason>,
 }
 
-impl Admitted {
+impl Workspace {
+    /// Reads everything of a directory once. `stop` ends it between two files. Blocks.
+    pub(crate) fn admit(
+        services: &Arc<Services>,
+        directory: &Path,
+        reached: &mut StartupStatus,
+        stop: &CancellationToken,
+    ) -> Result<Self, StartupError> {
+        let _span = tracing::info_span!("startup").entered();
+        let redactor = &services.redactor;
+        let admitted = read(services, directory, reached, stop);
+        reached.notices = redacted(std::mem::take(&mut reached.notices), redactor);
+        for notice in &reached.notices {
+            tracing::info!(%notice, "a part of the configuration does not count");
+        }
+        match admitted {
+            Ok(workspace) => Ok(Self {
+                notices: reached.notices.clone(),
+                ..workspace
+            }),
+            Err(error) => Err(error.redacted(redactor)),
+        }
+    }
+
+    /// The same with what its settings select.
+    pub(crate) fn selecting(mut self) -> Result<Self, StartupError> {
+        self.selected = Some(Arc::new(self.select()?));
+        Ok(self)
+    }
+
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.services.redactor
+    }
+
     /// What the settings selected at startup.
-    pub(crate) fn select(&self) -> Result<Selected, StartupError> {
-        select(&self.settings, &self.environment, &self.providers)
-            .map_err(|error| error.redacted(&self.redactor))
+    pub(super) fn select(&self) -> Result<Selected, StartupError> {
+        let Services {
+            environment,
+            providers,
+            redactor,
+            ..
+        } = &*self.services;
+        select(&self.settings, environment, providers).map_err(|error| error.redacted(redactor))
     }
 
     /// What of the configuration is ignored or left out; redacted.
@@ -56,27 +93,38 @@ impl Admitted {
 
     /// A choice that a session was saved with, if the settings of startup still have it.
     pub(crate) fn select_saved(&self, choice: &Choice) -> Option<Selected> {
-        select_choice(
-            &self.settings,
-            &self.environment,
-            &self.providers,
-            choice.clone(),
-        )
-        .ok()
+        let Services {
+            environment,
+            providers,
+            ..
+        } = &*self.services;
+        let selected = select_choice(&self.settings, environment, providers, choice.clone());
+        let because = |error: StartupError| {
+            for reason in redacted(error.reasons, self.redactor()) {
+                tracing::info!(%reason, "the saved selection is not available");
+            }
+        };
+        selected.map_err(because).ok()
     }
 
     /// What the settings select as they stand now. Blocks on small reads.
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
+        let Services {
+            environment,
+            home,
+            providers,
+            redactor,
+            ..
+        } = &*self.services;
         let select = || {
-            let mut settings = self.environment.settings(&*self.home, &self.cwd)?;
+            let mut settings = environment.settings(&**home, &self.cwd)?;
             // A key that the settings name since startup is not shown either.
-            self.redactor
-                .learn(named_keys(&settings, &self.environment));
+            redactor.learn(named_keys(&settings, environment));
             withhold_keys(&self.guard, &settings);
-            self.guidance.choose_model(&mut settings, &self.environment);
-            select(&settings, &self.environment, &self.providers)
+            self.guidance.choose_model(&mut settings, environment);
+            select(&settings, environment, providers)
         };
-        select().map_err(|error: StartupError| error.redacted(&self.redactor))
+        select().map_err(|error: StartupError| error.redacted(redactor))
     }
 
     /// Whether a call may be made.
@@ -95,52 +143,48 @@ impl Admitted {
 
     /// A name as it may be shown; see [`public_name`].
     pub(crate) fn public_name(&self, name: &str) -> Option<String> {
-        public_name(&self.redactor, name)
+        public_name(self.redactor(), name)
+    }
+
+    /// The same with another provider.
+    #[cfg(test)]
+    pub(crate) fn with_provider(
+        mut self: Arc<Self>,
+        provider: Arc<dyn provider::Provider>,
+    ) -> Arc<Self> {
+        let workspace = Arc::get_mut(&mut self);
+        if let Some(selected) = workspace.and_then(|workspace| workspace.selected.as_mut()) {
+            Arc::make_mut(selected).provider = provider;
+        }
+        self
     }
 }
 
-impl std::fmt::Debug for Admitted {
+impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Admitted")
+        f.debug_struct("Workspace")
             .field("cwd", &self.cwd)
             .field("notices", &self.notices)
             .finish_non_exhaustive()
     }
 }
 
-/// Reads everything once. `stop` ends it between two files.
-pub(crate) fn admit(
-    environment: &Environment,
-    reached: &mut StartupStatus,
-    stop: &CancellationToken,
-) -> Result<Admitted, StartupError> {
-    let _span = tracing::info_span!("startup").entered();
-    let redactor = environment.redactor();
-    let admitted = read(environment, &redactor, reached, stop);
-    reached.notices = redacted(std::mem::take(&mut reached.notices), &redactor);
-    for notice in &reached.notices {
-        tracing::info!(%notice, "a part of the configuration does not count");
-    }
-    match admitted {
-        Ok(admitted) => Ok(Admitted {
-            notices: reached.notices.clone(),
-            ..admitted
-        }),
-        Err(error) => Err(error.redacted(&redactor)),
-    }
-}
-
 fn read(
-    environment: &Environment,
-    redactor: &Redactor,
+    services: &Arc<Services>,
+    directory: &Path,
     reached: &mut StartupStatus,
     stop: &CancellationToken,
-) -> Result<Admitted, StartupError> {
-    let cwd = environment.canonical_cwd()?;
-    let home = environment.home()?;
+) -> Result<Workspace, StartupError> {
+    let Services {
+        environment,
+        home,
+        redactor,
+        ..
+    } = &**services;
+    let cwd = canonical(directory)?;
     // Captured once, after the runtime directories exist.
     reached.context_id = Some(home.context_id(&cwd));
-    let loaded = environment.settings(&*home, &cwd);
+    let loaded = environment.settings(&**home, &cwd);
     let mut settings = loaded.inspect_err(|error| {
         reached.notices.clone_from(&error.usable().notices);
     })?;
@@ -153,7 +197,7 @@ fn read(
     reached.provider = public_name(redactor, &settings.provider);
     reached.model = shown(&settings);
     let guidance = Guidance::load(
-        &*home,
+        &**home,
         &cwd,
         &settings,
         environment.user_home.as_deref(),
@@ -185,6 +229,7 @@ fn read(
     let mut context = Context::new(cwd.clone(), hidden)
         .with_guard(guard.clone())
         .with_home(environment.user_home.as_deref())
+        .with_pool(services.calls.clone())
         .with_rules(rules)
         .with_skills(skills.collect())
         .with_protected(protected);
@@ -212,22 +257,19 @@ fn read(
             prompted.push(spec);
         }
     }
-    Ok(Admitted {
-        sessions: home.sessions(),
+    Ok(Workspace {
         hooks: Hooks::new(cwd.clone(), guard.clone(), settings.hooks.clone()),
         system: guidance.system(&cwd, &prompted),
         offered,
         tools,
         guidance,
         cwd,
-        redactor: redactor.clone(),
+        selected: None,
         policy: Policy::new(permissions),
         guard,
         notices: Vec::new(),
         settings,
-        environment: environment.clone(),
-        providers: ProviderCache::new(redactor.clone()),
-        home,
+        services: Arc::clone(services),
     })
 }
 

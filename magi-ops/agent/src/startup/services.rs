@@ -1,0 +1,90 @@
+//! What all workspaces of a process share: where the person's work is kept, what answers and by which credentials, what
+//! hides secrets, the clock. They start and stop together; no session and no run.
+
+use std::sync::Arc;
+
+use store::sessions::{SessionStore, now_ms};
+use store::{Home, Redactor};
+use tokio_util::sync::CancellationToken;
+use work::Pool;
+
+use super::select::ProviderCache;
+use super::{Environment, StartupError, StartupErrorKind};
+use crate::replay::Replays;
+
+/// Calls of tools that work on files at once. Not the threads that sessions are written on: calls that are stuck in the
+/// kernel must cost no record.
+const CALLS: u32 = 16;
+
+pub(crate) struct Services {
+    pub(crate) environment: Environment,
+    /// Settings, accounts and what instructs a model.
+    pub(crate) home: Arc<dyn Home>,
+    pub(crate) sessions: Arc<dyn SessionStore>,
+    /// Projections of sessions for clients that are not attached to them.
+    pub(crate) replays: Replays,
+    pub(crate) redactor: Redactor,
+    /// Providers, each with the source that it asks for its credential.
+    pub(super) providers: ProviderCache,
+    /// Threads for calls of tools.
+    pub(super) calls: Pool,
+    /// Fires when they stop: whatever works for them goes by it.
+    pub(crate) stopped: CancellationToken,
+    /// Milliseconds since 1970.
+    pub(crate) clock: fn() -> u64,
+}
+
+impl Services {
+    /// Starts all of them, or none. Creates what is missing of the home. Blocks.
+    pub(crate) fn start(
+        environment: &Environment,
+        stop: &CancellationToken,
+    ) -> Result<Self, StartupError> {
+        let home = environment.home()?;
+        let services = Self::on(environment, home.sessions(), home);
+        if stop.is_cancelled() {
+            services.stop();
+            return Err(StartupErrorKind::Cancelled.into());
+        }
+        Ok(services)
+    }
+
+    pub(super) fn on(
+        environment: &Environment,
+        sessions: Arc<dyn SessionStore>,
+        home: Arc<dyn Home>,
+    ) -> Self {
+        let redactor = environment.redactor();
+        Self {
+            environment: environment.clone(),
+            home,
+            replays: Replays::new(Arc::clone(&sessions), redactor.clone()),
+            sessions,
+            providers: ProviderCache::new(redactor.clone()),
+            redactor,
+            calls: Pool::new(CALLS),
+            stopped: CancellationToken::new(),
+            clock: now_ms,
+        }
+    }
+
+    /// The same with another store of sessions.
+    #[cfg(test)]
+    pub(crate) fn with_sessions(self, sessions: Arc<dyn SessionStore>) -> Self {
+        Self::on(&self.environment, sessions, self.home)
+    }
+
+    /// Lets go of connections. After the sessions, which are written to until then.
+    pub(crate) fn stop(&self) {
+        self.stopped.cancel();
+        self.providers.clear();
+    }
+}
+
+impl std::fmt::Debug for Services {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Services")
+            .field("home", &self.home)
+            .finish_non_exhaustive()
+    }
+}
