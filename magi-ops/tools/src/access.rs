@@ -1,6 +1,8 @@
 //! What a call would touch, before it runs: allowed or to be asked for by default, and what a person is asked.
 //! What the settings and the person say goes above this, and is not known here.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -8,7 +10,7 @@ use store::settings::Permission;
 
 use crate::approval::Question;
 use crate::context::Context;
-use crate::policy::Ruling;
+use crate::rules::Ruling;
 use crate::workspace::{Scope, spellings};
 
 /// Names, wherever they stand in a workspace, of what instructs an agent later or runs later: settings, hooks
@@ -105,16 +107,23 @@ impl Access {
         }
     }
 
-    /// A command line.
+    /// A command line; none where the call is going to be refused.
     pub(crate) fn command(name: &str, line: Option<&str>, cx: &Context) -> Self {
         let Some(line) = line else {
-            return Self::new(DefaultPolicy::Allow, Question::new(name, ""));
+            return Self {
+                // There is nothing to ask for, whatever is said of other lines.
+                ruling: Some((Ruling::Allowed, cx.rules().default())),
+                ..Self::new(DefaultPolicy::Allow, Question::new(name, ""))
+            };
         };
         let is_free = |target: &str| {
             cx.scope().is_ok_and(|scope| {
-                scope
-                    .resolve_for_writing(target)
-                    .is_ok_and(|target| place(&scope, cx.protected(), &target) == Place::Inside)
+                scope.resolve_for_writing(target).is_ok_and(|target| {
+                    // A second name of a file may stand anywhere, and the shell writes into the file itself.
+                    let is_shared = fs::symlink_metadata(&target)
+                        .is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1);
+                    !is_shared && place(&scope, cx.protected(), &target) == Place::Inside
+                })
             })
         };
         let ruling = cx.rules().judge(line, &is_free);

@@ -12,7 +12,7 @@ use crate::bounds::{self, counted};
 use crate::error::ToolError;
 use crate::process::{Command, Finished, ProcessError, Status};
 use crate::tool::{Call, Limits, Running, Tool, ToolOutcome, ToolSpec};
-use crate::{Access, Context, input};
+use crate::{Access, Context, input, shell};
 
 const NAME: &str = "bash";
 const DESCRIPTION: &str = "Runs a shell command in the workspace and returns its output, standard error included. There is no \
@@ -38,12 +38,14 @@ impl Tool for BashTool {
     }
 
     fn access(&self, input: &Value, cx: &Context) -> Access {
-        Access::command(NAME, input.get("command").and_then(Value::as_str), cx)
+        let line = Input::read(input).map(|input| input.command);
+        Access::command(NAME, line.ok().as_deref(), cx)
     }
 
-    fn subject(&self, input: &Value, _: &Context) -> String {
+    fn subject(&self, input: &Value, cx: &Context) -> String {
         let command = input.get("command").and_then(Value::as_str);
-        match command.map(programs).unwrap_or_default().as_slice() {
+        let programs = command.map(|command| programs(command, cx));
+        match programs.unwrap_or_default().as_slice() {
             [] => NAME.to_owned(),
             programs => format!("{NAME}: {}", programs.join(", ")),
         }
@@ -56,26 +58,14 @@ impl Tool for BashTool {
 
 /// Programs that are named of one line.
 const PROGRAMS: usize = 4;
-/// Bytes of a line that are looked at for them.
-const LOOKED_BYTES: usize = 4096;
 /// Longest name of a program that is said, in bytes.
 const PROGRAM_BYTES: usize = 32;
 
 /// The programs of a line by their last names, each once, in its order; nothing else of it is said. A name that
 /// only the shell knows, or that is none a program would have, is passed over.
-fn programs(command: &str) -> Vec<String> {
-    let looked = bounds::clip_bytes(command, LOOKED_BYTES);
-    // What a here-document holds is no command.
-    let looked = looked.split_once("<<").map_or(looked, |(before, _)| before);
+fn programs(command: &str, cx: &Context) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for simple in crate::shell::loose_commands(&without_redirections(looked)) {
-        let Some(name) = simple
-            .words
-            .first()
-            .and_then(|word| word.literal.as_deref())
-        else {
-            continue;
-        };
+    for name in cx.rules().programs(command) {
         let name = name.rsplit('/').next().unwrap_or_default();
         let named = (1..=PROGRAM_BYTES).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -85,47 +75,9 @@ fn programs(command: &str) -> Vec<String> {
         if named && !found.iter().any(|known| known == name) {
             found.push(name.to_owned());
         }
-        if found.len() == PROGRAMS {
-            break;
-        }
     }
+    found.truncate(PROGRAMS);
     found
-}
-
-/// The line without what its commands read from and write to.
-fn without_redirections(line: &str) -> String {
-    let mut out = String::new();
-    let mut quote = None;
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (None, '\'' | '"') => quote = Some(c),
-            (None | Some('"'), '\\') => {
-                out.push(c);
-                out.extend(chars.next());
-                continue;
-            }
-            (None, '<' | '>') => {
-                while chars
-                    .next_if(|c| matches!(c, '<' | '>' | '&' | '|'))
-                    .is_some()
-                {}
-                if chars.peek() != Some(&'(') {
-                    while chars.next_if(|c| matches!(c, ' ' | '\t')).is_some() {}
-                    while chars
-                        .next_if(|c| !c.is_whitespace() && !";&|()<>".contains(*c))
-                        .is_some()
-                    {}
-                }
-                out.push(' ');
-                continue;
-            }
-            _ => {}
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// A command has a time limit of its own, and is killed by its guard: the set only steps in when both fail.
@@ -145,27 +97,34 @@ struct Input {
     timeout_ms: Option<u64>,
 }
 
-/// Longest command line, in bytes.
-const COMMAND_BYTES: usize = 32 * 1024;
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
 
+impl Input {
+    /// An input that can be run.
+    fn read(input: &Value) -> Result<Self, ToolError> {
+        let input: Self = input::decode(input)?;
+        let why = if input.command.trim().is_empty() {
+            "command must not be empty".to_owned()
+        } else if input.command.len() > shell::MAX_BYTES {
+            format!("command is longer than {} bytes", shell::MAX_BYTES)
+        } else if input.command.contains('\0') {
+            "command contains a NUL character".to_owned()
+        } else if input
+            .timeout_ms
+            .is_some_and(|ms| !(1..=MAX_TIMEOUT_MS).contains(&ms))
+        {
+            format!("timeout_ms must be from 1 to {MAX_TIMEOUT_MS}")
+        } else {
+            return Ok(input);
+        };
+        Err(ToolError::Input(why))
+    }
+}
+
 async fn run(call: &Call, cx: &Context) -> Result<ToolOutcome, ToolError> {
-    let input: Input = input::decode(&call.input)?;
-    let refused = |why: String| Err(ToolError::Input(why));
-    if input.command.trim().is_empty() {
-        return refused("command must not be empty".to_owned());
-    }
-    if input.command.len() > COMMAND_BYTES {
-        return refused(format!("command is longer than {COMMAND_BYTES} bytes"));
-    }
-    if input.command.contains('\0') {
-        return refused("command contains a NUL character".to_owned());
-    }
+    let input = Input::read(&call.input)?;
     let timeout_ms = input.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
-    if !(1..=MAX_TIMEOUT_MS).contains(&timeout_ms) {
-        return refused(format!("timeout_ms must be from 1 to {MAX_TIMEOUT_MS}"));
-    }
     let command = Command {
         time_limit: Duration::from_millis(timeout_ms),
         merge: true,

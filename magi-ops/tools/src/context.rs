@@ -10,7 +10,7 @@ use work::Pool;
 use crate::credentials::Credentials;
 use crate::error::ToolError;
 use crate::guard::Guard;
-use crate::policy::Rules;
+use crate::rules::Rules;
 use crate::skill::Skill;
 use crate::workspace::Scope;
 

@@ -20,6 +20,7 @@ pub mod process;
 mod read;
 mod replace;
 mod reserved;
+mod rules;
 mod set;
 mod shell;
 mod skill;

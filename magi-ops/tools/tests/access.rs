@@ -484,6 +484,8 @@ async fn rules_judge_command_lines_in_their_workspace() {
     fs::create_dir(place.workspace.join(".git")).unwrap();
     symlink(&place.outside, place.workspace.join("out")).unwrap();
     symlink(".git", place.workspace.join("link")).unwrap();
+    fs::write(place.outside.join("first"), "").unwrap();
+    fs::hard_link(place.outside.join("first"), place.workspace.join("second")).unwrap();
     let rules = Rules::new(Permission::Ask, ["ls", "cd"], ["git push"]);
     let context = Context::new(place.workspace.clone(), vec![place.hidden.clone()]);
     let tools = ToolSet::registered(context.with_rules(rules)).unwrap();
@@ -497,6 +499,8 @@ async fn rules_judge_command_lines_in_their_workspace() {
         (&format!("cd sub; ls > {inside}"), Permission::Allow),
         ("ls > /dev/null 2>&1", Permission::Allow),
         ("cd sub; ls > x", Permission::Ask),
+        ("ls > second", Permission::Ask),
+        ("ls >> second", Permission::Ask),
         ("ls > out/x", Permission::Ask),
         ("ls > ../x", Permission::Ask),
         ("ls > .git/config", Permission::Ask),
@@ -510,6 +514,19 @@ async fn rules_judge_command_lines_in_their_workspace() {
         let access = tools.access("bash", &json!({ "command": command })).await;
         let decision = policy.decide("bash", &access);
         assert_eq!(decision.permission, expected, "{command}: {decision:?}");
+    }
+    // What is going to be refused is not asked for; the longest line is.
+    for (bytes, expected) in [
+        (32 * 1024, Permission::Ask),
+        (32 * 1024 + 1, Permission::Allow),
+    ] {
+        let line = json!({ "command": format!("make {}", "x".repeat(bytes - 5)) });
+        let access = tools.access("bash", &line).await;
+        assert_eq!(
+            policy.decide("bash", &access).permission,
+            expected,
+            "{bytes}"
+        );
     }
     // A profile that leaves the tool out beats every rule.
     let access = tools.access("bash", &json!({ "command": "ls" })).await;

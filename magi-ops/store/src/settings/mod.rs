@@ -20,6 +20,7 @@ mod permissions;
 mod project;
 mod projects;
 mod read;
+mod rule_advice;
 mod source;
 mod tree;
 
@@ -30,6 +31,7 @@ use layer::{Layer, ProviderLayer};
 pub use model::{ModelSettings, Reasoning};
 pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
 pub use projects::Projects;
+pub use rule_advice::{RuleAdvice, rule_advice};
 use source::{File, Source};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.

@@ -10,6 +10,7 @@ use super::layer::{COMMANDS, Layer, PermissionLayer, Permissions, SNIPPETS};
 use super::permissions::{MAX_RULE_BYTES, MAX_RULES};
 use super::projects::directory;
 use super::read::{Finding, read};
+use super::rule_advice::rule_advice;
 use super::tree::{self, Node};
 use super::{MAX_BYTES, MAX_INSTRUCTIONS, MAX_NAME_BYTES};
 use crate::file::{self, Bounded, Opened};
@@ -341,6 +342,12 @@ fn check_permissions(
             } else if rule.len() > MAX_RULE_BYTES {
                 format!("this rule is longer than {MAX_RULE_BYTES} bytes")
             } else {
+                if let Some(advice) = rule_advice(rule, key == "deny") {
+                    notices.add(
+                        at(&[&path[..], &[&index.to_string()]].concat(), advice.reason)
+                            .help(advice.help),
+                    );
+                }
                 continue;
             };
             problems.add(at(&[&path[..], &[&index.to_string()]].concat(), why));

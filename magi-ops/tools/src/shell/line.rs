@@ -14,19 +14,26 @@ pub(crate) struct Line {
     pub(crate) is_plain: bool,
     /// Something is put in another one's place before a command runs: a substitution of any kind.
     pub(crate) substitutes: bool,
+    /// Variables are set.
+    pub(crate) assigns: bool,
+    /// The value of a variable is read as arithmetic, which may run a command, or a member of an array is set,
+    /// which may be the shell's own table of programs.
+    pub(crate) evaluates: bool,
     pub(crate) redirections: Vec<Redirection>,
-    /// Texts that hold substitutions which the parser leaves as text.
-    pub(crate) texts: Vec<String>,
+    /// Texts that the shell may evaluate: values, arithmetic, and what the parser leaves of expansions.
+    pub(crate) evaluated: Vec<String>,
+    /// While it is read: what a command reads is another one's output.
+    in_pipe: bool,
 }
 
 /// One simple command.
 #[derive(Debug, Default)]
 pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
-    /// What it reads as a here-document or a here-string, as it is written.
+    /// What it reads as a here-document or a here-string.
     pub(crate) fed: Vec<String>,
-    /// The number of the pipeline that it is part of; commands of one feed each other.
-    pub(crate) pipeline: usize,
+    /// It reads another one's output.
+    pub(crate) is_piped: bool,
 }
 
 /// Where a command reads from or writes to instead.
@@ -57,81 +64,74 @@ impl Line {
             is_plain: true,
             ..Self::default()
         };
-        let mut pipelines = 0;
-        for node in &nodes {
-            line.sequence(node, &mut pipelines);
-        }
+        nodes.iter().for_each(|node| line.sequence(node));
         Ok(line)
     }
 
     /// What may stand at the top of a plain line.
-    fn sequence(&mut self, node: &Node, pipelines: &mut usize) {
+    fn sequence(&mut self, node: &Node) {
         match &node.kind {
-            NodeKind::List { items } => {
-                for item in items {
-                    self.sequence(&item.command, pipelines);
-                }
-            }
+            NodeKind::List { items } => items.iter().for_each(|item| self.sequence(&item.command)),
             NodeKind::Pipeline { commands, .. } => {
-                *pipelines += 1;
+                let outside = self.in_pipe;
                 for command in commands {
-                    self.command(command, pipelines);
+                    self.command(command);
+                    self.in_pipe = true;
                 }
+                self.in_pipe = outside;
             }
-            _ => {
-                *pipelines += 1;
-                self.command(node, pipelines);
-            }
+            _ => self.command(node),
         }
     }
 
-    fn command(&mut self, node: &Node, pipelines: &mut usize) {
+    fn command(&mut self, node: &Node) {
         match &node.kind {
             NodeKind::Command {
                 assignments,
                 words,
                 redirects,
             } => {
-                let mut simple = Simple {
-                    pipeline: *pipelines,
-                    ..Simple::default()
-                };
+                // In front of the commands within its words.
+                let at = self.commands.len();
+                self.commands.push(Simple::default());
+                self.assigns |= !assignments.is_empty();
                 self.is_plain &= assignments.is_empty() && !words.is_empty();
                 for word in assignments {
-                    self.word(word, pipelines);
+                    let word = self.word(word);
+                    let (name, value) = word.text().split_once('=').unwrap_or_default();
+                    self.evaluates |= name.contains('[');
+                    self.evaluated.push(value.to_owned());
                 }
-                for word in words {
-                    simple.words.extend(self.word(word, pipelines));
-                }
-                for redirect in redirects {
-                    simple.fed.extend(self.redirection(redirect, pipelines));
-                }
-                self.commands.push(simple);
+                self.commands[at] = Simple {
+                    words: words.iter().map(|word| self.word(word)).collect(),
+                    fed: redirects
+                        .iter()
+                        .filter_map(|node| self.redirection(node))
+                        .collect(),
+                    is_piped: self.in_pipe,
+                };
             }
             NodeKind::Empty | NodeKind::Comment { .. } => {}
             _ => {
                 self.is_plain = false;
-                self.block(node, pipelines);
+                self.block(node);
             }
         }
     }
 
-    /// Everything that is no simple command: only its commands are of interest.
-    fn block(&mut self, node: &Node, at: &mut usize) {
-        let redirects = match &node.kind {
-            NodeKind::Command { .. } | NodeKind::Empty | NodeKind::Comment { .. } => {
-                return self.command(node, at);
-            }
-            NodeKind::Pipeline { .. } | NodeKind::List { .. } => return self.sequence(node, at),
+    /// Everything that is no simple command: what it says of itself, then its commands and its files.
+    fn block(&mut self, node: &Node) {
+        let none: &[Node] = &[];
+        let (bodies, redirects): (Vec<&Node>, &[Node]) = match &node.kind {
+            NodeKind::Pipeline { .. } | NodeKind::List { .. } => return self.sequence(node),
             NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => {
-                return self.sequence(pipeline, at);
+                (vec![pipeline], none)
             }
             NodeKind::Coproc { command, .. } | NodeKind::Function { body: command, .. } => {
-                return self.sequence(command, at);
+                (vec![command], none)
             }
             NodeKind::Subshell { body, redirects } | NodeKind::BraceGroup { body, redirects } => {
-                self.sequence(body, at);
-                redirects
+                (vec![body], redirects)
             }
             NodeKind::If {
                 condition,
@@ -139,10 +139,8 @@ impl Line {
                 else_body,
                 redirects,
             } => {
-                for part in [condition, then_body].into_iter().chain(else_body) {
-                    self.sequence(part, at);
-                }
-                redirects
+                let bodies = [condition, then_body].into_iter().chain(else_body);
+                (bodies.map(|body| &**body).collect(), redirects)
             }
             NodeKind::While {
                 condition,
@@ -153,11 +151,7 @@ impl Line {
                 condition,
                 body,
                 redirects,
-            } => {
-                self.sequence(condition, at);
-                self.sequence(body, at);
-                redirects
-            }
+            } => (vec![condition, body], redirects),
             NodeKind::For {
                 words,
                 body,
@@ -171,10 +165,10 @@ impl Line {
                 ..
             } => {
                 for word in words.iter().flatten() {
-                    self.word(word, at);
+                    let word = self.word(word);
+                    self.evaluated.push(word.text().to_owned());
                 }
-                self.sequence(body, at);
-                redirects
+                (vec![body], redirects)
             }
             NodeKind::ForArith {
                 init,
@@ -183,107 +177,118 @@ impl Line {
                 body,
                 redirects,
             } => {
-                self.text(&format!("{init};{cond};{incr}"));
-                self.sequence(body, at);
-                redirects
+                self.arithmetic(&format!("{init};{cond};{incr}"));
+                (vec![body], redirects)
             }
             NodeKind::Case {
                 word,
                 patterns,
                 redirects,
             } => {
-                self.word(word, at);
-                for clause in patterns {
-                    for pattern in &clause.patterns {
-                        self.word(pattern, at);
-                    }
-                    if let Some(body) = &clause.body {
-                        self.sequence(body, at);
-                    }
+                self.word(word);
+                for pattern in patterns.iter().flat_map(|clause| &clause.patterns) {
+                    self.word(pattern);
                 }
-                redirects
+                let bodies = patterns.iter().filter_map(|clause| clause.body.as_ref());
+                (bodies.collect(), redirects)
             }
             NodeKind::ArithmeticCommand {
                 raw_content,
                 redirects,
                 ..
             } => {
-                self.text(raw_content);
-                redirects
+                self.arithmetic(raw_content);
+                (Vec::new(), redirects)
             }
             NodeKind::ConditionalExpr { body, redirects } => {
-                self.condition(body, at);
-                redirects
+                self.condition(body);
+                (Vec::new(), redirects)
             }
             // Nothing else stands where a command does. If it did, its text would be all that is known.
-            _ => {
-                self.substitutes = true;
-                return self.text(&node.to_string());
-            }
+            _ => return self.unknown(node),
         };
+        bodies.into_iter().for_each(|body| self.sequence(body));
         for redirect in redirects {
-            self.redirection(redirect, at);
+            self.redirection(redirect);
         }
     }
 
+    /// A variable's value counts as arithmetic too, and a subscript within it may run a command.
+    fn arithmetic(&mut self, text: &str) {
+        self.evaluates |= text.contains(|c: char| c.is_alphabetic() || "_$`".contains(c));
+        self.text(text);
+    }
+
     /// `[[ … ]]`.
-    fn condition(&mut self, node: &Node, at: &mut usize) {
+    fn condition(&mut self, node: &Node) {
         match &node.kind {
-            NodeKind::UnaryTest { operand, .. } | NodeKind::CondNot { operand } => {
-                self.condition(operand, at);
+            NodeKind::UnaryTest { op, operand } => {
+                self.evaluates |= matches!(op.as_str(), "-v" | "-R");
+                self.condition(operand);
             }
-            NodeKind::BinaryTest { left, right, .. }
-            | NodeKind::CondAnd { left, right }
-            | NodeKind::CondOr { left, right } => {
-                self.condition(left, at);
-                self.condition(right, at);
+            NodeKind::CondNot { operand } | NodeKind::CondParen { inner: operand } => {
+                self.condition(operand);
             }
-            NodeKind::CondParen { inner } => self.condition(inner, at),
+            NodeKind::BinaryTest { op, left, right } => {
+                let is_arithmetic =
+                    ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"].contains(&op.as_str());
+                for side in [left, right] {
+                    match &side.kind {
+                        NodeKind::CondTerm { value, .. } if is_arithmetic => self.arithmetic(value),
+                        _ => self.condition(side),
+                    }
+                }
+            }
+            NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => {
+                self.condition(left);
+                self.condition(right);
+            }
             NodeKind::CondTerm { value, .. } => {
                 self.substitutes |= Word::read(value).substitutes;
                 self.text(value);
             }
-            NodeKind::Word { .. } => drop(self.word(node, at)),
-            _ => self.text(&node.to_string()),
+            NodeKind::Word { .. } => drop(self.word(node)),
+            _ => self.unknown(node),
         }
     }
 
     /// A word, and the commands within it.
-    fn word(&mut self, node: &Node, at: &mut usize) -> Option<Word> {
+    fn word(&mut self, node: &Node) -> Word {
         let NodeKind::Word { value, parts, .. } = &node.kind else {
-            // Where a word stands that is none, nothing of it is known.
-            self.substitutes = true;
-            self.text(&node.to_string());
-            return Some(Word::default());
+            self.unknown(node);
+            return Word::default();
         };
         let word = Word::read(value);
         self.substitutes |= word.substitutes;
-        self.parts(parts, at);
-        if word.substitutes || word.odd {
+        let before = self.commands.len();
+        self.parts(parts);
+        // Within these the parser reads no commands, and of backquotes it keeps the inner escapes.
+        let is_partly_read = ["${", "$((", "$["].iter().any(|open| value.contains(open))
+            || (value.contains('`') && value.contains('\\'));
+        if word.substitutes && (is_partly_read || before == self.commands.len()) {
             self.text(value);
         }
-        Some(word)
+        word
     }
 
-    fn parts(&mut self, parts: &[Node], at: &mut usize) {
+    fn parts(&mut self, parts: &[Node]) {
         for part in parts {
             match &part.kind {
                 NodeKind::CommandSubstitution { command, .. }
                 | NodeKind::ProcessSubstitution { command, .. } => {
                     // Whatever the word looked like to us.
                     self.substitutes = true;
-                    *at += 1;
-                    self.sequence(command, at);
+                    self.sequence(command);
                 }
-                NodeKind::Word { .. } => drop(self.word(part, at)),
-                NodeKind::Array { elements } => self.parts(elements, at),
+                NodeKind::Word { .. } => drop(self.word(part)),
+                NodeKind::Array { elements } => self.parts(elements),
                 _ => {}
             }
         }
     }
 
     /// Notes a redirection. What a command is fed by it, if that stands in the line.
-    fn redirection(&mut self, node: &Node, at: &mut usize) -> Option<String> {
+    fn redirection(&mut self, node: &Node) -> Option<String> {
         match &node.kind {
             NodeKind::HereDoc {
                 content, quoted, ..
@@ -297,13 +302,14 @@ impl Line {
             NodeKind::Redirect {
                 op, target, varfd, ..
             } => {
-                let word = self.word(target, at).unwrap_or_default();
+                let word = self.word(target);
                 let is_descriptor = word.literal.as_deref().is_some_and(|target| {
                     let number = target.strip_suffix('-').unwrap_or(target);
                     number.bytes().all(|b| b.is_ascii_digit())
                 });
+                let fed = (op == "<<<").then(|| word.text().to_owned());
                 let found = match op.as_str() {
-                    _ if varfd.is_some() || word.odd => Redirection::Other,
+                    _ if varfd.is_some() || word.is_odd => Redirection::Other,
                     ">&-" | "<&-" => return None,
                     ">&" | "<&" if is_descriptor => return None,
                     ">" | ">>" | ">|" | "<" | "<>" | "&>" | "&>>" | ">&" => {
@@ -312,38 +318,28 @@ impl Line {
                     _ => Redirection::Other,
                 };
                 self.redirections.push(found);
-                (op == "<<<").then(|| target.source())
+                fed
             }
             _ => {
                 self.redirections.push(Redirection::Other);
-                self.text(&node.to_string());
+                self.unknown(node);
                 None
             }
         }
     }
 
-    /// Keeps a text in which commands may hide.
+    /// Where something stands that does not belong there, nothing of it is known.
+    fn unknown(&mut self, node: &Node) {
+        self.substitutes = true;
+        self.evaluated.push(node.to_string());
+    }
+
+    /// Keeps a text in which commands may hide, from the first place on where one may begin.
     fn text(&mut self, text: &str) {
         let opens = ["$(", "`", "<(", ">(", "$[", "${"];
-        if opens.iter().any(|open| text.contains(open)) {
+        if let Some(at) = opens.iter().filter_map(|open| text.find(open)).min() {
             self.substitutes = true;
-            self.texts.push(text.to_owned());
-        }
-    }
-}
-
-/// A word as it is written.
-trait Source {
-    fn source(&self) -> String;
-}
-
-impl Source for Node {
-    fn source(&self) -> String {
-        match &self.kind {
-            NodeKind::Word { value, .. } => {
-                Word::read(value).literal.unwrap_or_else(|| value.clone())
-            }
-            _ => self.to_string(),
+            self.evaluated.push(text[at..].to_owned());
         }
     }
 }

@@ -7,12 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 mod line;
-mod loose;
 mod word;
 
 pub(crate) use line::{Line, Redirection, Simple};
-pub(crate) use loose::commands as loose_commands;
-pub(crate) use word::{Word, is_assignment};
+pub(crate) use word::Word;
 
 /// Longest line that is read, in bytes.
 pub(crate) const MAX_BYTES: usize = 32 * 1024;

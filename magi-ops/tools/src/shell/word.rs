@@ -10,8 +10,9 @@ pub(crate) struct Word {
     /// Something in it runs a command, or could: a substitution of any kind, arithmetic, or an expansion that
     /// is more than a variable's name.
     pub(crate) substitutes: bool,
-    /// Not every shell reads it alike.
-    pub(crate) odd: bool,
+    /// Not every shell reads it alike, or it is `$_`, which the line itself decides.
+    pub(crate) is_odd: bool,
+    written: String,
 }
 
 impl Word {
@@ -26,8 +27,14 @@ impl Word {
         reader.read();
         Self {
             literal: reader.known.then_some(reader.text),
+            written: written.to_owned(),
             ..reader.word
         }
+    }
+
+    /// What is known of it: the literal, else as it is written.
+    pub(crate) fn text(&self) -> &str {
+        self.literal.as_deref().unwrap_or(&self.written)
     }
 }
 
@@ -54,7 +61,7 @@ impl Reader<'_> {
                 '(' | ')' => {
                     // An array, or a pattern of the shell's extensions.
                     self.known = false;
-                    self.word.odd = true;
+                    self.word.is_odd = true;
                 }
                 // Without its other end it stands for itself, as the command `[` does.
                 '[' if !self.rest.clone().any(|c| c == ']') => self.text.push(c),
@@ -111,12 +118,13 @@ impl Reader<'_> {
             }
             Some('"') if !quoted => {
                 self.rest.next();
-                self.word.odd = true;
+                self.word.is_odd = true;
                 self.double_quoted();
             }
             Some('{') => {
                 self.rest.next();
                 let name: String = self.rest.by_ref().take_while(|c| *c != '}').collect();
+                self.word.is_odd |= name == "_";
                 if is_name(&name) || is_special(&name) {
                     self.known = false;
                 } else {
@@ -126,11 +134,12 @@ impl Reader<'_> {
             Some('(' | '[') => self.substitution(),
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
                 self.known = false;
-                while self
-                    .rest
-                    .next_if(|c| c.is_ascii_alphanumeric() || *c == '_')
-                    .is_some()
-                {}
+                let part = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+                let mut name = String::new();
+                while let Some(c) = self.rest.next_if(part) {
+                    name.push(c);
+                }
+                self.word.is_odd |= name == "_";
             }
             Some(c) if is_special(c.encode_utf8(&mut [0; 4])) => {
                 self.known = false;
@@ -154,7 +163,7 @@ impl Reader<'_> {
             match c {
                 '\'' => return,
                 '\\' => {
-                    self.word.odd = true;
+                    self.word.is_odd = true;
                     match self.escape() {
                         Some(c) => take(self, c),
                         None => self.known = false,
@@ -223,16 +232,6 @@ fn is_name(text: &str) -> bool {
 fn is_special(text: &str) -> bool {
     matches!(text, "?" | "#" | "$" | "!" | "@" | "*" | "-")
         || (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// Whether a word as it is written is an assignment in front of a command: `NAME=…`, `NAME+=…`, `NAME[…]=…`.
-pub(crate) fn is_assignment(written: &str) -> bool {
-    let Some((name, _)) = written.split_once('=') else {
-        return false;
-    };
-    let name = name.strip_suffix('+').unwrap_or(name);
-    let name = name.split_once('[').map_or(name, |(name, _)| name);
-    is_name(name)
 }
 
 #[cfg(test)]
@@ -313,25 +312,12 @@ mod tests {
             ("$'\\''", true),
             ("$\"git\"", true),
             ("a=(b)", true),
+            ("$_", true),
+            ("\"${_}\"", true),
+            ("$_x", false),
             ("'git'", false),
         ] {
-            assert_eq!(Word::read(written).odd, odd, "{written}");
-        }
-    }
-
-    #[test]
-    fn assignments_are_known_by_their_names() {
-        for (written, is) in [
-            ("A=1", true),
-            ("A+=1", true),
-            ("a[1]=2", true),
-            ("_a=", true),
-            ("1a=2", false),
-            ("=x", false),
-            ("--a=b", false),
-            ("a", false),
-        ] {
-            assert_eq!(is_assignment(written), is, "{written}");
+            assert_eq!(Word::read(written).is_odd, odd, "{written}");
         }
     }
 }

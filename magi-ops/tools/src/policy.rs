@@ -7,10 +7,7 @@ use store::settings::Permission;
 
 use crate::access::{Access, DefaultPolicy};
 
-mod programs;
-mod rules;
-
-pub use rules::{Rules, Ruling, Why};
+pub use crate::rules::{Rules, Ruling, Why};
 
 /// What the settings and the profile say about tools.
 #[derive(Debug, Clone, Default)]

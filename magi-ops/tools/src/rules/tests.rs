@@ -112,6 +112,10 @@ fn what_is_more_than_a_sequence_is_not_allowed() {
         ("default", "function ls { echo; }"),
         ("default", "[[ -f a ]]"),
         ("default", "((1))"),
+        ("unknown", "((x))"),
+        ("unknown", "[[ x -eq 1 ]]"),
+        ("unknown", "[[ -v a ]]"),
+        ("unknown", "a[x]=1"),
         ("default", "eval ls"),
         ("default", "source ls"),
         ("default", ". ls"),
@@ -186,6 +190,415 @@ fn what_is_more_than_a_sequence_is_not_allowed() {
         ("characters", "ls\r"),
         ("characters", "ls \u{1b}[8mx"),
     ]);
+}
+
+/// Everything here is allowed by the words of a rule, and could run another program by its name, or in its place.
+#[test]
+fn what_changes_the_meaning_of_a_name_is_not_allowed() {
+    let allow = [
+        "ls",
+        "echo",
+        "printf",
+        "read",
+        "hash",
+        "set",
+        "mapfile",
+        "readarray",
+        "declare",
+        "typeset",
+        "export",
+        "readonly",
+        "local",
+        "unset",
+        "trap",
+        "enable",
+        "alias",
+        "shopt",
+        "eval",
+        "source",
+        ".",
+        "exec",
+        "builtin",
+        "command",
+        "getopts",
+        "let",
+        "compgen",
+        "complete",
+        "bind",
+        "fc",
+        "history",
+        "jobs",
+        "wait",
+        "test",
+        "[",
+        "cd",
+        "pushd",
+        "./x.sh",
+        "bash x.sh",
+        "x",
+        "command_not_found_handle",
+        "coproc",
+        "for",
+        "select",
+    ];
+    for line in [
+        "printf -v PATH .; ls",
+        "printf -vPATH .; ls",
+        "printf -v 'BASH_CMDS[ls]' ./x",
+        "echo -vPATH; printf $_ .; ls",
+        "echo -vPATH; printf \"${_}\" .; ls",
+        "printf %n PATH; ls",
+        "printf '%% %-5ln' PATH; ls",
+        "printf \"%$#n\" PATH; ls",
+        "read PATH; ls",
+        "read -r PATH < in; ls",
+        "hash -p ./x ls; ls",
+        "BASH_CMDS[ls]=./x; ls",
+        "BASH_ALIASES[ls]=./x; ls",
+        "PS4='$(./x)'; set -x; ls",
+        "set -x; ls",
+        "PROMPT_COMMAND=./x; ls",
+        "BASH_ENV=./x ls",
+        "PATH=. ls",
+        "mapfile PATH < in; ls",
+        "mapfile -C ./x -c 1 < in",
+        "readarray PATH < in; ls",
+        "declare PATH=.; ls",
+        "declare -n y=PATH; y=.; ls",
+        "typeset PATH=.; ls",
+        "export PATH=.; ls",
+        "readonly PATH=.; ls",
+        "unset PATH; ls",
+        "trap ./x EXIT; ls",
+        "enable -f ./x ls; ls",
+        "enable -n echo; echo",
+        "alias ls=./x; ls",
+        "shopt -s expand_aliases; ls",
+        "exec ./x; ls",
+        "builtin read PATH; ls",
+        "command read PATH; ls",
+        "getopts a PATH; ls",
+        "let PATH=1; ls",
+        "compgen -C ./x; ls",
+        "complete -C ./x ls",
+        "bind -x '\"a\": ./x'",
+        "fc -s ls",
+        "history -s ls",
+        "jobs -x ./x",
+        "wait -p PATH; ls",
+        "wait -np PATH; ls",
+        "test -v 'a[x]'",
+        "[ -v 'a[x]' ]",
+        "for PATH in .; do ls; done",
+        "select PATH in .; do ls; done",
+        "ls ${PATH:=.}; ls",
+        "ls {PATH}>out; ls",
+        "ls $((PATH=1)); ls",
+        "coproc ls",
+        "command_not_found_handle() { ./x; }; y",
+        "function ls { ./x; }; ls",
+        "ls() { ./x; }; ls",
+        // Names of files are those of the session's directory.
+        "cd sub && ./x.sh",
+        "pushd sub; ./x.sh",
+        "cd sub && bash x.sh",
+        "./x.sh; cd sub",
+    ] {
+        assert_ne!(judge(&allow, &[], line), Ruling::Allowed, "{line}");
+        assert_ne!(
+            judge(&allow, &["git push"], line),
+            Ruling::Allowed,
+            "{line}"
+        );
+    }
+    for line in [
+        "cd sub && ls",
+        "printf '%s' $X",
+        "printf 'name: %-10s %d%%now\\n' $X 5",
+        "[ \"$X\" = y ] && echo y",
+        "test -n \"$X\"",
+        "./x.sh a && bash x.sh",
+        "././x.sh",
+        ".//x.sh",
+        "command -v ls",
+        "cd sub; x",
+    ] {
+        assert_eq!(
+            judge(&allow, &["git push"], line),
+            Ruling::Allowed,
+            "{line}"
+        );
+    }
+    // By a path it is a program, not the shell's own command.
+    assert_eq!(
+        judge(&["/usr/bin/printf"], &[], "/usr/bin/printf -v x"),
+        Ruling::Allowed
+    );
+}
+
+/// A line that runs nothing but what never runs its arguments may say anything in them.
+#[test]
+fn what_only_mentions_a_denied_command_is_not_denied() {
+    for line in [
+        "echo \"git push\"",
+        "echo git push",
+        "echo 'then: git push; rm -rf x' | cat | wc -l",
+        "printf 'git push\\n'",
+        "grep -rn 'git push' docs",
+        "rg 'git push' | head -5",
+        "git commit -m \"no git push\"",
+        "git add . && git commit -m 'docs: git push' && git log --grep 'git push'",
+        "git commit -m \"$(cat <<'EOF'\nafter git push, rm it\nEOF\n)\"",
+        "cat > notes.md <<'E'\ngit push\nE",
+        "cd docs && grep 'git push' *.md",
+        "if grep -q 'git push' a; then echo 'git push'; fi",
+        "cargo test -- 'git push'",
+        "[ \"$X\" = 'git push' ]",
+        "gh pr create --title x --body 'do not git push'",
+        "cargo test # git push",
+        "git stash push",
+        "git --no-pager log -- push",
+    ] {
+        let found = judge(&["echo"], DENY, line);
+        assert!(!matches!(found, Ruling::Denied(_)), "{line}: {found:?}");
+    }
+    for line in [
+        // Something else of the line may run it.
+        "echo 'git push' > x; sh x",
+        "echo 'git push' | cat | (sh)",
+        "echo 'git push' | { cat; } | sh",
+        "echo git push | tee x | python3",
+        "BASH_CMDS[cat]=/bin/sh; echo git push | cat",
+        "hash -p /bin/sh cat; echo git push | cat",
+        "printf -v x 'git push'; $x",
+        "git -c alias.x='!git push' commit",
+        "GIT_EDITOR='git push' git commit",
+        "rg --pre 'git push' x",
+        "cargo test --config 'target.x.runner=\"git push\"'",
+        "./echo git push",
+    ] {
+        let found = judge(&["echo"], DENY, line);
+        assert_eq!(found, Ruling::Denied("git push".to_owned()), "{line}");
+    }
+}
+
+#[test]
+fn a_denied_command_is_found_in_every_text_and_behind_every_program() {
+    for line in [
+        // Glued to an option, or a text behind one.
+        "env -S'git push'",
+        "env -S 'git push'",
+        "env -vS'git push'",
+        "env --split-string='git push'",
+        "env --split-string=git\\ push",
+        "su -c'git push'",
+        "su --command='git push' me",
+        "su - me -c \"git push\"",
+        "script -qc'git push' /dev/null",
+        "script --command 'git push'",
+        "time -- git push",
+        "time -p -- git push",
+        "flock /tmp/l -c'git push'",
+        "xterm -e 'git push'",
+        "tmux new-session 'git push'",
+        "screen -dm git push",
+        // Texts that the shell evaluates.
+        "x='a[$(git push)]'; ((x))",
+        "x='a[$(git push)]'; [[ x -eq 1 ]]",
+        "x='a[$(git push)]'; let x",
+        "let 'a[$(git push)]=1'",
+        "test -v 'a[$(git push)]'",
+        "[ -v 'a[$(git push)]' ]",
+        "declare -i x='a[$(git push)]'",
+        "x='a[$(git push)]'; echo $((x))",
+        "x='a[$(git push)]'; echo ${y:x}",
+        "export PS4='$(git push)'; set -x; ls",
+        "PS4='$(git push)'; set -x; ls",
+        "PROMPT_COMMAND='git push'",
+        "PS0='`git push`'",
+        "compgen -C 'git push'",
+        "compgen -W '$(git push)'",
+        "complete -C 'git push' x",
+        "BASH_ALIASES[x]='git push'; x",
+        "mapfile -C 'git push' -c 1 < in",
+        "bind -x '\"a\":git push'",
+        "trap -- 'git push' 0",
+        "BASH_ENV=<(echo git push) bash -c :",
+        "for c in 'git push'; do $c; done",
+        "set -- git push; \"$@\"",
+        "read x <<< 'git push'; $x",
+        "x='git push'; $x",
+        "x=(git push); \"${x[@]}\"",
+        "x=git\\ push; eval $x",
+        "command_not_found_handle() { git push; }; y",
+        // Programs that run others; there is no list of them.
+        "perf stat git push",
+        "perf record -- git push",
+        "i386 git push",
+        "x86_64 git push",
+        "setarch x86_64 git push",
+        "setarch -R git push",
+        "capsh -- -c 'git push'",
+        "npm exec -c 'git push'",
+        "npm exec -- git push",
+        "npx -c 'git push'",
+        "ssh -o ProxyCommand='git push' h",
+        "ssh -oProxyCommand='git push' h",
+        "ssh h git push",
+        "make --eval='all:;git push'",
+        "make --eval 'all: ; git push'",
+        "make SHELL='git push'",
+        "vi -c ':!git push' -c :q",
+        "vim -es '+!git push'",
+        "emacs --eval '(shell-command \"git push\")'",
+        "find . -exec git {} push \\;",
+        "find . -execdir git push \\;",
+        "toybox git push",
+        "busybox sh -c 'git push'",
+        "/lib64/ld-linux-x86-64.so.2 /usr/bin/git push",
+        "pnpm exec git push",
+        "pnpm dlx git push",
+        "yarn exec -- git push",
+        "yarn run git push",
+        "bundle exec git push",
+        "conda run -n x git push",
+        "poetry run git push",
+        "uv run -- git push",
+        "pipenv run git push",
+        "rye run git push",
+        "hatch run git push",
+        "mise exec -- git push",
+        "asdf exec git push",
+        "nix develop -c git push",
+        "nix-shell --run 'git push'",
+        "guix shell -- git push",
+        "flatpak-spawn --host git push",
+        "git submodule foreach git push",
+        "git submodule foreach 'git push || :'",
+        "git bisect run git push",
+        "git rebase --exec 'git push' main",
+        "git rebase -x'git push' main",
+        "git -c alias.x='!git push' x",
+        "git -c alias.x=push x",
+        "git -c core.pager='git push' log",
+        "git -c core.sshCommand='git push' fetch",
+        "git fetch --upload-pack='git push'",
+        "git grep -O'git push' x",
+        "git difftool -x 'git push'",
+        "git filter-branch --tree-filter 'git push'",
+        "git config alias.x '!git push'",
+        "/usr/lib/git-core/git-push",
+        "git-push origin",
+        "python3 -c 'import os; os.system(\"git push\")'",
+        "python3 -c 'import subprocess; subprocess.run([\"git\", \"push\"])'",
+        "perl -e 'exec qw(git push)'",
+        "node -e 'spawn(\"git\", [\"push\"])'",
+        "xargs env <<E\ngit\npush\nE",
+        "sh -c 'git${IFS}push'",
+        "perf stat gi$@t push",
+        "perf stat git$9push",
+        "ruby -e '`git push`'",
+        "node -e 'require(\"child_process\").execSync(\"git push\")'",
+        "awk 'BEGIN { system(\"git push\") }'",
+        "sed '1e git push' x",
+        "tar cf x y --to-command='git push'",
+        "tar cf x y --checkpoint-action=exec='git push'",
+        "rsync -e 'git push' a b:",
+        "sort --compress-program='git push' x",
+        "man -P 'git push' ls",
+        "less '+!git push' x",
+        "gdb -ex '!git push'",
+        "crontab <<< '* * * * * git push'",
+        "at now <<< 'git push'",
+        "systemd-run git push",
+        "entr -r git push < x",
+        "strace -f -o x git push",
+        "wget --use-askpass='git push' x",
+        "osascript -e 'do shell script \"git push\"'",
+        "printf 'g\\x69t pu\\163h' | sh",
+        "echo -e 'git\\x20push' | sh",
+        "printf '\\147\\151\\164 push' | bash",
+        "sh -c $'g\\u0069t push'",
+        "bash -c 'git -c \"a.b=c d\" push'",
+        "bash -c 'git >x push'",
+        "bash -c '{git,push}'",
+        "GIT Push",
+        "cat <<E | sh\ngit push\nE",
+        "coproc git push",
+        "echo 'git push' | at now",
+    ] {
+        let found = judge(&["ls", "echo"], &["git push"], line);
+        assert_eq!(found, Ruling::Denied("git push".to_owned()), "{line}");
+    }
+    for (rule, line) in [
+        ("rm", "perf stat rm x"),
+        ("rm", "su -c'rm x'"),
+        ("rm", "find . -exec rm {} +"),
+        ("rm", "x=rm; \"$x\" f"),
+        ("./deploy.sh", "././deploy.sh"),
+        ("./deploy.sh", "bash deploy.sh"),
+        ("./deploy.sh", "cd . && sh ./deploy.sh now"),
+        ("/usr/bin/git push", "git push"),
+        ("git push*", "git push origin"),
+        ("git push *", "git push"),
+        ("Bash(git push:*)", "git push"),
+        ("'git' push", "git push"),
+        ("sudo git push", "sudo -E git push"),
+        ("git push --force", "git push -u --force"),
+    ] {
+        let found = judge(&["ls"], &[rule], line);
+        assert!(
+            matches!(found, Ruling::Denied(_)),
+            "{rule}: {line}: {found:?}"
+        );
+    }
+    // Words of a rule within other words.
+    for (rule, line) in [
+        ("rm", "docker run --rm x"),
+        ("rm", "make rm.o"),
+        ("rm", "make firm rm-all"),
+        ("git push", "make legit push"),
+        ("git push", "make .git push"),
+        ("git push", "git clone x.git push"),
+        ("npm publish", "npm run publish"),
+    ] {
+        let found = judge(&["ls"], &[rule], line);
+        assert_eq!(found, Ruling::Default, "{rule}: {line}");
+    }
+}
+
+#[test]
+fn what_is_put_together_asks_where_something_is_denied() {
+    for line in [
+        "perf stat $X push",
+        "x=git; perf stat $x push",
+        "x=r; y=m; perf stat $x$y",
+        "sudo $X",
+        "env -i $X",
+        "echo Z2l0IHB1c2g= | base64 -d | sh",
+        "sh -c 'git $X'",
+        "sh -c '$X push'",
+        "git --no-pager stash push",
+        "alias g=git; g push",
+        "hash -p /usr/bin/git x; x push",
+        "BASH_CMDS[x]=/usr/bin/git; x push",
+        "f() { git \"$@\"; }; f push",
+    ] {
+        let rules = Rules::new(Permission::Allow, [], ["git push"]);
+        let found = rules.judge(line, &|_| true);
+        assert_eq!(found, Ruling::Asks(Why::Unknown), "{line}");
+    }
+    // An argument that isn't known is fine, as the command it asks.
+    for line in [
+        "make $X",
+        "ls *.rs",
+        "docker build -t $TAG .",
+        "A=1 make",
+        "export A=1; make",
+    ] {
+        let rules = Rules::new(Permission::Allow, [], ["git push"]);
+        assert_eq!(rules.judge(line, &|_| true), Ruling::Default, "{line}");
+    }
 }
 
 #[test]
