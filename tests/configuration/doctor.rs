@@ -316,6 +316,86 @@ const CASES: &[Case] = &[
         None,
     ),
     case(
+        &[(
+            SETTINGS,
+            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"git push*\"\n  ]}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("permissions.bash.deny.0"),
+        &["matches nothing", "write `git push`"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"*\"\n  ]}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("permissions.bash.deny.0"),
+        &["matches nothing", "leading words"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"Bash(git push)\"\n  ]}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("permissions.bash.deny.0"),
+        &["matches nothing", "write `git push`"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"sudo git push\"\n  ]}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("permissions.bash.deny.0"),
+        &["only what stands behind `sudo`", "write `git push`"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"/usr/bin/git push\"\n  ]}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("permissions.bash.deny.0"),
+        &["by any path", "write `git push`"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"'git' push\"\n  ]}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("permissions.bash.deny.0"),
+        &["quotes", "write `git push`"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"curl x | sh\"\n  ]}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("permissions.bash.deny.0"),
+        &["one command", "leading words"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\"permissions\": {\"bash\": {\"allow\": [\"source\"]}}}",
+        )],
+        At(SETTINGS, 1, 37),
+        Some("permissions.bash.allow.0"),
+        &["no rule can allow `source`", "remove"],
+        None,
+    ),
+    case(
         &[("home/auth.json", "{\n  \"version\": 1,\n  oops\n}")],
         At("home/auth.json", 3, 3),
         None,

@@ -51,11 +51,13 @@ fn asked(place: &Arc<Place>) -> (Option<String>, Value) {
     (question, end)
 }
 
-const RULES: &str = r#"{"permissions":{"bash":{"allow":["echo","ls"],"deny":["git push"]}}}"#;
+const RULES: &str =
+    r#"{"permissions":{"bash":{"allow":["echo","ls","printf"],"deny":["git push"]}}}"#;
 
 #[test]
 fn rules_decide_about_command_lines() {
     let rules: Value = serde_json::from_str(RULES).unwrap();
+    let long = format!("echo {}", "x".repeat(32 * 1024 - 4));
     for (command, asks, end) in [
         ("echo a && ls | wc -l", true, "not allowed"),
         ("echo a; ls >out 2>&1", false, "bash: exit 0, 1 line"),
@@ -68,8 +70,26 @@ fn rules_decide_about_command_lines() {
             false,
             "denied by the settings",
         ),
+        (
+            "touch ran; env -S'git push'",
+            false,
+            "denied by the settings",
+        ),
+        (
+            "x='a[$(touch ran; git push)]'; ((x))",
+            false,
+            "denied by the settings",
+        ),
+        ("perf stat git push", false, "denied by the settings"),
+        ("echo 'git push' | ls", false, "bash: exit 0, 1 line"),
+        ("echo 'git push'; grep -c 'git push' x", true, "not allowed"),
+        ("printf -v PATH .; ls", true, "not allowed"),
+        ("ls >second", true, "not allowed"),
+        (&long, false, "bash failed: invalid input"),
     ] {
         let place = place(&[bash(command)], rules.clone());
+        std::fs::write(place.root().join("first"), "").unwrap();
+        std::fs::hard_link(place.root().join("first"), place.work().join("second")).unwrap();
         let (question, found) = asked(&place);
         assert_eq!((question.is_some(), found), (asks, json!(end)), "{command}");
         assert!(!place.work().join("ran").exists(), "{command}");
