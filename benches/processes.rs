@@ -1,5 +1,5 @@
 //! `cargo bench --bench processes`: the built binaries beside a bare process, both in one run.
-//! Prints ratios; asserts nothing.
+//! Prints ratios; asserts nothing. `MAGI_CODE_BIN` and `MTY_BIN` name other builds, for a pair in one run.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::io::{BufRead, Read, Write};
@@ -11,8 +11,13 @@ use peer::{Peer, local, quantile, ratio};
 
 mod peer;
 
-const MAGI: &str = env!("CARGO_BIN_EXE_magi-code");
-const MTY: &str = env!("CARGO_BIN_EXE_mty");
+fn magi_code() -> PathBuf {
+    peer::program("MAGI_CODE_BIN", env!("CARGO_BIN_EXE_magi-code"))
+}
+
+fn mty() -> PathBuf {
+    peer::program("MTY_BIN", env!("CARGO_BIN_EXE_mty"))
+}
 
 fn service(id: usize, method: &str, payload: &str) -> Vec<u8> {
     peer::service(id, method, None, payload)
@@ -25,7 +30,7 @@ struct Bench {
 
 impl Bench {
     fn magi(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(MAGI);
+        let mut command = Command::new(magi_code());
         command
             .args(args)
             .env("MC_HOME", &self.home)
@@ -49,7 +54,7 @@ impl Bench {
             ours.push(begun.elapsed());
             peer.end();
             let begun = Instant::now();
-            let mut peer = Peer::start(Command::new(MTY).args(["agent", "--single-shot"]));
+            let mut peer = Peer::start(Command::new(mty()).args(["agent", "--single-shot"]));
             peer.input
                 .write_all(br#"{"op":"explain","code":"MT4099"}"#)
                 .unwrap();
@@ -217,11 +222,11 @@ fn main() {
     bench.round_trips();
     bench.sustained();
     bench.lifetime();
-    for program in [MAGI, MTY] {
-        let bytes = std::fs::metadata(program).unwrap().len();
+    for program in [magi_code(), mty()] {
+        let bytes = std::fs::metadata(&program).unwrap().len();
         println!(
             "{:<38} {:>6} KiB",
-            Path::new(program).file_name().unwrap().to_string_lossy(),
+            program.file_name().unwrap().to_string_lossy(),
             bytes / 1024
         );
     }

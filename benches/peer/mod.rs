@@ -2,8 +2,14 @@
 //! What is measured stands in the benchmarks.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
+
+/// The program that is measured: the one that `variable` names, else the one just built.
+pub(crate) fn program(variable: &str, built: &str) -> PathBuf {
+    std::env::var_os(variable).map_or_else(|| built.into(), PathBuf::from)
+}
 
 pub(crate) struct Peer {
     pub(crate) child: Child,

@@ -176,6 +176,31 @@ impl Agent {
         member(&self.peer.line, self.dialect.turn_member()).to_owned()
     }
 
+    /// One more session of the same service.
+    pub(crate) fn another_session(&mut self) -> String {
+        self.request("session.create", None, "{}");
+        member(&self.peer.line, "session_id").to_owned()
+    }
+
+    /// Asks the service for a turn of `session` and reads nothing.
+    pub(crate) fn send_turn(&mut self, session: &str) {
+        self.write(
+            "turn.start",
+            Some(session),
+            r#"{"prompt":"go","options":{}}"#,
+        );
+    }
+
+    /// Reads one line; whether it ended a turn, as it should.
+    pub(crate) fn read_terminal(&mut self) -> bool {
+        self.read();
+        let line = &self.peer.line;
+        assert!(!line.contains(r#""error":{"#), "{line}");
+        let ends = line.contains(self.dialect.terminal());
+        assert!(!ends || line.contains(r#""completed""#), "{line}");
+        ends
+    }
+
     /// Reads lines up to the first that contains `what`.
     pub(crate) fn wait_for(&mut self, what: &str) {
         while !self.peer.line.contains(what) {

@@ -213,11 +213,16 @@ pub(crate) fn memory(program: &Path) {
         let place = Place::with_steps(&format!(r#"{{"repeat":{WORDS},"text":"{WORD}"}}"#));
         let mut agent = Agent::start(program, &place, dialect);
         let mut resident = Vec::new();
-        let mut costs = Vec::new();
+        let (mut costs, mut processor) = (Vec::new(), Vec::new());
         let mut times = Vec::new();
+        let mut before = Duration::ZERO;
         for turn in 1..=1000 {
             times.push(agent.turn().took);
+            if [50, 450, 950].contains(&turn) {
+                before = agent.processor_time();
+            }
             if [100, 500, 1000].contains(&turn) {
+                processor.push((agent.processor_time() - before) / 50);
                 resident.push(agent.peer.rss_kib());
                 let last = times.len().saturating_sub(50);
                 costs.push(quantile(&mut times[last..], 0.5));
@@ -230,7 +235,7 @@ pub(crate) fn memory(program: &Path) {
             .map(|entry| entry.metadata().unwrap().len())
             .sum::<u64>();
         println!(
-            "resident after 100, 500, 1000 turns, {:<11} {resident:?} KiB; {} B of words a turn, file {} KiB; a turn {costs:.2?}",
+            "resident after 100, 500, 1000 turns, {:<11} {resident:?} KiB; {} B of words a turn, file {} KiB; of the last 50, a turn {costs:.2?}, processor {processor:.2?}",
             dialect.name(),
             WORDS * WORD.len() + "go".len(),
             file / 1024,

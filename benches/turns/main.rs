@@ -1,5 +1,6 @@
 //! `cargo bench --bench turns [-- PART…]`: turns and stored sessions of the built binary, both dialects, each beside the least that a
-//! program could do in the same run. Parts: overhead, latency, cancel, memory, open, list. Asserts nothing of speed.
+//! program could do in the same run. Parts: overhead, latency, cancel, memory, together, open, list. Asserts nothing of speed.
+//! `MAGI_CODE_BIN` names another build of the program, for a pair in one run.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::path::Path;
@@ -12,9 +13,11 @@ mod agent;
 mod live;
 mod model;
 mod stored;
+mod together;
 
 fn main() {
-    let program = Path::new(env!("CARGO_BIN_EXE_magi-code"));
+    let program = peer::program("MAGI_CODE_BIN", env!("CARGO_BIN_EXE_magi-code"));
+    let program = program.as_path();
     let dir = tempfile::tempdir().unwrap();
     let bare = dir.path().join("bare");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/bare.rs");
@@ -24,11 +27,12 @@ fn main() {
         .arg(source)
         .status();
     assert!(built.unwrap().success());
-    let parts: [(&str, &dyn Fn()); 6] = [
+    let parts: [(&str, &dyn Fn()); 7] = [
         ("overhead", &|| live::overhead(program)),
         ("latency", &|| live::latency(program, &bare)),
         ("cancel", &|| live::cancel(program)),
         ("memory", &|| live::memory(program)),
+        ("together", &|| together::together(program)),
         ("open", &|| stored::open(program)),
         ("list", &|| stored::list(program)),
     ];
