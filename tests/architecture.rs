@@ -29,6 +29,15 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["host", "host/protocols/", "magi-ops/agent"],
     ),
     ("handlers/output", &["host", "host/protocols/"]),
+    (
+        "handlers/mighty",
+        &[
+            "host",
+            "host/protocols/",
+            "mighty-ops/toolchain",
+            "handlers/",
+        ],
+    ),
     // Families.
     (
         "handlers/",
@@ -43,13 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "handlers",
-        &[
-            "host",
-            "host/protocols/",
-            "magi-ops/agent",
-            "mighty-ops/toolchain",
-            "handlers/",
-        ],
+        &["host", "host/protocols/", "magi-ops/agent", "handlers/"],
     ),
 ];
 

@@ -3,22 +3,21 @@
 
 use clap::{CommandFactory, FromArgMatches};
 
-/// The version, a line of dialects and one of features. `serves` says which of the linked dialects are this
-/// binary's, `parts` which features could be. Made once a process.
-pub(crate) fn version(
-    serves: impl Fn(&str) -> bool,
-    parts: &[(&'static str, bool)],
-) -> &'static str {
-    let dialects: Vec<String> = handlers::schema::dialects()
+/// The version, a line of dialects and one of features, of which `parts` are those that could be linked. Made once a
+/// process.
+pub(crate) fn version(parts: &[(&'static str, bool)]) -> &'static str {
+    // Where two registrations claim one name, whoever serves says so, and does not start.
+    let dialects =
+        host::Registry::collect().map_or_else(|_| Vec::new(), |linked| linked.dialects());
+    let dialects: Vec<String> = dialects
         .into_iter()
-        .filter(|rules| serves(rules.name))
         .map(|rules| format!("{} {}", rules.name, rules.version))
         .collect();
     let linked = parts.iter().filter(|(_, linked)| *linked);
     let parts: Vec<&str> = linked.map(|(name, _)| *name).collect();
     format!(
         "{}\ndialects: {}\nfeatures: {}",
-        handlers::VERSION,
+        env!("CARGO_PKG_VERSION"),
         dialects.join(", "),
         parts.join(", ")
     )

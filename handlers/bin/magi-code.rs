@@ -137,7 +137,7 @@ fn exit_code(status: i32) -> ExitCode {
 
 /// The exit status, and what to say on stderr.
 fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
-    let version = about::version(|dialect| dialect != "mty-agent", PARTS);
+    let version = about::version(PARTS);
     let cli: Cli = match about::parse(version) {
         Ok(cli) => cli,
         Err(error) => {
@@ -221,23 +221,20 @@ fn trusting(stdio: Stdio, done: Result<String, String>) -> anyhow::Result<(i32, 
 }
 
 fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, Option<String>)> {
-    let registry = handlers::registry()?;
+    let registry = host::Registry::collect()?;
     let linked = registry.dialects();
-    let of_other_binary = dialect == "mty-agent";
-    let served = |rules: &&&host::Rules| rules.name == dialect && !of_other_binary;
-    let Some(rules) = linked.iter().find(served) else {
-        let message = if of_other_binary {
+    let Some(rules) = linked.iter().find(|rules| rules.name == dialect) else {
+        let message = if dialect == "mty-agent" {
             "magi-code: mty-agent is the other binary's: mty schema".to_owned()
         } else {
-            let names = linked.iter().map(|rules| rules.name);
-            let names: Vec<&str> = names.filter(|name| *name != "mty-agent").collect();
+            let names: Vec<&str> = linked.iter().map(|rules| rules.name).collect();
             let names = names.join(", ");
             format!("magi-code: no dialect `{dialect}` in this build; it serves {names}")
         };
         return Ok((2, Some(message)));
     };
     let command = format!("magi-code schema {dialect} --markdown");
-    let text = handlers::schema::render(&registry, rules, markdown, &command);
+    let text = host::schema::render(&registry, rules, markdown, &command);
     print(stdio, &text)?;
     Ok((0, None))
 }

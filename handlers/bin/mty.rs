@@ -16,8 +16,8 @@ mod about;
 mod tools;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use handlers::mighty::{self, Launch, Recorder};
 use host::transport::{Output, Stdio, without_stdout};
+use mighty::{Launch, Recorder};
 
 /// The features of this binary, in the order of the manifest.
 const PARTS: &[(&str, bool)] = &[
@@ -143,7 +143,7 @@ fn main() -> ExitCode {
 }
 
 fn run(stdio: Stdio) -> anyhow::Result<i32> {
-    let version = about::version(|dialect| dialect == "mty-agent", PARTS);
+    let version = about::version(PARTS);
     let cli: Cli = match about::parse(version) {
         Ok(cli) => cli,
         Err(error) => {
@@ -184,12 +184,12 @@ fn tool(stdio: Stdio, command: Command, version: &str) -> anyhow::Result<i32> {
         #[cfg(feature = "explain")]
         Command::Explain { code } => explain(stdio, &code),
         Command::Schema { markdown } => {
-            let registry = handlers::registry()?;
+            let registry = host::Registry::collect()?;
             let rules = &mighty::RULES;
             let command = "mty schema --markdown";
             print(
                 stdio,
-                &handlers::schema::render(&registry, rules, markdown, command),
+                &host::schema::render(&registry, rules, markdown, command),
             )
         }
     }

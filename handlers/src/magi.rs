@@ -8,12 +8,12 @@ use host::serve::duplex::{Ended, serve};
 #[cfg(feature = "local-agent")]
 use host::transport::Endpoint;
 use host::transport::{Input, Output, Stdio};
-use host::{Codec, Connection, Engines, Server, Workers};
+use host::{Codec, Connection, Engines, Registry, Server, Workers};
 use tokio::runtime::Runtime;
 
 const SERVER: Server = Server {
     name: "magi-code",
-    version: crate::VERSION,
+    version: env!("CARGO_PKG_VERSION"),
     transports: &["stdio"],
 };
 
@@ -45,7 +45,7 @@ pub fn serve_local_agent(stdio: Stdio, redactor: Redactor) -> anyhow::Result<Res
             "serve --stdio needs pipes as standard input and output",
         )));
     }
-    let runtime = crate::runtime()?;
+    let runtime = host::resources::runtime()?;
     let agent = ::magi::local_agent::Agent::new(Environment {
         redactor: Some(redactor),
         ..Environment::of_process()?
@@ -69,7 +69,7 @@ pub fn serve_application_service(
     if let Some(why) = stdio.unusable() {
         return Ok(Err(Refused(why)));
     }
-    let runtime = crate::runtime()?;
+    let runtime = host::resources::runtime()?;
     let service = ::magi::application_service::Service::start(Environment {
         redactor: Some(redactor),
         ..Environment::of_process()?
@@ -104,7 +104,8 @@ where
     host::panics::log_panics();
     let engines = Engines::default().with(Arc::clone(engine));
     let workers = Workers::new(D::RULES);
-    let connection = Connection::new::<D>(crate::registry()?, SERVER, engines, workers)?;
+    let connection =
+        Connection::new::<D>(Arc::new(Registry::collect()?), SERVER, engines, workers)?;
     let ended = runtime.block_on(async {
         let input = Input::new(stdio.input)?;
         let output = Output::new(stdio.output)?;

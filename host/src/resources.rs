@@ -1,4 +1,4 @@
-//! What the system must give a process before it can serve. Asks only.
+//! What the system must give a process before it can serve, and the runtime that it then serves on.
 
 /// Descriptors that serving takes before the first request, with a few for what that does.
 const DESCRIPTORS: usize = 24;
@@ -10,14 +10,29 @@ pub enum Insufficient {
     Descriptors(#[source] rustix::io::Errno),
     #[error("serving needs threads (see `ulimit -u` and `ulimit -v`): {0}")]
     Threads(#[source] std::io::Error),
+    #[error("serving needs a runtime: {0}")]
+    Runtime(#[source] std::io::Error),
 }
 
-/// Whether the system will give this process what serving needs: some descriptors and a thread. To be asked
-/// before a runtime is built, for building one without them panics.
+/// A runtime on the calling thread: the wire needs no second one, and a start costs less. A file that may
+/// not grow is an error for whoever writes it from here on, no end of the process.
 ///
 /// # Errors
 /// What the system refuses, and the limit that it is.
-pub fn check() -> Result<(), Insufficient> {
+pub fn runtime() -> Result<tokio::runtime::Runtime, Insufficient> {
+    check()?;
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build();
+    let runtime = built.map_err(Insufficient::Runtime)?;
+    let outlived = runtime.block_on(async { crate::signals::outlive_file_limit() });
+    outlived.map_err(Insufficient::Runtime)?;
+    Ok(runtime)
+}
+
+/// Whether the system will give this process some descriptors and a thread: building a runtime without them panics.
+fn check() -> Result<(), Insufficient> {
     let null = rustix::fs::open(
         "/dev/null",
         rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC,

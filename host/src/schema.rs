@@ -19,6 +19,17 @@ pub use page::reference;
 /// Where a reference to a shared type begins.
 const DEFINITIONS: &str = "#/$defs/";
 
+/// What people are shown of one dialect: its schema document, or its reference page in Markdown, which says that
+/// `command` prints it.
+#[must_use]
+pub fn render(registry: &Registry, rules: &Rules, markdown: bool, command: &str) -> String {
+    if markdown {
+        reference(registry, rules, command)
+    } else {
+        format!("{:#}\n", document(registry, rules))
+    }
+}
+
 /// The schema document of one dialect (JSON Schema 2020-12; shared types under `$defs`). Its members are
 /// sorted by name; the advertised order is that of [`reference()`] and of the protocol itself.
 #[must_use]

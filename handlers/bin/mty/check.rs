@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use handlers::tools::{self, Checked, Document};
 use host::transport::Stdio;
+use mighty::tools::{self, Checked, Document};
 
 use super::Out;
 use super::pretty::{Pretty, tally};

@@ -7,8 +7,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use handlers::tools::{self, Candidate, Offer, Pick, Plan, Policy};
 use host::transport::Stdio;
+use mighty::tools::{self, Candidate, Offer, Pick, Plan, Policy};
 use serde::Deserialize;
 
 use super::Out;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use handlers::tools::{self, Formatted};
 use host::transport::Stdio;
+use mighty::tools::{self, Formatted};
 
 use super::Out;
 use super::terminal::Terminal;

@@ -46,7 +46,7 @@ impl Out {
 #[cfg(any(feature = "fix", feature = "fmt"))]
 fn read_all(input: OwnedFd) -> Result<String, String> {
     use std::io::Read as _;
-    let limit = handlers::tools::MAX_SOURCE_BYTES;
+    let limit = mighty::tools::MAX_SOURCE_BYTES;
     let mut bytes = Vec::new();
     std::fs::File::from(input)
         .take(limit)

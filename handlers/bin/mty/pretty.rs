@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use annotate_snippets::{AnnotationKind, Level as Look, Origin, Renderer, Snippet};
-use handlers::tools::{Checked, Envelope, Level};
+use mighty::tools::{Checked, Envelope, Level};
 
 use super::terminal::Terminal;
 

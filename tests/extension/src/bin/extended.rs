@@ -2,6 +2,7 @@
 //! Only the launch stands here; how each dialect is served is the composition root's.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 // A crate that is only named in Cargo.toml registers nothing: the linker would drop it.
 use extension as _;
@@ -9,10 +10,10 @@ use handlers as _;
 
 use extension::tiny::Tiny;
 use handlers::magi::{Redactor, Refused};
-use handlers::mighty::Launch;
 use host::serve::duplex::{self, Ended};
 use host::transport::{Input, Output, Stdio};
-use host::{Connection, Dialect, Engines, Server, Workers};
+use host::{Connection, Dialect, Engines, Registry, Server, Workers};
+use mighty::Launch;
 
 fn main() -> ExitCode {
     // Before anything else: the standard descriptors belong to the protocol.
@@ -39,7 +40,7 @@ fn serve(stdio: Stdio) -> anyhow::Result<i32> {
                 recorder: None,
                 warn: complain,
             };
-            handlers::mighty::serve_stdio(stdio, false, &launch)
+            mighty::serve_stdio(stdio, false, &launch)
         }
         Some("tiny") => tiny(stdio),
         _ => {
@@ -72,8 +73,12 @@ fn tiny(stdio: Stdio) -> anyhow::Result<i32> {
         transports: &["stdio"],
     };
     let workers = Workers::new(Tiny::RULES);
-    let connection =
-        Connection::new::<Tiny>(handlers::registry()?, SERVER, Engines::default(), workers)?;
+    let connection = Connection::new::<Tiny>(
+        Arc::new(Registry::collect()?),
+        SERVER,
+        Engines::default(),
+        workers,
+    )?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

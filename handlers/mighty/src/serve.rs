@@ -14,7 +14,7 @@ use toolchain::Session;
 
 const SERVER: Server = Server {
     name: "mty",
-    version: crate::VERSION,
+    version: env!("CARGO_PKG_VERSION"),
     transports: &["stdio", "http", "unix"],
 };
 
@@ -30,13 +30,17 @@ fn connect(
 
 /// The only connection of this process.
 fn connection(session: Session) -> anyhow::Result<Arc<Connection>> {
-    Ok(connect(crate::registry()?, session, Workers::new(&RULES))?)
+    Ok(connect(
+        Arc::new(Registry::collect()?),
+        session,
+        Workers::new(&RULES),
+    )?)
 }
 
 /// Makes connections with a fresh `session` each, which share what bounds the process. A wrongly composed binary
 /// is told before the first.
 fn factory(session: fn() -> Session) -> anyhow::Result<Box<Factory>> {
-    let (registry, workers) = (crate::registry()?, Workers::new(&RULES));
+    let (registry, workers) = (Arc::new(Registry::collect()?), Workers::new(&RULES));
     connect(Arc::clone(&registry), session(), workers.clone())?;
     Ok(Box::new(move || {
         connect(Arc::clone(&registry), session(), workers.clone())
@@ -54,7 +58,7 @@ pub struct Launch {
 /// Serves the standard streams, one request or a line each. Gives the process's exit status.
 pub fn serve_stdio(stdio: Stdio, single_shot: bool, launch: &Launch) -> anyhow::Result<i32> {
     let connection = connection(Session::new())?;
-    let runtime = crate::runtime()?;
+    let runtime = host::resources::runtime()?;
     let recorder = launch.recorder.as_deref();
     let served = runtime.block_on(async {
         let mut input = Input::new(stdio.input)?;
@@ -86,7 +90,7 @@ pub fn serve_http(
     use mty_agent::http;
     use mty_agent::shorten;
     let factory = factory(Session::new)?;
-    let runtime = crate::runtime()?;
+    let runtime = host::resources::runtime()?;
     let served = runtime.block_on(async {
         // Before anybody can see that the server is there, and end it.
         let terminated = terminated()?;
@@ -102,7 +106,7 @@ pub fn serve_http(
         if token.is_none() && !bound.ip().is_loopback() {
             (launch.warn)("mty: warning: listening beyond loopback without --auth-token; anyone who reaches this port can use it");
         }
-        let options = http::Options { token, recorder: launch.recorder.clone(), version: crate::VERSION };
+        let options = http::Options { token, recorder: launch.recorder.clone(), version: env!("CARGO_PKG_VERSION") };
         http::serve(listener, options, factory, terminated).await?;
         Ok(0)
     });
@@ -117,7 +121,7 @@ pub fn serve_unix(stdio: Stdio, path: &std::path::Path, launch: &Launch) -> anyh
     use host::transport::unix::Socket;
     use mty_agent::shorten;
     let factory = factory(Session::new)?;
-    let runtime = crate::runtime()?;
+    let runtime = host::resources::runtime()?;
     let served = runtime.block_on(async {
         let terminated = terminated()?;
         let socket = match Socket::bind(path) {
@@ -156,7 +160,7 @@ pub fn replay(path: &std::path::Path, writes: bool, launch: &Launch) -> anyhow::
         true => Sessions::One(&only),
         false => Sessions::Any(&fresh),
     };
-    let runtime = crate::runtime()?;
+    let runtime = host::resources::runtime()?;
     let replayed = runtime.block_on(replay::replay(path, sessions));
     runtime.shutdown_background();
     let replayed = match replayed {
