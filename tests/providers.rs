@@ -400,6 +400,11 @@ fn why_a_model_refuses_is_told_redacted_and_kept() {
         ),
         (401, leak.as_str(), "Incorrect API key provided"),
         (400, long.as_str(), "no no no"),
+        (
+            400,
+            r#"{"error":{"message":"\u001b]0;title\u0007no \u001b[31mred\u001b[0m\u001b]8;;http://x"}}"#,
+            "(HTTP 400): no red",
+        ),
         (302, "", "(HTTP 302)"),
     ] {
         let model = Model::answering(vec![Answer::refusal(status, body)]);

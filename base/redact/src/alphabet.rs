@@ -13,6 +13,8 @@ pub(super) enum Alphabet {
     Plain,
     /// The same and `.`.
     Dotted,
+    /// The same and `~`.
+    Tilde,
     /// [`Self::Plain`] and `/`.
     Path,
     /// [`Self::Path`], `+` and `=`: base64 and its URL variant.
@@ -34,6 +36,7 @@ impl Alphabet {
             "alnum" => Self::Alnum,
             "plain" => Self::Plain,
             "dotted" => Self::Dotted,
+            "tilde" => Self::Tilde,
             "path" => Self::Path,
             "base64" => Self::Base64,
             "crypt" => Self::Crypt,
@@ -52,6 +55,7 @@ impl Alphabet {
             Self::Alnum => false,
             Self::Plain => matches!(byte, b'_' | b'-'),
             Self::Dotted => matches!(byte, b'_' | b'-' | b'.'),
+            Self::Tilde => matches!(byte, b'_' | b'-' | b'.' | b'~'),
             Self::Path => matches!(byte, b'_' | b'-' | b'/'),
             Self::Base64 => matches!(byte, b'_' | b'-' | b'/' | b'+' | b'='),
             Self::Crypt => matches!(byte, b'.' | b'/' | b'$' | b'=' | b',' | b'+' | b'-'),
@@ -61,7 +65,7 @@ impl Alphabet {
 
     /// Whether a full stop may stand within, but not at the end: there it ends a sentence.
     pub(super) fn has_dots(self) -> bool {
-        matches!(self, Self::Dotted | Self::Crypt)
+        matches!(self, Self::Dotted | Self::Tilde | Self::Crypt)
     }
 
     /// Whether names of things are made of it too, which have no digits.

@@ -104,6 +104,11 @@ impl Word<'_> {
             let at = self.skip(end, is_blank, 8);
             return (at > end).then_some((at, Join::BLANK));
         }
+        if self.class == Class::Password
+            && let Some(quote) = self.sql()
+        {
+            return Some((quote, Join::BLANK));
+        }
         let wrapped = self.skip(end, is_wrapping, LEVELS_BYTES + 1);
         let named = self.skip(wrapped, is_blank, 8);
         let operator = self.skip(named, is_operator, 2);
@@ -111,11 +116,16 @@ impl Word<'_> {
         if operator == named && wrapped == end && named > end && self.is_option() {
             return Some((named, Join::BLANK));
         }
+        let before = &self.text.as_bytes()[..self.name.start];
+        // `<password>@host`.
+        let filled_in = sign == ">" && before.ends_with(b"<") && {
+            let next = self.text[operator..].chars().next();
+            next.is_some_and(|c| c.is_ascii_punctuation() && !"\"'<$".contains(c))
+        };
         // A path in code is no assignment.
-        if operator == named || sign == "::" {
+        if operator == named || sign == "::" || filled_in || self.is("identified by") {
             return None;
         }
-        let before = &self.text.as_bytes()[..self.name.start];
         let wraps = self.text[end..wrapped].contains(['"', '\'', '`', '”', '’', '»', '」']);
         let symbol = before.ends_with(b":") && !before.ends_with(b"::");
         // `a->token > 1`, `token->value`, `Option<Token>`, `</token>`; `<password>` alone is one.
@@ -136,6 +146,25 @@ impl Word<'_> {
             wrapped: wraps,
         };
         Some((at, join))
+    }
+
+    /// `IDENTIFIED BY 'x'`, `WITH PASSWORD 'x'`: where the quote stands.
+    fn sql(&self) -> Option<usize> {
+        let at = self.skip(self.name.end.max(self.end), is_blank, 8);
+        let at = match starts_with_ignoring_case(&self.text.as_bytes()[at..], "by ") {
+            true => at + 3,
+            false => at,
+        };
+        let before = self.text[..self.name.start].trim_end();
+        let with = before
+            .len()
+            .checked_sub(4)
+            .and_then(|from| before.get(from..));
+        let told = self.is("identified by")
+            || self.text[self.start..self.end] == *"PASSWORD"
+            || at > self.end + 3
+            || with.is_some_and(|with| with.eq_ignore_ascii_case("with"));
+        (told && at > self.name.end && self.text[at..].starts_with('\'')).then_some(at)
     }
 
     /// `--token value`: an option of a command has a blank where others have a sign.
@@ -329,6 +358,8 @@ impl Word<'_> {
             Class::Token => {
                 value.len() >= 4
                     && !value.contains(' ')
+                    // `token == 'async'`: a kind of token in a parser.
+                    && (self.is("key") || !is_wordy(value))
                     && (value.len() >= 8 || !value.bytes().all(|b| b.is_ascii_digit()))
             }
             Class::Header => value.len() >= 8 && (!value.contains(' ') || is_mixed(value)),

@@ -3,11 +3,12 @@
 
 use super::placeholder::is_filled_in;
 use super::random::is_random;
-use super::tail::{KeyEnd, Tail};
+use super::tail::{Tail, ends_authority};
 use super::{Found, steps};
 
 const KEY_BEGIN: &[u8] = b"-----BEGIN ";
-pub(super) const KEY_END: &[u8] = b"-----END";
+/// Behind it, in PuTTY's format: a number, and so many lines.
+const PUTTY_BEGIN: &[u8] = b"Private-Lines: ";
 const DASHES: &[u8] = b"-----";
 const LINE_END_SIGN: &[u8] = "⏎".as_bytes();
 /// Headers that stand between the opening line of a block and its body.
@@ -38,6 +39,15 @@ pub(super) fn find(text: &str, found: &mut Found) {
         let rest = &bytes[at..];
         if rest.starts_with(KEY_BEGIN) {
             from = private_key(text, at, found);
+        } else if bytes[..at].ends_with(b"Private") && rest.starts_with(&PUTTY_BEGIN[7..]) {
+            let start = at + PUTTY_BEGIN.len() - 7;
+            let digits = bytes[start..].iter().take_while(|b| b.is_ascii_digit());
+            let start = start + digits.count();
+            match bytes.get(start) {
+                None => found.wait(at),
+                Some(b'\n' | b'\r' | b'\\') => _ = found.hit(text, start, start, Tail::key(true)),
+                Some(_) => {}
+            }
         } else if let Some(after) = rest.strip_prefix(b":") {
             // The second is how some write JSON, the third what is left of it in a path.
             let slashes = [&b"//"[..], b"\\/\\/", b"/"];
@@ -57,7 +67,7 @@ fn private_key(text: &str, at: usize, found: &mut Found) -> usize {
     };
     let start = at + header;
     match key_body(&bytes[header..]) {
-        Some(true) => found.hit(text, start, start, Tail::Key(KeyEnd::default())),
+        Some(true) => found.hit(text, start, start, Tail::key(false)),
         Some(false) => start,
         None => {
             found.expect(start);
@@ -108,11 +118,6 @@ fn key_body(bytes: &[u8]) -> Option<bool> {
         };
         rest = &rest[next..];
     }
-}
-
-/// Whether the part of a URL that names user, host and port ends before `c`.
-pub(super) fn ends_authority(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`' | '\\')
 }
 
 fn url_password(text: &str, from: usize, found: &mut Found) {

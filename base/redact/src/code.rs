@@ -23,7 +23,7 @@ pub(super) fn is_expression(value: &str, next: Option<char>) -> bool {
         } else {
             let index = rest.split(']').next().unwrap_or_default();
             quote && rest.is_empty()
-                || next == Some(']') && is_index(index)
+                || matches!(next, Some(']' | ' ')) && is_index(index)
                 || rest.len() > index.len() && is_index(index)
         };
         // `[0u8; 32]`, `[u8; 32]`.
@@ -38,11 +38,13 @@ pub(super) fn is_expression(value: &str, next: Option<char>) -> bool {
 
 /// A number or a name, perhaps of a range.
 fn is_index(index: &str) -> bool {
-    !index.is_empty()
-        && index
-            .bytes()
+    let number = |part: &str| {
+        part.bytes()
             .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b':'))
-        || is_path(index.trim_matches(['"', '\'']))
+    };
+    // `stack[-1`, of `tokens[stack[-1]]`.
+    let mut parts = index.split('[');
+    !index.is_empty() && parts.all(|part| number(part) || is_path(part.trim_matches(['"', '\''])))
 }
 
 /// Names with dots, colons or arrows between.

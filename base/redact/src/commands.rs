@@ -129,7 +129,12 @@ impl<'a> Line<'a> {
         let mut words = Vec::new();
         let mut at = from;
         steps(most - from);
-        while at < most && !matches!(bytes[at], b'\n' | b';' | b'|' | b'&') {
+        // A line that is indented goes on.
+        let goes_on = |at: usize| matches!(bytes.get(at + 1), Some(b' ' | b'\t'));
+        while at < most && !matches!(bytes[at], b';' | b'|' | b'&') {
+            if bytes[at] == b'\n' && !goes_on(at) {
+                break;
+            }
             if bytes[at].is_ascii_whitespace() {
                 at += 1;
                 continue;

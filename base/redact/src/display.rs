@@ -29,6 +29,8 @@ pub(super) struct Display {
     last: Option<char>,
     /// What may follow it, if the next character is one that it joins.
     joiner: Option<char>,
+    /// A carriage return came, which stays only before a line feed: alone it would let a line be written over.
+    returned: bool,
 }
 
 /// The whole of `text` as it may be shown.
@@ -37,7 +39,7 @@ pub(super) fn displayable(text: &str) -> Cow<'_, str> {
     match display.push(text) {
         Cow::Borrowed(shown) => Cow::Borrowed(shown),
         Cow::Owned(mut shown) => {
-            shown.extend(display.finish());
+            shown += &display.finish();
             Cow::Owned(shown)
         }
     }
@@ -50,7 +52,7 @@ const SUSPECT: [bool; 256] = {
     while byte < 256 {
         set[byte] = matches!(
             byte as u8,
-            0..=8 | 0xb | 0xc | 0xe..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf0..=0xf4
+            0..=8 | 0xb..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf0..=0xf4
         );
         byte += 1;
     }
@@ -63,7 +65,7 @@ impl Display {
         let suspect = piece
             .bytes()
             .fold(false, |any, b| any | SUSPECT[b as usize]);
-        if !suspect && self.state == State::Text && self.joiner.is_none() {
+        if !suspect && self.state == State::Text && self.joiner.is_none() && !self.returned {
             self.last = piece.chars().next_back().or(self.last);
             return Cow::Borrowed(piece);
         }
@@ -75,11 +77,12 @@ impl Display {
     }
 
     /// The text is complete: what it ends with, if that waited for more. Begins anew.
-    pub(super) fn finish(&mut self) -> Option<char> {
+    pub(super) fn finish(&mut self) -> String {
         let joiner = self.joiner.filter(|&c| is_selector(c));
         let shown = joiner.filter(|_| self.last.is_some_and(|last| !last.is_ascii()));
+        let end = self.returned.then_some('\n');
         *self = Self::default();
-        shown
+        shown.into_iter().chain(end).collect()
     }
 
     fn take(&mut self, c: char, out: &mut String) {
@@ -108,6 +111,9 @@ impl Display {
 
     fn show(&mut self, c: char, out: &mut String) {
         if is_joiner(c) || is_selector(c) {
+            if self.returned {
+                return;
+            }
             // A selector may stand before a joiner, and nothing else twice.
             match self.joiner {
                 Some(held) if is_selector(held) && is_joiner(c) => {
@@ -127,6 +133,9 @@ impl Display {
             c if c.is_control() || is_invisible(c) => return,
             c => c,
         };
+        if std::mem::take(&mut self.returned) {
+            out.push(if c == '\n' { '\r' } else { '\n' });
+        }
         if let Some(held) = self.joiner.take()
             && let Some(last) = self.last
         {
@@ -140,7 +149,10 @@ impl Display {
             }
         }
         self.last = Some(c).filter(|c| !c.is_whitespace());
-        out.push(c);
+        self.returned = c == '\r';
+        if !self.returned {
+            out.push(c);
+        }
     }
 }
 

@@ -162,8 +162,8 @@ impl Redactor {
     /// 8 bytes are left out, they would mask ordinary words. At most 1,024 forms are known in all:
     /// beyond that the ones learned first are forgotten, those of the environment never.
     ///
-    /// A value is known as it is, and as it stands in JSON, and in JSON within JSON: a tool's
-    /// input is shown as JSON, and may hold some (a request's body in a command line). Of a value of
+    /// A value is known as it is, and as it stands in JSON, in JSON within JSON (a request's body in a command line),
+    /// percent-encoded, between quotes and in HTML. Of a value of
     /// many lines, each that looks random is known by itself too: tools show files by lines.
     pub fn learn<'a>(&self, secrets: impl IntoIterator<Item = &'a str>) {
         let forms: Vec<String> = secrets.into_iter().flat_map(forms).collect();
@@ -284,7 +284,51 @@ fn forms(secret: &str) -> Vec<String> {
     // By itself as it is looked for: without what is left out of every text.
     let shown = displayable(secret).into_owned();
     let uncontrolled = secret.chars().filter(|c| !c.is_control()).collect();
-    let mut forms = vec![shown, uncontrolled, in_json(&once), once];
+    let mut forms = vec![shown, uncontrolled, in_json(&once)];
+    // As other writers of JSON do, as in a path of an address, a form, between quotes, in HTML.
+    let unicode = |c: char| !c.is_ascii() || "<>&'+/=".contains(c);
+    let reserved = |c: char| !(c.is_ascii_alphanumeric() || "-_.~".contains(c));
+    let component = |c: char| reserved(c) && !"!*'()".contains(c);
+    forms.push(once.replace('/', "\\/"));
+    for escape in [
+        |unit| format!("\\u{unit:04x}"),
+        |unit: u16| format!("\\u{unit:04X}"),
+    ] {
+        forms.push(encoded(&once, unicode, |c| {
+            c.encode_utf16(&mut [0; 2])
+                .iter()
+                .copied()
+                .map(escape)
+                .collect()
+        }));
+    }
+    for escape in [
+        |byte| format!("%{byte:02X}"),
+        |byte: u8| format!("%{byte:02x}"),
+    ] {
+        let percent = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(escape).collect();
+        forms.push(encoded(secret, reserved, percent));
+        forms.push(encoded(secret, component, percent));
+        forms.push(encoded(secret, reserved, percent).replace("%20", "+"));
+    }
+    for (quote, escaped) in [
+        ("'", "\\'"),
+        ("'", "'\\''"),
+        ("'", "'\"'\"'"),
+        ("\"", "\\\""),
+    ] {
+        forms.push(secret.replace(quote, escaped));
+    }
+    let entities = [
+        ("&", "&amp;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ("\"", "&quot;"),
+        ("'", "&#39;"),
+    ];
+    let html = |text: String, (sign, entity): (&str, &str)| text.replace(sign, entity);
+    forms.push(entities.into_iter().fold(secret.to_owned(), html));
+    forms.push(once);
     if secret.contains('\n') {
         let lines = secret.lines().map(str::trim);
         let telling = lines
@@ -293,7 +337,15 @@ fn forms(secret: &str) -> Vec<String> {
     }
     // What is left of it may be too short to tell.
     forms.retain(|form| form.len() >= MIN_VALUE_BYTES);
+    forms.sort_unstable();
+    forms.dedup();
     forms
+}
+
+/// `text` with another writing of the characters of a kind.
+fn encoded(text: &str, kind: impl Fn(char) -> bool, write: impl Fn(char) -> String) -> String {
+    let each = |c: char| if kind(c) { write(c) } else { c.into() };
+    text.chars().map(each).collect()
 }
 
 /// Names of variables that hold secrets.

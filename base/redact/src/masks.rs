@@ -56,7 +56,7 @@ impl Redactor {
             covered.extend(runs(text, &range).filter(own).map(|run| (run, Kind::Shape)));
         }
         for range in found(&|found| blocks::find(text, found)) {
-            if text[..range.start].ends_with("-----") {
+            if !text[..range.start].ends_with([':', '/']) {
                 let lines = runs(text, &range).filter(|run| is_key_line(text, run));
                 covered.extend(lines.map(|run| (run, Kind::Key)));
             } else {

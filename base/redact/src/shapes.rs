@@ -21,6 +21,8 @@ struct Shape {
     /// From so many characters on the last run needs no digit.
     whole: usize,
     random: bool,
+    /// It may begin within a word.
+    within: bool,
 }
 
 enum Part {
@@ -50,15 +52,15 @@ struct Shapes {
 static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
     let lines = include_str!("../data/shapes.txt").lines();
     let all: Vec<Shape> = lines.filter_map(Shape::read).collect();
-    let first = |byte: u8| {
-        let begins = |(_, shape): &(usize, &Shape)| match &shape.parts[0] {
-            Part::Text(text) => text[0] == byte,
-            Part::Run { alphabet, .. } => alphabet.allows(byte),
-        };
-        let own = all.iter().enumerate().filter(begins);
-        own.map(|(index, _)| index as u16).collect()
-    };
-    let by_first = std::array::from_fn(|byte| first(byte as u8));
+    let mut by_first = [const { Vec::new() }; 256];
+    for (index, shape) in all.iter().enumerate() {
+        match &shape.parts[0] {
+            Part::Text(text) => by_first[usize::from(text[0])].push(index as u16),
+            Part::Run { alphabet, .. } => (0..=u8::MAX)
+                .filter(|&byte| alphabet.allows(byte))
+                .for_each(|byte| by_first[usize::from(byte)].push(index as u16)),
+        }
+    }
     Shapes { all, by_first }
 });
 
@@ -74,11 +76,13 @@ impl Shape {
             shown: 0,
             whole: usize::MAX,
             random: false,
+            within: false,
         };
         for word in line.split_ascii_whitespace() {
             match word {
                 "^" => shape.shown = shape.parts.len(),
                 "random" => shape.random = true,
+                "within" => shape.within = true,
                 _ => match word.strip_prefix("whole=") {
                     Some(whole) => shape.whole = whole.parse().ok()?,
                     None => shape.parts.push(Part::read(word)),
@@ -89,7 +93,7 @@ impl Shape {
     }
 
     /// Looks at the beginning of `bytes`.
-    fn look(&self, bytes: &[u8]) -> Look {
+    fn look(&self, bytes: &[u8], complete: bool) -> Look {
         let (mut at, mut shown) = (0, 0);
         for (index, part) in self.parts.iter().enumerate() {
             if index == self.shown {
@@ -101,7 +105,7 @@ impl Shape {
                     at += text.len();
                     continue;
                 }
-                Part::Text(text) if text.starts_with(rest) => return Look::More,
+                Part::Text(text) if text.starts_with(rest) && !complete => return Look::More,
                 Part::Text(_) => return Look::Nothing,
                 Part::Run {
                     alphabet,
@@ -110,16 +114,16 @@ impl Shape {
                 } => (*alphabet, *least, *most),
             };
             let last = index + 1 == self.parts.len();
-            let most_seen = if last {
-                LAST_BYTES
-            } else {
-                RUN_BYTES.saturating_sub(at)
+            let most_seen = match (last, least == most) {
+                (true, _) => LAST_BYTES,
+                (false, true) => most,
+                (false, false) => RUN_BYTES.saturating_sub(at),
             };
             let window = &rest[..rest.len().min(most_seen)];
             let end = window.iter().position(|&byte| !alphabet.allows(byte));
             let len = end.unwrap_or(window.len());
             steps(len + 1);
-            let open = len == rest.len();
+            let open = len == rest.len() && !complete;
             let run = std::str::from_utf8(&window[..len]).unwrap_or_default();
             if end.is_none() && !last && most == usize::MAX && at + len >= RUN_BYTES {
                 // Longer than what is looked at: its beginning must do.
@@ -220,14 +224,14 @@ pub(super) fn find(text: &str, found: &mut Found) {
     steps(bytes.len());
     while at < bytes.len() {
         let own = &shapes.by_first[bytes[at] as usize];
-        if own.is_empty() || !begins(bytes, at) {
-            at += 1;
-            continue;
-        }
+        let begins = own.is_empty() || begins(bytes, at);
         let mut end = at + 1;
         for &index in own {
             let shape = &shapes.all[index as usize];
-            match shape.look(&bytes[at..]) {
+            if !(begins || shape.within) {
+                continue;
+            }
+            match shape.look(&bytes[at..], found.complete) {
                 Look::Secret(shown, known, alphabet) => {
                     end = found.hit(text, at + shown, at + known, Tail::run(alphabet));
                     break;

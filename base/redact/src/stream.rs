@@ -112,11 +112,9 @@ impl StreamRedactor {
     /// The text is complete: returns what was held back, and begins anew.
     pub fn finish(&mut self) -> Redacted {
         let mut out = Redacted::default();
-        if let Some(last) = self.display.finish() {
-            out.0.extend(
-                self.take(last.encode_utf8(&mut [0; 4]))
-                    .map(Redacted::into_string),
-            );
+        let last = self.display.finish();
+        if !last.is_empty() {
+            out.0.extend(self.take(&last).map(Redacted::into_string));
         }
         // What ends a sentence or a command is no part of a secret that ends there.
         let give_back = self.swallowing.iter().map(Tail::give_back).min();

@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use super::alphabet::Alphabet;
-use super::blocks::{KEY_END, ends_authority};
 use super::steps;
 use super::values::Value;
+
+/// What a private key ends with: PEM, and PuTTY's format.
+const PEM_END: &[u8] = b"-----END";
+const PUTTY_END: &[u8] = b"Private-MAC:";
 
 /// Longest name behind a separator that is waited for, in bytes.
 const NAME_BYTES: usize = 48;
@@ -39,16 +42,22 @@ pub(super) struct Unquoted {
     named: bool,
     /// It was a name, of another assignment.
     assigned: bool,
+    /// The last character was a backslash, which may write a line end.
+    escape: bool,
+    /// It did.
+    escaped: bool,
 }
 
 impl Unquoted {
     fn step(&mut self, c: char) -> bool {
+        self.escaped = self.escape && matches!(c, 'n' | 'r' | 't' | '"');
+        self.escape = c == '\\' && !self.to_blank && !self.escape;
         let ends = match c {
             '"' | '\'' | '`' => true,
-            '<' | '>' | '\\' | '，' | '；' | '。' => !self.to_blank,
+            '<' | '>' | '，' | '；' | '。' => !self.to_blank,
             _ => c.is_whitespace(),
         };
-        if ends {
+        if ends || self.escaped {
             return false;
         }
         let separates = match c {
@@ -87,8 +96,8 @@ impl Unquoted {
 
     fn give_back(&self) -> usize {
         match self.named && !self.assigned {
-            true => 0,
-            false => self.open,
+            true => usize::from(self.escaped),
+            false => self.open.max(usize::from(self.escaped)),
         }
     }
 }
@@ -124,10 +133,16 @@ impl Quoted {
     }
 }
 
+/// Whether the part of a URL that names user, host and port ends before `c`.
+pub(super) fn ends_authority(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '`' | '\\')
+}
+
 /// The last line of a private key block.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct KeyEnd {
-    /// Bytes of [`KEY_END`] that match.
+    sign: &'static [u8],
+    /// Bytes of `sign` that match.
     begun: usize,
     dashes: usize,
     done: bool,
@@ -139,13 +154,14 @@ impl KeyEnd {
             return false;
         }
         let byte = u8::try_from(c).unwrap_or(0);
-        if self.begun == KEY_END.len() {
+        if self.begun == self.sign.len() {
             self.dashes = if byte == b'-' { self.dashes + 1 } else { 0 };
             self.done = self.dashes == 5;
-        } else if KEY_END[self.begun] == byte {
+        } else if self.sign[self.begun] == byte {
             self.begun += 1;
+            self.done = self.begun == PUTTY_END.len();
         } else if !(byte == b'-' && self.begun == 5) {
-            self.begun = usize::from(byte == b'-');
+            self.begun = usize::from(byte == self.sign[0]);
         }
         true
     }
@@ -154,6 +170,15 @@ impl KeyEnd {
 impl Tail {
     pub(super) fn run(alphabet: Alphabet) -> Self {
         Self::Run(alphabet, 0)
+    }
+
+    pub(super) fn key(putty: bool) -> Self {
+        Self::Key(KeyEnd {
+            sign: if putty { PUTTY_END } else { PEM_END },
+            begun: 0,
+            dashes: 0,
+            done: false,
+        })
     }
 
     pub(super) fn unquoted(to_blank: bool) -> Self {

@@ -48,11 +48,14 @@ const WORDS: &[(&str, Class)] = &[
     ("bearer", Class::Scheme),
     ("cookie", Class::Cookie),
     ("credential", Class::Token),
+    ("identified by", Class::Password),
+    ("jwt", Class::Session),
     ("key", Class::Weak),
     ("passphrase", Class::Password),
     ("password", Class::Password),
     ("passwd", Class::Password),
     ("pass", Class::Pass),
+    ("pat", Class::Session),
     ("pwd", Class::Password),
     ("secret", Class::Password),
     ("sessid", Class::Session),
@@ -76,8 +79,11 @@ fn word_at(bytes: &[u8]) -> Option<(usize, Class)> {
             | b"bea"
             | b"coo"
             | b"cre"
+            | b"ide"
+            | b"jwt"
             | b"key"
             | b"pas"
+            | b"pat"
             | b"pwd"
             | b"sec"
             | b"ses"
@@ -119,7 +125,8 @@ pub(super) fn find(text: &str, found: &mut Found) {
             continue;
         };
         let word = Word::new(text, at, len, class);
-        if class == Class::Pass && !word.ends_longer() {
+        // `pass` and `pat` are words, and parts of others.
+        if (class == Class::Pass || word.is("pat")) && !word.ends_longer() {
             at += len;
             continue;
         }
@@ -182,6 +189,11 @@ impl<'a> Word<'a> {
             end: at + len,
             class: if qualified { Class::Token } else { class },
         }
+    }
+
+    /// Whether `word` is the word, in any case.
+    pub(super) fn is(&self, word: &str) -> bool {
+        self.text[self.start..self.end].eq_ignore_ascii_case(word)
     }
 
     /// Whether a part of a name stands before the word and none behind it, or it is a pair of a query.

@@ -78,6 +78,28 @@ fn what_hides_or_turns_leaves() {
         );
     }
     each_way("a\u{2028}b\u{2029}c", "a\nb\nc");
+    for c in [
+        '\u{2800}',
+        '\u{fdd0}',
+        '\u{ffff}',
+        '\u{1fffe}',
+        '\u{10ffff}',
+    ] {
+        each_way(&format!("a{c}b"), "ab");
+    }
+}
+
+#[test]
+fn a_carriage_return_writes_over_nothing() {
+    for (text, want) in [
+        ("10%\r20%\r\nend", "10%\n20%\r\nend"),
+        ("rm -rf x\rls       ", "rm -rf x\nls       "),
+        ("a\r\r\nb\r", "a\n\r\nb\n"),
+        ("a\r\u{200d}\nb", "a\r\nb"),
+        ("a\r\u{1b}[1mb", "a\nb"),
+    ] {
+        each_way(text, want);
+    }
 }
 
 #[test]
@@ -125,7 +147,7 @@ proptest! {
         let whole = redactor.redact(&text).into_string();
         prop_assert_eq!(&pieces(&redactor, &text, &cuts), &whole);
         let control = |c: char| {
-            c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{2066}')
+            c.is_control() && !matches!(c, '\n' | '\r') || matches!(c, '\u{202e}' | '\u{2066}')
         };
         prop_assert!(!whole.contains(control));
         // Twice is the same as once.

@@ -69,6 +69,11 @@ const LINES: &[&str] = &[
     "assert secret == expected_secret",
     "ssh-keygen -t ed25519 -f ~/.ssh/id_ed25519 # makes a key pair",
     "cookie: chocolate chip, cookies: two",
+    "set-cookie: theme=dark; Path=/; Max-Age=3600; SameSite=Lax",
+    "Cookie: theme=dark; lang=en; consent=yes",
+    "postgres://<user>:<password>@db1:5432/app and <password>@host.example.com:22",
+    "a path, a pattern and a compat layer: pat = 5, the PAT of a dog, pattern_pat = \"^/x.*\"",
+    "identified by: its name",
     "Set-Cookie: <cookie-name>=<cookie-value>; Secure",
     "const cookie = parse(header); if (cookie == other) return;",
     "XDG_SESSION_TYPE=x11 SESSION=wayland XDG_SESSION_ID=2",
@@ -116,6 +121,10 @@ const RUST: &[&str] = &[
 ];
 
 const PYTHON: &[&str] = &[
+    "if token == 'async' or token == \"identifier\": return",
+    "TOKEN = 'comma'; LEFT_TOKEN = \"left_paren\"; token_kind = 'Whitespace'",
+    "statetokens = tokendefs[stack[-1]]; token = tokens[len(x)]",
+    "password = pw[: -1]; secret = row[1 :]",
     r#"db.connect(password=os.environ["DB_PASSWORD"])"#,
     r#"password = os.environ['DB_PASSWORD']; token = os.environ.get("TOKEN2", "")"#,
     r#"client = Client(api_key=os.getenv("OPENAI_API_KEY"), token=get_token2(user))"#,

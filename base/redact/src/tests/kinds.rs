@@ -30,6 +30,14 @@ fn keys_with_a_known_beginning() {
     for secret in [
         format!("h{}{}", "f_", &LOWER[..34]),
         format!("dckr_{}{}", "pat_", noise(27)),
+        format!("h{}{}", "f_oauth_", noise(43)),
+        format!(
+            "SCRAM-SHA-{}$4096:{}==${}=:{}=",
+            "256",
+            noise(22),
+            noise(43),
+            noise(43)
+        ),
         format!("tgp_{}{}", "v1_", noise(43)),
         format!("S{}{}", "K", hex(32)),
         format!("ci{}{}", "o", noise(32)),
@@ -124,6 +132,16 @@ fn options_of_programs() {
         ("REDISCLI_AUTH=", "foobared1", " redis-cli"),
         ("sqlplus scott/", "tiger@db", ""),
         ("cargo login ", "letmein", ""),
+        ("machine h login me password ", "letmein", ""),
+        (
+            "machine h\n  login me\n  password ",
+            "letmein",
+            "\nmachine i",
+        ),
+        ("default login me password ", "letmein", "\n"),
+        ("requirepass ", "foobared", "\n"),
+        ("redis-cli config set requirepass ", "foobared", "; ls"),
+        ("mysql \\\n  -p", "letmein", " app"),
     ] {
         hidden(&format!("{before}{secret}{after}"), secret);
     }
@@ -138,6 +156,57 @@ fn options_of_programs() {
     ] {
         assert_eq!(redactor.redact(text).as_str(), text);
     }
+}
+
+#[test]
+fn passwords_of_databases_and_names_of_tokens() {
+    let token = noise(52).to_lowercase();
+    for (before, secret, after) in [
+        ("CREATE USER a@'%' IDENTIFIED BY '", "let me in", "';"),
+        ("create user a identified by '", "letmein", "'"),
+        ("IDENTIFIED WITH mysql_native_password BY '", "letmein", "'"),
+        ("ALTER ROLE a WITH PASSWORD '", "letmein", "';"),
+        ("alter role a with password '", "letmein", "';"),
+        ("CREATE ROLE a LOGIN ENCRYPTED PASSWORD '", "letmein", "' X"),
+        ("AZURE_DEVOPS_PAT=", token.as_str(), "\n"),
+        ("github_pat: \"", token.as_str(), "\""),
+        ("SERVICE_JWT=", token.as_str(), "\n"),
+    ] {
+        hidden(&format!("{before}{secret}{after}"), secret);
+    }
+}
+
+#[test]
+fn keys_whose_sign_stands_behind_their_beginning() {
+    for (before, secret) in [
+        ("Ab1", format!("{}{}", "8Q~", noise(34))),
+        ("a7Qp2x9fK3mN5w", format!(".atlas{}.{}", "v1", noise(67))),
+    ] {
+        hidden(&format!("it is {before}{secret} so"), &secret);
+    }
+}
+
+/// At the very end of a text too, where nothing says that it is all.
+#[test]
+fn forms_of_one_length_at_the_end_of_a_text() {
+    for (before, secret) in [
+        ("it is ", format!("S{}{}", "K", hex(32))),
+        (&*format!("A{}{}:", "C", hex(32)), hex(32).replace('0', "9")),
+        ("", format!("{}-{}-{}", hex(32), &hex(8), &hex(8))),
+    ] {
+        for end in ["", "\n", "."] {
+            hidden(&format!("{before}{secret}{end}"), &secret);
+        }
+    }
+}
+
+#[test]
+fn keys_of_putty() {
+    let lines = format!("\n{}\n{}\nPrivate-MAC:", noise(64), noise(40));
+    let before = "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 2";
+    hidden(&format!("{before}{lines} 00aa\n"), &lines);
+    let lines = lines.replace('\n', "\\n");
+    hidden(&format!("\"Private-Lines: 2{lines} 00aa\\n\""), &lines);
 }
 
 #[test]
@@ -156,6 +225,8 @@ fn separators_belong_to_a_secret_only_when_it_goes_on() {
         ("{password: ", "abc12345", ", user: 1}"),
         ("f(password=", "a1-b2-c3", ",user=1)"),
         ("Pwd=", "a1;b2", ";Encrypt=yes"),
+        ("password=", "abc1\\def", " x"),
+        ("{\"x\": \"password=", "abc1def", "\\nuser\"}"),
     ] {
         hidden(&format!("{before}{secret}{after}"), secret);
     }

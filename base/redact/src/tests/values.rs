@@ -101,6 +101,34 @@ fn values_are_known_in_json_and_in_json_within_json() {
 }
 
 #[test]
+fn values_are_known_however_they_are_escaped() {
+    let secret = "a/b+c=d'e\"f&g<h é";
+    let redactor = learned([secret]);
+    for written in [
+        "a\\/b+c=d'e\\\"f&g<h é",
+        "a/b\\u002bc\\u003dd\\u0027e\\\"f\\u0026g\\u003ch \\u00e9"
+            .replace("a/", "a\\u002f")
+            .as_str(),
+        "a\\u002Fb\\u002Bc\\u003Dd\\u0027e\\\"f\\u0026g\\u003Ch \\u00E9",
+        "a%2Fb%2Bc%3Dd%27e%22f%26g%3Ch%20%C3%A9",
+        "a%2fb%2bc%3dd%27e%22f%26g%3ch%20%c3%a9",
+        "a%2Fb%2Bc%3Dd'e%22f%26g%3Ch%20%C3%A9",
+        "a%2Fb%2Bc%3Dd%27e%22f%26g%3Ch+%C3%A9",
+        "a/b+c=d\\'e\"f&g<h é",
+        "a/b+c=d'\\''e\"f&g<h é",
+        "a/b+c=d'e&quot;f&amp;g&lt;h é"
+            .replace('\'', "&#39;")
+            .as_str(),
+    ] {
+        each_cut(
+            &redactor,
+            &format!("it is {written} so"),
+            "it is [redacted] so",
+        );
+    }
+}
+
+#[test]
 fn lines_of_a_long_value_are_known_by_themselves() {
     let (first, second) = (noise(64), noise(63));
     let value = format!("-- begin --\n{first}\n  {second}x\n-- end --");
