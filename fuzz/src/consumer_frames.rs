@@ -3,15 +3,19 @@
 
 use std::collections::HashSet;
 
-use consumer::application_service::event::Transient;
-use consumer::application_service::request::Change;
+use consumer::application_service::messages::{
+    CallbackPayload, CancelPayload, ConfigPayload, LoginPayload, LogoutPayload, ModelsPayload,
+    PagePayload, ProviderPayload, ProvidersPayload, Transient,
+};
 use consumer::application_service::words::{Scope, Thinking};
 use consumer::application_service::{self as service, Envelope, Requirements};
 use consumer::decode::{self, Bounds, compact_len};
 use consumer::display::{one_line, plain};
 use consumer::local_agent::frames::{BOUNDS, Body, Frame};
 use consumer::local_agent::words::{is_id, is_session_id, is_uuid};
-use consumer::local_agent::{self as local, Event, History};
+use consumer::local_agent::{
+    self as local, AnswerParams, CancelParams, Event, History, OpenParams, PageParams, StartParams,
+};
 use consumer::{Violation, fields};
 use tokio::io::sink;
 
@@ -170,9 +174,7 @@ async fn local_session(output: Chopped<'_>) -> Vec<String> {
     let mut said = Vec::new();
     let mut waiting = HashSet::new();
     let mut ended: HashSet<String> = HashSet::new();
-    let initialize = local::Request::Initialize {
-        required_capabilities: local::REQUIRED_FOR_TURNS.to_vec(),
-    };
+    let initialize = local::Request::initialize(local::REQUIRED_FOR_TURNS);
     waiting.extend(client.send(initialize));
     loop {
         let incoming = match client.next().await {
@@ -248,32 +250,32 @@ fn local_requests() -> Vec<local::Request> {
     vec![
         local::Request::Status,
         local::Request::SessionCreate,
-        local::Request::SessionOpen {
+        local::Request::SessionOpen(OpenParams {
             session_id: session_id.clone(),
-        },
-        local::Request::HistoryPage {
+        }),
+        local::Request::HistoryPage(PageParams {
             session_id: session_id.clone(),
             revision: REVISION.to_owned(),
             cursor: None,
-        },
-        local::Request::TurnStart {
+        }),
+        local::Request::TurnStart(StartParams {
             session_id: session_id.clone(),
             prompt: "hi".to_owned(),
-        },
-        local::Request::TurnCancel {
+        }),
+        local::Request::TurnCancel(CancelParams {
             session_id: session_id.clone(),
             run_id: run_id.clone(),
-        },
-        local::Request::ApprovalAnswer {
+        }),
+        local::Request::ApprovalAnswer(AnswerParams {
             session_id,
             approval_id: run_id.clone(),
             run_id,
             allow: true,
-        },
-        local::Request::TurnStart {
+        }),
+        local::Request::TurnStart(StartParams {
             session_id: SESSION.to_owned(),
             prompt: "again".to_owned(),
-        },
+        }),
         local::Request::Shutdown,
     ]
 }
@@ -284,9 +286,7 @@ async fn service_session(output: Chopped<'_>) -> Vec<String> {
     let mut said = Vec::new();
     let mut waiting = HashSet::new();
     let mut ended = HashSet::new();
-    waiting.extend(client.send(service::Request::Initialize {
-        requested_capabilities: Vec::new(),
-    }));
+    waiting.extend(client.send(service::Request::initialize(Vec::new())));
     loop {
         let incoming = match client.next().await {
             Ok(Some(incoming)) => incoming,
@@ -330,7 +330,7 @@ async fn service_session(output: Chopped<'_>) -> Vec<String> {
                         ended.insert(request_id.clone());
                         shown(&settlement.assistant_text);
                     }
-                    service::Event::LoginTerminal { .. } => {
+                    service::Event::LoginTerminal(_) => {
                         ended.insert(request_id.clone());
                     }
                     service::Event::AssistantDelta(delta) => shown(&delta.text),
@@ -357,69 +357,63 @@ async fn service_session(output: Chopped<'_>) -> Vec<String> {
 fn service_requests() -> Vec<service::Request> {
     use service::Request as R;
     let session_id = SESSION.to_owned();
-    let provider_id = "anthropic".to_owned();
+    let provider = |id: &str| ProviderPayload {
+        provider_id: id.to_owned(),
+    };
+    let page = || PagePayload {
+        after: None,
+        limit: 32,
+    };
     vec![
         R::Status,
         R::Capabilities,
-        R::SessionList {
-            after: None,
-            limit: None,
-        },
+        R::SessionList(page()),
         R::SessionCreate,
         R::SessionOpen {
             session_id: session_id.clone(),
         },
         R::SessionReplay {
             session_id: session_id.clone(),
-            after: None,
-            limit: None,
+            page: page(),
         },
         R::SessionClose {
             session_id: session_id.clone(),
         },
-        R::TurnStart {
-            session_id: Some(session_id),
-            prompt: "hi".to_owned(),
-        },
-        R::TurnCancel {
+        R::turn(Some(session_id), "hi".to_owned()),
+        R::TurnCancel(CancelPayload {
             turn_id: "t1".to_owned(),
-        },
+        }),
         R::AuthStatus,
-        R::AuthLoginStart {
-            provider_id: "openai-codex".to_owned(),
-        },
-        R::AuthLoginCallback {
+        R::AuthLoginStart(provider("openai-codex")),
+        R::AuthLoginCallback(CallbackPayload {
             login_id: "l1".to_owned(),
             input: Transient::new("code".to_owned()),
-        },
-        R::AuthLoginCancel {
+        }),
+        R::AuthLoginCancel(LoginPayload {
             login_id: "l1".to_owned(),
-        },
-        R::AuthLogout {
-            provider_id: provider_id.clone(),
-        },
-        R::CatalogProviders {
+        }),
+        R::AuthLogout(LogoutPayload {
+            provider_id: "anthropic".to_owned(),
+            confirmed: true,
+        }),
+        R::CatalogProviders(ProvidersPayload {
             offset: 0,
-            limit: None,
-        },
-        R::CatalogModels {
-            provider_id: provider_id.clone(),
+            limit: 32,
+        }),
+        R::CatalogModels(ModelsPayload {
+            provider_id: "anthropic".to_owned(),
             offset: 0,
-            limit: None,
-        },
-        R::CatalogRefresh { provider_id },
+            limit: 32,
+        }),
+        R::CatalogRefresh(provider("anthropic")),
         R::ConfigGet,
-        R::ConfigSet {
+        R::ConfigSet(ConfigPayload {
             scope: Scope::Global,
-            change: Change {
-                thinking_level: Some(Thinking::High),
-                ..Change::default()
-            },
-        },
-        R::TurnStart {
-            session_id: None,
-            prompt: "new".to_owned(),
-        },
+            selection: None,
+            thinking_level: Some(Thinking::High),
+            fast: None,
+        }),
+        R::turn(None, "new".to_owned()),
     ]
 }
 

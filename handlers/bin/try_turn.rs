@@ -15,8 +15,8 @@ use std::time::Duration;
 use asker::{Asker, read_terminal};
 use consumer::Error;
 use consumer::local_agent::{
-    Answer, Child, Client, Event, History, Incoming, Launch, Outcome, Persistence,
-    REQUIRED_FOR_TURNS, Request, Transcript,
+    Answer, AnswerParams, CancelParams, Child, Client, Event, History, Incoming, Launch,
+    OpenParams, Outcome, Persistence, REQUIRED_FOR_TURNS, Request, StartParams, Transcript,
 };
 use screen::{Remarks, Screen, Terminals};
 use step::{Failure, explain, step};
@@ -237,10 +237,10 @@ async fn converse<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
         return Err(Stop::before("no session was created"));
     };
     let session_id = session.session_id;
-    let start = Request::TurnStart {
+    let start = Request::TurnStart(StartParams {
         session_id: session_id.clone(),
         prompt: prompt.to_owned(),
-    };
+    });
     step(interrupts, ANSWER, client.call(start))
         .await
         .map_err(|error| Stop::before(explain("the turn could not be started", &error)))?;
@@ -324,7 +324,7 @@ async fn watch<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
             Some(()) = interrupts.recv() => {
                 let run = client.transcript().filter(|_| !cancelling);
                 let Some(run) = run else { return Err(Stop::during("interrupted; the server is killed")) };
-                let cancel = Request::TurnCancel { session_id: run.session_id().into(), run_id: run.run_id().into() };
+                let cancel = Request::TurnCancel(CancelParams { session_id: run.session_id().into(), run_id: run.run_id().into() });
                 if !client.offers("turn.cancel") || client.send(cancel).is_err() {
                     return Err(Stop::during("interrupted; the server cannot cancel and is killed"));
                 }
@@ -416,12 +416,12 @@ fn answer<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
     };
     // Marked before the server's word, so that nobody is asked twice; it decides in any case.
     run.answered(approval_id);
-    let request = Request::ApprovalAnswer {
+    let request = Request::ApprovalAnswer(AnswerParams {
         session_id: run.session_id().to_owned(),
         run_id: run.run_id().to_owned(),
         approval_id: approval_id.to_owned(),
         allow,
-    };
+    });
     match client.send(request) {
         Ok(_) => Ok(()),
         // Left alone an approval expires as denied, which is what a lost "no" means.
@@ -450,9 +450,9 @@ async fn read_back<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
         Some(revision) => revision,
         // A null revision means: open it again to read it (spec: "Turns, approvals and events").
         None if run.is_persisted() && client.offers("session.open") => {
-            let open = Request::SessionOpen {
+            let open = Request::SessionOpen(OpenParams {
                 session_id: session_id.clone(),
-            };
+            });
             match step(interrupts, ANSWER, client.call(open))
                 .await
                 .map_err(failed)?

@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 
 use consumer::application_service::decode::OutputBounds;
-use consumer::application_service::event::Transient;
 use consumer::application_service::{
     self, Answer, Envelope, Event, Incoming, Request, Requirements, Tracker, VERSION,
 };
 use consumer::{Error, NotSent};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::scenario::consumer::{Client, Input, Output};
@@ -57,55 +57,36 @@ impl Dialect for ApplicationService {
 
 /// The request of a record, where the client has it.
 fn request(frame: &Value) -> Option<Request> {
+    fn read<T: DeserializeOwned>(payload: &Value) -> Option<T> {
+        T::deserialize(payload).ok()
+    }
     let payload = &frame["payload"];
-    let text = |name: &str| payload[name].as_str().map(str::to_owned);
     let session = || frame["session_id"].as_str().map(str::to_owned);
-    let number = |name: &str| payload[name].as_u64().and_then(|n| usize::try_from(n).ok());
     Some(match frame["method"].as_str()? {
-        "initialize" => Request::Initialize {
-            requested_capabilities: payload["requested_capabilities"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|name| name.as_str().map(str::to_owned))
-                .collect::<Option<_>>()?,
-        },
+        "initialize" => Request::Initialize(read(payload)?),
         "status" => Request::Status,
         "capabilities" => Request::Capabilities,
-        "session.list" => Request::SessionList {
-            after: text("after"),
-            limit: number("limit"),
-        },
+        "session.list" => Request::SessionList(read(payload)?),
         "session.create" => Request::SessionCreate,
         "session.open" => Request::SessionOpen {
             session_id: session()?,
         },
         "session.replay" => Request::SessionReplay {
             session_id: session()?,
-            after: text("after"),
-            limit: number("limit"),
+            page: read(payload)?,
         },
         "session.close" => Request::SessionClose {
             session_id: session()?,
         },
         "turn.start" => Request::TurnStart {
             session_id: session(),
-            prompt: text("prompt")?,
+            start: read(payload)?,
         },
-        "turn.cancel" => Request::TurnCancel {
-            turn_id: text("turn_id")?,
-        },
+        "turn.cancel" => Request::TurnCancel(read(payload)?),
         "auth.status" => Request::AuthStatus,
-        "auth.login.start" => Request::AuthLoginStart {
-            provider_id: text("provider_id")?,
-        },
-        "auth.login.callback" => Request::AuthLoginCallback {
-            login_id: text("login_id")?,
-            input: Transient::new(text("input")?),
-        },
-        "auth.login.cancel" => Request::AuthLoginCancel {
-            login_id: text("login_id")?,
-        },
+        "auth.login.start" => Request::AuthLoginStart(read(payload)?),
+        "auth.login.callback" => Request::AuthLoginCallback(read(payload)?),
+        "auth.login.cancel" => Request::AuthLoginCancel(read(payload)?),
         _ => return None,
     })
 }
@@ -282,7 +263,7 @@ fn describe(incoming: &Incoming) -> Value {
                     "activity_dropped": settlement.activity_dropped,
                     "replay_required": settlement.replay_required})
             }
-            Event::LoginTerminal { end, .. } => json!({"kind": "terminal", "status": end.word()}),
+            Event::LoginTerminal(end) => json!({"kind": "terminal", "status": end.state.word()}),
             _ => json!({"kind": "event"}),
         },
     }

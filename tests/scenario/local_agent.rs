@@ -6,24 +6,15 @@ use std::collections::{HashMap, HashSet};
 
 use consumer::local_agent::answer::VERSION_1;
 use consumer::local_agent::frames::{Body, Frame};
-use consumer::local_agent::{self, Answer, ErrorCode, History, Incoming, Request, Transcript};
+use consumer::local_agent::{
+    self, Answer, ErrorCode, History, Incoming, PageParams, Request, StartParams, Transcript,
+};
 use consumer::{Error, Violation};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::scenario::consumer::{Client, Input, Output};
 use crate::scenario::{Dialect, Watch};
-
-const CAPABILITIES: [&str; 9] = [
-    "initialize",
-    "status",
-    "shutdown",
-    "session.create",
-    "session.open",
-    "history.page",
-    "turn.start",
-    "turn.cancel",
-    "approval.answer",
-];
 
 /// The child that a synthetic stream comes from, unless its record says another.
 const INSTANCE: &str = "6f0f6a52-1f7c-4a8e-9b2f-0d5f3f0c2b11";
@@ -48,41 +39,20 @@ impl Dialect for LocalAgent {
 
 /// The request of a method and its params, where the client has it.
 fn request(frame: &Value) -> Option<Request> {
+    fn read<T: DeserializeOwned>(params: &Value) -> Option<T> {
+        T::deserialize(params).ok()
+    }
     let params = &frame["params"];
-    let text = |name: &str| params[name].as_str().map(str::to_owned);
     Some(match frame["method"].as_str()? {
-        "initialize" => Request::Initialize {
-            required_capabilities: params["required_capabilities"]
-                .as_array()?
-                .iter()
-                .map(|name| CAPABILITIES.into_iter().find(|known| *name == *known))
-                .collect::<Option<_>>()?,
-        },
+        "initialize" => Request::Initialize(read(params)?),
         "status" => Request::Status,
         "shutdown" => Request::Shutdown,
         "session.create" => Request::SessionCreate,
-        "session.open" => Request::SessionOpen {
-            session_id: text("session_id")?,
-        },
-        "history.page" => Request::HistoryPage {
-            session_id: text("session_id")?,
-            revision: text("revision")?,
-            cursor: text("cursor"),
-        },
-        "turn.start" => Request::TurnStart {
-            session_id: text("session_id")?,
-            prompt: text("prompt")?,
-        },
-        "turn.cancel" => Request::TurnCancel {
-            session_id: text("session_id")?,
-            run_id: text("run_id")?,
-        },
-        "approval.answer" => Request::ApprovalAnswer {
-            session_id: text("session_id")?,
-            run_id: text("run_id")?,
-            approval_id: text("approval_id")?,
-            allow: params["allow"].as_bool()?,
-        },
+        "session.open" => Request::SessionOpen(read(params)?),
+        "history.page" => Request::HistoryPage(read(params)?),
+        "turn.start" => Request::TurnStart(read(params)?),
+        "turn.cancel" => Request::TurnCancel(read(params)?),
+        "approval.answer" => Request::ApprovalAnswer(read(params)?),
         _ => return None,
     })
 }
@@ -166,7 +136,7 @@ impl Child {
                         );
                     }
                     Answer::TurnAdmitted { run_id } => {
-                        let Request::TurnStart { session_id, .. } = request else {
+                        let Request::TurnStart(StartParams { session_id, .. }) = request else {
                             return Err("a run for something else".into());
                         };
                         if self.run.as_ref().is_some_and(|run| run.ended().is_none()) {
@@ -203,11 +173,11 @@ impl Client for UnderTest {
 
     async fn send(&mut self, step: &Value) -> Result<(), Error> {
         let request = request(step).expect("a request that the client knows");
-        if let Request::HistoryPage {
+        if let Request::HistoryPage(PageParams {
             session_id,
             revision,
             cursor: None,
-        } = &request
+        }) = &request
         {
             self.history = Some(History::new(session_id.clone(), revision.clone()));
         }

@@ -5,7 +5,7 @@ pub use application_service::messages::{
     Activity, Compaction, Context, Kind, Lifecycle, ReasoningSummary, Tool, Usage,
 };
 
-use super::answer::ids;
+use super::bounds::ids;
 use super::words::CompactionStatus;
 use crate::Violation;
 use crate::fields::Fields;

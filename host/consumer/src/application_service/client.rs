@@ -54,10 +54,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
     /// [`Error::Violation`] for an incompatible server; otherwise as [`Client::call`].
     pub async fn negotiate(&mut self) -> Result<Profile, Error> {
         let requested_capabilities = self.tracker.requested();
-        self.call(Request::Initialize {
-            requested_capabilities,
-        })
-        .await?;
+        self.call(Request::initialize(requested_capabilities))
+            .await?;
         self.tracker.profile().cloned().ok_or(Error::Closed)
     }
 

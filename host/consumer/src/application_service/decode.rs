@@ -38,10 +38,10 @@ impl OutputBounds {
     pub fn accepted(limits: &super::Limits) -> Self {
         Self {
             json: limits.bounds(),
-            payload_bytes: limits.max_payload_bytes(),
-            message_bytes: limits.max_error_message_bytes(),
-            id_bytes: limits.max_id_bytes(),
-            name_bytes: limits.max_name_bytes(),
+            payload_bytes: limits.max_payload_bytes,
+            message_bytes: limits.max_error_message_bytes,
+            id_bytes: limits.max_id_bytes,
+            name_bytes: limits.max_name_bytes,
         }
     }
 }

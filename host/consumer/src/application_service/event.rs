@@ -1,60 +1,29 @@
 //! The six events of application-service, each payload read strictly.
 //! Which turn or login they may belong to, and in what order, is `tracker`'s.
 
-use std::fmt;
-
 use serde_json::{Map, Value};
 
-pub use application_service::messages::{AssistantDelta, TurnActivity, TurnStarted, TurnTerminal};
+pub use application_service::messages::{
+    AssistantDelta, LoginProgress, LoginTerminal, Transient, TurnActivity, TurnStarted,
+    TurnTerminal,
+};
 use host::WireEvent as _;
 
 use super::activity;
-use super::answer::ids;
-use super::words::{LoginEnd, LoginState};
+use super::bounds::ids;
+use super::words::LoginState;
 use crate::Violation;
 use crate::fields::Fields;
 
 /// Every event this client can consume. A server that advertises another one is refused.
 pub const EVENTS: [&str; 6] = [
-    "turn.started",
-    "turn.assistant_delta",
-    "turn.activity",
-    "turn.terminal",
-    "auth.login.progress",
-    "auth.login.terminal",
+    TurnStarted::NAME,
+    AssistantDelta::NAME,
+    TurnActivity::NAME,
+    TurnTerminal::NAME,
+    LoginProgress::NAME,
+    LoginTerminal::NAME,
 ];
-
-/// A text that must not reach logs or disk: it shows itself only when asked.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Transient(String);
-
-impl Transient {
-    #[must_use]
-    pub fn new(text: String) -> Self {
-        Self(text)
-    }
-
-    /// The text, for offering it to the person at the screen.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Transient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Transient")
-    }
-}
-
-/// A login's progress.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
-    pub provider_id: String,
-    pub state: LoginState,
-    /// With [`LoginState::AuthorizationUrl`] only, and always then.
-    pub url: Option<Transient>,
-}
 
 /// One event, before it is held against the requests it claims to belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,14 +32,8 @@ pub enum Event {
     AssistantDelta(AssistantDelta),
     Activity(TurnActivity),
     TurnTerminal(TurnTerminal),
-    LoginProgress {
-        login_id: String,
-        progress: Progress,
-    },
-    LoginTerminal {
-        login_id: String,
-        end: LoginEnd,
-    },
+    LoginProgress(LoginProgress),
+    LoginTerminal(LoginTerminal),
 }
 
 /// What reading a payload depends on beyond the payload.
@@ -94,20 +57,17 @@ impl Event {
         with: Reading,
     ) -> Result<Self, Violation> {
         let fields = Fields::new(payload);
-        let id = |name| fields.matching(name, |id| (1..=with.id_bytes).contains(&id.len()));
-        let turn = |turn_id: &str, session_id: Option<&str>| {
-            ids(with.id_bytes, &[("turn_id", turn_id)])?;
-            session_id.map_or(Ok(()), |id| ids(with.id_bytes, &[("session_id", id)]))
-        };
+        let id = |name, id: &str| ids(with.id_bytes, &[(name, id)]);
         Ok(match name {
             TurnStarted::NAME => {
                 let event: TurnStarted = fields.whole("payload")?;
-                turn(&event.turn_id, Some(&event.session_id))?;
+                id("turn_id", &event.turn_id)?;
+                id("session_id", &event.session_id)?;
                 Self::TurnStarted(event)
             }
             AssistantDelta::NAME => {
                 let event: AssistantDelta = fields.whole("payload")?;
-                turn(&event.turn_id, None)?;
+                id("turn_id", &event.turn_id)?;
                 Self::AssistantDelta(event)
             }
             TurnActivity::NAME => {
@@ -115,28 +75,30 @@ impl Event {
                     return Err(Violation::UnknownEvent);
                 }
                 let activity = fields.object("activity")?;
+                let fits = |id: &str| (1..=with.id_bytes).contains(&id.len());
                 Self::Activity(TurnActivity {
-                    turn_id: id("turn_id")?.into(),
+                    turn_id: fields.matching("turn_id", fits)?.into(),
                     sequence: fields.count("sequence")?,
                     activity: activity::read(activity, with.id_bytes, with.summary_bytes)?,
                 })
             }
             TurnTerminal::NAME => {
                 let event: TurnTerminal = fields.whole("payload")?;
-                turn(&event.turn_id, Some(&event.session_id))?;
+                id("turn_id", &event.turn_id)?;
+                id("session_id", &event.session_id)?;
                 settled(fields, &event, with.activity)?;
                 Self::TurnTerminal(event)
             }
-            "auth.login.progress" => Self::LoginProgress {
-                login_id: id("login_id")?,
-                progress: progress(fields)?,
-            },
-            "auth.login.terminal" => {
-                fields.constant("cleanup_complete", true)?;
-                Self::LoginTerminal {
-                    login_id: id("login_id")?,
-                    end: fields.word("state")?,
-                }
+            LoginProgress::NAME => {
+                let event: LoginProgress = fields.whole("payload")?;
+                id("login_id", &event.login_id)?;
+                addressed(&event)?;
+                Self::LoginProgress(event)
+            }
+            LoginTerminal::NAME => {
+                let event: LoginTerminal = fields.whole("payload")?;
+                id("login_id", &event.login_id)?;
+                Self::LoginTerminal(event)
             }
             _ => return Err(Violation::UnknownEvent),
         })
@@ -161,24 +123,22 @@ fn settled(fields: Fields<'_>, event: &TurnTerminal, activity: bool) -> Result<(
     Ok(())
 }
 
-fn progress(fields: Fields<'_>) -> Result<Progress, Violation> {
-    let state: LoginState = fields.word("state")?;
-    let url = if state == LoginState::AuthorizationUrl {
-        fields.constant("open_browser", true)?;
-        let url = fields.matching("url", |url| {
-            url.starts_with("https://") || url.starts_with("http://")
-        })?;
-        Some(Transient(url))
-    } else {
-        // This is the sole URL-bearing event (spec: "Codex login").
-        if fields.has("url") {
-            return Err(Violation::Contradiction("url"));
+/// Where a person logs in stands in the first progress and nowhere else (spec: "Codex login").
+fn addressed(event: &LoginProgress) -> Result<(), Violation> {
+    match (&event.url, event.state == LoginState::AuthorizationUrl) {
+        (Some(_), false) => Err(Violation::Contradiction("url")),
+        (None, true) => Err(Violation::Missing("url")),
+        (None, false) => Ok(()),
+        (Some(_), true) if event.open_browser.is_none() => Err(Violation::Missing("open_browser")),
+        (Some(_), true) if event.open_browser == Some(false) => {
+            Err(Violation::OutOfBounds("open_browser"))
         }
-        None
-    };
-    Ok(Progress {
-        provider_id: fields.matching("provider_id", super::answer::is_selection_id)?,
-        state,
-        url,
-    })
+        (Some(url), true) => {
+            let schemes = ["https://", "http://"];
+            let is_web = schemes
+                .iter()
+                .any(|scheme| url.reveal().starts_with(scheme));
+            is_web.then_some(()).ok_or(Violation::OutOfBounds("url"))
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 pub mod activity;
 pub mod answer;
+mod bounds;
 pub mod client;
 pub mod decode;
 pub mod event;
@@ -19,9 +20,10 @@ pub mod words {
 
 pub use activity::Activity;
 pub use answer::Answer;
+pub use application_service::messages;
 pub use client::Client;
 pub use decode::{Envelope, ServiceError};
-pub use event::{Event, Progress};
+pub use event::Event;
 pub use limits::Limits;
 pub use preflight::{Profile, Requirements};
 pub use request::Request;

@@ -70,7 +70,7 @@ impl Advertisement {
             ("events", &said.events),
             ("transports", &said.transports),
         ] {
-            if set.iter().any(|text| text.len() > limits.max_name_bytes()) {
+            if set.iter().any(|text| text.len() > limits.max_name_bytes) {
                 return Err(Violation::OutOfBounds(name));
             }
         }

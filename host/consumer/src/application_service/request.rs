@@ -1,118 +1,107 @@
-//! What this client may ask of an application service, and how it is written.
-//! Requests are strict: exactly the documented fields, absent where absence has the documented meaning.
+//! What this client may ask of an application service, in the payloads of the protocol's own crate.
+//! Requests are strict: exactly the documented fields, within the documented bounds.
 
-use application_service::messages::{CancelPayload, InitializePayload, StartPayload};
+use application_service::PAGE_ITEMS;
+use application_service::messages::{
+    CallbackPayload, CancelPayload, ConfigPayload, InitializePayload, LoginPayload, LogoutPayload,
+    ModelsPayload, NoPayload, PagePayload, ProviderPayload, ProvidersPayload, StartPayload,
+    is_selection_id,
+};
 use serde_json::{Map, Value, json};
 
 use super::VERSION;
-use super::answer::is_selection_id;
-use super::event::Transient;
 use super::limits::Limits;
-use super::words::{Scope, Thinking};
+use super::words::Scope;
 use crate::NotSent;
 use crate::decode::compact_len;
 
-/// A change for `config.set`; what is `None` stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
-    /// Provider and model.
-    pub selection: Option<(String, String)>,
-    pub thinking_level: Option<Thinking>,
-    /// Global scope only.
-    pub fast: Option<bool>,
-}
-
-/// A request with its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A request with its payload and, where the operation is about one, the session of its envelope.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    Initialize {
-        requested_capabilities: Vec<String>,
-    },
+    Initialize(InitializePayload),
     Status,
     Capabilities,
-    SessionList {
-        after: Option<String>,
-        limit: Option<usize>,
-    },
+    SessionList(PagePayload),
     SessionCreate,
     SessionOpen {
         session_id: String,
     },
     SessionReplay {
         session_id: String,
-        after: Option<String>,
-        limit: Option<usize>,
+        page: PagePayload,
     },
     SessionClose {
         session_id: String,
     },
+    /// Without a session: in a new one.
     TurnStart {
         session_id: Option<String>,
-        prompt: String,
+        start: StartPayload,
     },
-    TurnCancel {
-        turn_id: String,
-    },
+    TurnCancel(CancelPayload),
     AuthStatus,
-    AuthLoginStart {
-        provider_id: String,
-    },
-    /// `input` is what the person pasted: used once, kept nowhere.
-    AuthLoginCallback {
-        login_id: String,
-        input: Transient,
-    },
-    AuthLoginCancel {
-        login_id: String,
-    },
-    /// Sent as confirmed: ask the person first.
-    AuthLogout {
-        provider_id: String,
-    },
-    CatalogProviders {
-        offset: usize,
-        limit: Option<usize>,
-    },
-    CatalogModels {
-        provider_id: String,
-        offset: usize,
-        limit: Option<usize>,
-    },
-    CatalogRefresh {
-        provider_id: String,
-    },
+    AuthLoginStart(ProviderPayload),
+    /// What the person pasted: used once, kept nowhere.
+    AuthLoginCallback(CallbackPayload),
+    AuthLoginCancel(LoginPayload),
+    /// Ask the person first, and say so.
+    AuthLogout(LogoutPayload),
+    CatalogProviders(ProvidersPayload),
+    CatalogModels(ModelsPayload),
+    CatalogRefresh(ProviderPayload),
     ConfigGet,
-    ConfigSet {
-        scope: Scope,
-        change: Change,
-    },
+    ConfigSet(ConfigPayload),
 }
 
 impl Request {
+    /// Initialization with the operations that it asks the server to check.
+    #[must_use]
+    pub fn initialize(requested_capabilities: Vec<String>) -> Self {
+        Self::Initialize(InitializePayload {
+            supported_protocol_versions: vec![application_service::VERSION],
+            requested_capabilities,
+        })
+    }
+
+    /// A turn with this prompt.
+    #[must_use]
+    pub fn turn(session_id: Option<String>, prompt: String) -> Self {
+        let options = Map::new();
+        Self::TurnStart {
+            session_id,
+            start: StartPayload { prompt, options },
+        }
+    }
+
     /// Its name on the wire, which is also its operation name.
     #[must_use]
     pub fn method(&self) -> &'static str {
+        self.written().0
+    }
+
+    fn written(&self) -> (&'static str, Value) {
+        let none = || json!(NoPayload {});
         match self {
-            Self::Initialize { .. } => "initialize",
-            Self::Status => "status",
-            Self::Capabilities => "capabilities",
-            Self::SessionList { .. } => "session.list",
-            Self::SessionCreate => "session.create",
-            Self::SessionOpen { .. } => "session.open",
-            Self::SessionReplay { .. } => "session.replay",
-            Self::SessionClose { .. } => "session.close",
-            Self::TurnStart { .. } => "turn.start",
-            Self::TurnCancel { .. } => "turn.cancel",
-            Self::AuthStatus => "auth.status",
-            Self::AuthLoginStart { .. } => "auth.login.start",
-            Self::AuthLoginCallback { .. } => "auth.login.callback",
-            Self::AuthLoginCancel { .. } => "auth.login.cancel",
-            Self::AuthLogout { .. } => "auth.logout",
-            Self::CatalogProviders { .. } => "catalog.providers",
-            Self::CatalogModels { .. } => "catalog.models",
-            Self::CatalogRefresh { .. } => "catalog.refresh",
-            Self::ConfigGet => "config.get",
-            Self::ConfigSet { .. } => "config.set",
+            Self::Initialize(payload) => ("initialize", json!(payload)),
+            Self::Status => ("status", none()),
+            Self::Capabilities => ("capabilities", none()),
+            Self::SessionList(payload) => ("session.list", json!(payload)),
+            Self::SessionCreate => ("session.create", none()),
+            Self::SessionOpen { .. } => ("session.open", none()),
+            Self::SessionReplay { page, .. } => ("session.replay", json!(page)),
+            Self::SessionClose { .. } => ("session.close", none()),
+            Self::TurnStart { start, .. } => ("turn.start", json!(start)),
+            Self::TurnCancel(payload) => ("turn.cancel", json!(payload)),
+            Self::AuthStatus => ("auth.status", none()),
+            Self::AuthLoginStart(payload) => ("auth.login.start", json!(payload)),
+            Self::AuthLoginCallback(payload) => ("auth.login.callback", json!(payload)),
+            Self::AuthLoginCancel(payload) => ("auth.login.cancel", json!(payload)),
+            Self::AuthLogout(payload) => ("auth.logout", json!(payload)),
+            Self::CatalogProviders(payload) => ("catalog.providers", json!(payload)),
+            Self::CatalogModels(payload) => ("catalog.models", json!(payload)),
+            Self::CatalogRefresh(payload) => ("catalog.refresh", json!(payload)),
+            Self::ConfigGet => ("config.get", none()),
+            Self::ConfigSet(payload) => ("config.set", json!(payload)),
         }
     }
 
@@ -131,79 +120,7 @@ impl Request {
     /// Part of the preflight itself, so allowed before it.
     #[must_use]
     pub fn is_discovery(&self) -> bool {
-        matches!(self, Self::Initialize { .. })
-    }
-
-    fn payload(&self) -> Value {
-        match self {
-            Self::Initialize {
-                requested_capabilities,
-            } => json!(InitializePayload {
-                supported_protocol_versions: vec![application_service::VERSION],
-                requested_capabilities: requested_capabilities.clone(),
-            }),
-            Self::Status
-            | Self::Capabilities
-            | Self::SessionCreate
-            | Self::SessionOpen { .. }
-            | Self::SessionClose { .. }
-            | Self::AuthStatus
-            | Self::ConfigGet => json!({}),
-            Self::SessionList { after, limit } | Self::SessionReplay { after, limit, .. } => {
-                let mut page = Map::new();
-                page.extend(
-                    after
-                        .as_ref()
-                        .map(|after| ("after".to_owned(), json!(after))),
-                );
-                page.extend(limit.map(|limit| ("limit".to_owned(), json!(limit))));
-                Value::Object(page)
-            }
-            Self::TurnStart { prompt, .. } => json!(StartPayload {
-                prompt: prompt.clone(),
-                options: Map::new(),
-            }),
-            Self::TurnCancel { turn_id } => json!(CancelPayload {
-                turn_id: turn_id.clone(),
-            }),
-            Self::AuthLoginStart { provider_id } | Self::CatalogRefresh { provider_id } => {
-                json!({ "provider_id": provider_id })
-            }
-            Self::AuthLoginCallback { login_id, input } => {
-                json!({ "login_id": login_id, "input": input.reveal() })
-            }
-            Self::AuthLoginCancel { login_id } => json!({ "login_id": login_id }),
-            Self::AuthLogout { provider_id } => {
-                json!({ "provider_id": provider_id, "confirmed": true })
-            }
-            Self::CatalogProviders { offset, limit } => {
-                json!({ "offset": offset, "limit": limit.unwrap_or(32) })
-            }
-            Self::CatalogModels {
-                provider_id,
-                offset,
-                limit,
-            } => {
-                json!({ "provider_id": provider_id, "offset": offset, "limit": limit.unwrap_or(32) })
-            }
-            Self::ConfigSet { scope, change } => {
-                let mut set = Map::new();
-                set.insert("scope".to_owned(), json!(scope.word()));
-                if let Some((provider, model)) = &change.selection {
-                    set.insert(
-                        "selection".to_owned(),
-                        json!({ "provider_id": provider, "model_id": model }),
-                    );
-                }
-                set.extend(
-                    change
-                        .thinking_level
-                        .map(|level| ("thinking_level".to_owned(), json!(level.word()))),
-                );
-                set.extend(change.fast.map(|fast| ("fast".to_owned(), json!(fast))));
-                Value::Object(set)
-            }
-        }
+        matches!(self, Self::Initialize(_))
     }
 
     /// The record for this request, without LF. `limits` are the server's, once it has said them.
@@ -211,114 +128,98 @@ impl Request {
     /// # Errors
     /// What the server would have to refuse anyway stays here: [`NotSent`].
     pub fn encode(&self, request_id: &str, limits: Option<&Limits>) -> Result<Vec<u8>, NotSent> {
+        let limits = limits.map_or(&application_service::Limits::VERSION_1, |limits| &**limits);
         self.check(limits)?;
-        let payload = self.payload();
+        let (method, payload) = self.written();
         let mut record = json!({
             "protocol_version": VERSION, "kind": "request", "request_id": request_id,
-            "method": self.method(), "payload": payload,
+            "method": method, "payload": payload,
         });
         if let Some(session_id) = self.session_id() {
             record["session_id"] = json!(session_id);
         }
         let bytes = record.to_string().into_bytes();
-        let (payload_bytes, record_bytes) = limits.map_or((32_768, 65_536), |limits| {
-            (limits.max_payload_bytes(), limits.max_record_bytes())
-        });
         // The record bound includes the LF (spec: "Advertised limits").
-        if compact_len(&record["payload"]) > payload_bytes || bytes.len() + 1 > record_bytes {
+        if compact_len(&record["payload"]) > limits.max_payload_bytes
+            || bytes.len() + 1 > limits.max_record_bytes
+        {
             return Err(NotSent::TooLarge);
         }
         Ok(bytes)
     }
 
-    fn check(&self, limits: Option<&Limits>) -> Result<(), NotSent> {
-        let of = |read: fn(&Limits) -> usize, otherwise| limits.map_or(otherwise, read);
-        let id_bytes = of(Limits::max_id_bytes, 128);
+    fn check(&self, limits: &application_service::Limits) -> Result<(), NotSent> {
+        let when = |fits: bool, otherwise| if fits { Ok(()) } else { Err(otherwise) };
         let id = |id: &str| {
-            let fits = (1..=id_bytes).contains(&id.len());
-            if fits {
-                Ok(())
-            } else {
-                Err(NotSent::BadIdentity)
-            }
+            let fits = (1..=limits.max_id_bytes).contains(&id.len());
+            when(fits, NotSent::BadIdentity)
         };
-        let page = |after: Option<&str>, limit: Option<usize>, most: usize| {
-            after.map_or(Ok(()), id)?;
-            let fits = limit.is_none_or(|limit| (1..=most.min(32)).contains(&limit));
-            if fits {
-                Ok(())
-            } else {
-                Err(NotSent::BadArgument)
-            }
+        let provider = |id: &str| when(is_selection_id(id), NotSent::BadIdentity);
+        let few = |limit: u64, most: usize| {
+            let most = PAGE_ITEMS.min(most as u64);
+            when((1..=most).contains(&limit), NotSent::BadArgument)
         };
-        let provider = |id: &str| {
-            if is_selection_id(id) {
-                Ok(())
-            } else {
-                Err(NotSent::BadIdentity)
-            }
+        let page = |page: &PagePayload| {
+            page.after.as_deref().map_or(Ok(()), id)?;
+            few(page.limit, limits.max_session_page_items)
+        };
+        let catalog = |offset: u64, limit| {
+            when(offset <= 100_000, NotSent::BadArgument)?;
+            few(limit, limits.max_catalog_page_items)
         };
         if let Some(session) = self.session_id() {
             id(session)?;
         }
         match self {
-            Self::Initialize {
-                requested_capabilities,
-            } => {
-                let most = of(Limits::max_negotiation_items, 8).min(8);
-                if requested_capabilities.len() > most {
-                    Err(NotSent::BadArgument)
-                } else {
-                    Ok(())
-                }
+            Self::Initialize(payload) => {
+                let most = limits.max_negotiation_items;
+                let most = most.min(application_service::NEGOTIATION_ITEMS);
+                let names = payload.requested_capabilities.len();
+                when(names <= most, NotSent::BadArgument)
             }
-            Self::SessionList { after, limit } | Self::SessionReplay { after, limit, .. } => page(
-                after.as_deref(),
-                *limit,
-                of(Limits::max_session_page_items, 32),
-            ),
-            Self::TurnStart { prompt, .. } if prompt.trim().is_empty() => Err(NotSent::BlankPrompt),
-            Self::TurnStart { prompt, .. }
-                if prompt.len() > of(Limits::max_string_bytes, 16_384) =>
-            {
-                Err(NotSent::PromptTooLong)
+            Self::SessionList(asked) | Self::SessionReplay { page: asked, .. } => page(asked),
+            Self::TurnStart { start, .. } => {
+                when(!start.prompt.trim().is_empty(), NotSent::BlankPrompt)?;
+                let fits = start.prompt.len() <= limits.max_string_bytes;
+                when(fits, NotSent::PromptTooLong)
             }
-            Self::TurnCancel { turn_id } => id(turn_id),
-            Self::AuthLoginCancel { login_id } => id(login_id),
-            Self::AuthLoginCallback { login_id, input } => {
-                id(login_id)?;
-                if (1..=4096).contains(&input.reveal().len()) {
-                    Ok(())
-                } else {
-                    Err(NotSent::BadArgument)
-                }
+            Self::TurnCancel(payload) => id(&payload.turn_id),
+            Self::AuthLoginCancel(payload) => id(&payload.login_id),
+            Self::AuthLoginCallback(payload) => {
+                id(&payload.login_id)?;
+                let bytes = payload.input.reveal().len();
+                when((1..=4096).contains(&bytes), NotSent::BadArgument)
             }
-            Self::AuthLoginStart { provider_id }
-            | Self::AuthLogout { provider_id }
-            | Self::CatalogRefresh { provider_id } => provider(provider_id),
-            Self::CatalogProviders { offset, limit }
-            | Self::CatalogModels { offset, limit, .. } => {
-                if let Self::CatalogModels { provider_id, .. } = self {
-                    provider(provider_id)?;
-                }
-                if *offset > 100_000 {
-                    return Err(NotSent::BadArgument);
-                }
-                page(None, *limit, of(Limits::max_catalog_page_items, 32))
+            Self::AuthLogout(payload) => {
+                when(payload.confirmed, NotSent::BadArgument)?;
+                provider(&payload.provider_id)
             }
-            Self::ConfigSet { scope, change } => {
-                if let Some((provider_id, model_id)) = &change.selection {
-                    provider(provider_id)?;
-                    provider(model_id)?;
-                }
-                let misplaced = change.fast.is_some() && *scope == Scope::Project;
-                if *change == Change::default() || misplaced {
-                    Err(NotSent::BadArgument)
-                } else {
-                    Ok(())
-                }
+            Self::AuthLoginStart(payload) | Self::CatalogRefresh(payload) => {
+                provider(&payload.provider_id)
             }
-            _ => Ok(()),
+            Self::CatalogProviders(payload) => catalog(payload.offset, payload.limit),
+            Self::CatalogModels(payload) => {
+                provider(&payload.provider_id)?;
+                catalog(payload.offset, payload.limit)
+            }
+            Self::ConfigSet(payload) => {
+                if let Some(selection) = &payload.selection {
+                    provider(&selection.provider_id)?;
+                    provider(&selection.model_id)?;
+                }
+                let changes = payload.selection.is_some()
+                    || payload.thinking_level.is_some()
+                    || payload.fast.is_some();
+                let misplaced = payload.fast.is_some() && payload.scope == Scope::Project;
+                when(changes && !misplaced, NotSent::BadArgument)
+            }
+            Self::Status
+            | Self::Capabilities
+            | Self::SessionCreate
+            | Self::SessionOpen { .. }
+            | Self::SessionClose { .. }
+            | Self::AuthStatus
+            | Self::ConfigGet => Ok(()),
         }
     }
 }

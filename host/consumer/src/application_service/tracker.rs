@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use application_service::messages::{Accepted, CancelPayload, LoginStarted, SessionOpened};
 use serde_json::{Map, Value};
 
 use super::activity::asks_for_replay;
@@ -174,7 +175,7 @@ impl Tracker {
         let id_bytes = self
             .profile
             .as_ref()
-            .map_or(128, |profile| profile.limits.max_id_bytes());
+            .map_or(128, |profile| profile.limits.max_id_bytes);
         let reserved = self.pending.contains_key(id) || self.work.contains_key(id);
         if reserved || !(1..=id_bytes).contains(&id.len()) {
             return Err(NotSent::BadIdentity);
@@ -247,7 +248,7 @@ impl Tracker {
         // Identities that could not be extracted are null; one that is there must be ours.
         if let (Some(request), Some(got)) = (request, session_id)
             && request.session_id() != Some(got)
-            && !matches!(request, Request::TurnCancel { .. })
+            && !matches!(request, Request::TurnCancel(_))
         {
             return Err(Violation::IdentityMismatch("session_id"));
         }
@@ -267,16 +268,17 @@ impl Tracker {
         let fits = match (&answer, request) {
             // Where the server assigns or implies the session, the envelope may name it or not.
             (
-                Answer::TurnAccepted {
+                Answer::TurnAccepted(Accepted {
                     session_id: assigned,
                     ..
-                }
-                | Answer::SessionOpen {
+                })
+                | Answer::SessionOpen(SessionOpened {
                     session_id: assigned,
-                },
+                    ..
+                }),
                 _,
             ) if request.session_id().is_none() => session_id.is_none_or(|got| got == assigned),
-            (_, Request::TurnCancel { turn_id }) => session_id.is_none_or(|got| {
+            (_, Request::TurnCancel(CancelPayload { turn_id })) => session_id.is_none_or(|got| {
                 self.work.values().all(|work| match work {
                     Work::Turn(turn) if turn.turn_id == *turn_id => turn.session_id == got,
                     _ => true,
@@ -300,10 +302,11 @@ impl Tracker {
                 self.profile = Some(profile);
                 self.open |= request.is_discovery();
             }
-            Answer::TurnAccepted {
+            Answer::TurnAccepted(Accepted {
                 turn_id,
                 session_id,
-            } => {
+                ..
+            }) => {
                 for work in self.work.values() {
                     if let Work::Turn(turn) = work {
                         if turn.turn_id == *turn_id {
@@ -326,10 +329,11 @@ impl Tracker {
                     }),
                 );
             }
-            Answer::LoginStarted {
+            Answer::LoginStarted(LoginStarted {
                 login_id,
                 provider_id,
-            } => {
+                ..
+            }) => {
                 if self
                     .work
                     .values()
@@ -367,7 +371,7 @@ impl Tracker {
             return Err(Violation::UnknownEvent);
         }
         let reading = Reading {
-            id_bytes: profile.limits.max_id_bytes(),
+            id_bytes: profile.limits.max_id_bytes,
             summary_bytes: profile
                 .activity
                 .map_or(0, |flags| flags.max_summary_bytes as usize),
@@ -416,7 +420,7 @@ impl Turn {
                 event.sequence,
                 true,
             ),
-            Event::LoginProgress { .. } | Event::LoginTerminal { .. } => {
+            Event::LoginProgress(_) | Event::LoginTerminal(_) => {
                 return Err(Violation::IdentityMismatch("event"));
             }
         };
@@ -452,8 +456,8 @@ impl Login {
             return Err(Violation::IdentityMismatch("session_id"));
         }
         let (login_id, progress) = match event {
-            Event::LoginProgress { login_id, progress } => (login_id, Some(progress)),
-            Event::LoginTerminal { login_id, .. } => (login_id, None),
+            Event::LoginProgress(progress) => (&progress.login_id, Some(progress)),
+            Event::LoginTerminal(end) => (&end.login_id, None),
             _ => return Err(Violation::IdentityMismatch("event")),
         };
         if *login_id != self.login_id {

@@ -1,6 +1,8 @@
 //! What the nine operations answer: each result read as the protocol's own crate defines it, then held against the
 //! request and the limits in force. No envelope and no correlation beyond the request an answer belongs to.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -116,9 +118,10 @@ impl Answer {
     /// The first rule it breaks, among them identities that are not the request's own.
     pub fn read(request: &Request, result: &Value, limits: &Limits) -> Result<Self, Violation> {
         Ok(match request {
-            Request::Initialize {
-                required_capabilities,
-            } => Self::Initialized(Box::new(initialized(result, required_capabilities)?)),
+            Request::Initialize(params) => {
+                let required = &params.required_capabilities;
+                Self::Initialized(Box::new(initialized(result, required)?))
+            }
             Request::Status => {
                 let status: Status = whole(result)?;
                 consistent(&status, Fields::of(result, "result")?)?;
@@ -136,33 +139,29 @@ impl Answer {
                 }
                 Self::SessionCreated(session)
             }
-            Request::SessionOpen { session_id } => {
+            Request::SessionOpen(params) => {
                 let session: Attached = whole(result)?;
-                same("session_id", session_id, &session.session_id)?;
+                same("session_id", &params.session_id, &session.session_id)?;
                 Self::SessionOpened(session)
             }
-            Request::HistoryPage {
-                session_id,
-                revision,
-                ..
-            } => {
+            Request::HistoryPage(params) => {
                 if compact_len(result) > limits.history_page_bytes {
                     return Err(Violation::PayloadTooLarge);
                 }
                 let page = page(result, limits)?;
-                same("session_id", session_id, &page.session_id)?;
-                same("revision", revision, &page.revision)?;
+                same("session_id", &params.session_id, &page.session_id)?;
+                same("revision", &params.revision, &page.revision)?;
                 Self::HistoryPage(page)
             }
-            Request::TurnStart { .. } => {
+            Request::TurnStart(_) => {
                 let Accepted { run_id, .. } = whole(result)?;
                 Self::TurnAdmitted { run_id }
             }
-            Request::TurnCancel { .. } => {
+            Request::TurnCancel(_) => {
                 let CancellationRequested { .. } = whole(result)?;
                 Self::CancellationRequested
             }
-            Request::ApprovalAnswer { .. } => {
+            Request::ApprovalAnswer(_) => {
                 let Recorded { .. } = whole(result)?;
                 Self::ApprovalRecorded
             }
@@ -182,7 +181,7 @@ fn whole<T: DeserializeOwned>(result: &Value) -> Result<T, Violation> {
     read(result, "result")
 }
 
-fn initialized(result: &Value, required: &[&'static str]) -> Result<Initialized, Violation> {
+fn initialized(result: &Value, required: &[Cow<'static, str>]) -> Result<Initialized, Violation> {
     let fields = Fields::of(result, "result")?;
     limits(fields.required("limits")?)?;
     let initialized: Initialized = whole(result)?;
@@ -192,7 +191,10 @@ fn initialized(result: &Value, required: &[&'static str]) -> Result<Initialized,
             .iter()
             .any(|offered| offered == name)
         {
-            return Err(Violation::MissingCapability(name));
+            return Err(Violation::MissingCapability(match name {
+                Cow::Borrowed(name) => name,
+                Cow::Owned(_) => "required_capabilities",
+            }));
         }
     }
     consistent(&initialized.status, fields.object("status")?)?;

@@ -10,7 +10,7 @@ use super::answer::{Answer, Initialized, Limits, VERSION_1};
 use super::assemble::Transcript;
 use super::event::Event;
 use super::frames::{BOUNDS, Body, Frame};
-use super::request::{Method, Request};
+use super::request::Request;
 use super::words::ErrorCode;
 use crate::stream::{Lines, Tap};
 use crate::{Error, NotSent, Violation};
@@ -39,7 +39,7 @@ pub enum Incoming {
     /// A refusal. Without identity where the child could not tell what it refused.
     Refused {
         id: Option<String>,
-        method: Option<Method>,
+        method: Option<&'static str>,
         code: ErrorCode,
     },
     /// Something happened in the run; [`Client::transcript`] has taken it already.
@@ -123,16 +123,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
             return Err(violation.into());
         }
         let method = request.method();
-        let early = matches!(
-            method,
-            Method::Initialize | Method::Status | Method::Shutdown
-        );
+        let early = ["initialize", "status", "shutdown"].contains(&method);
         if !early {
             if self.capabilities.is_none() {
                 return Err(NotSent::NotNegotiated.into());
             }
-            if !self.offers(method.name()) {
-                return Err(NotSent::NotOffered(method.name()).into());
+            if !self.offers(method) {
+                return Err(NotSent::NotOffered(method).into());
             }
         }
         if self.pending.len() >= self.limits.pending_responses.min(IN_FLIGHT) {
@@ -210,12 +207,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
     /// # Errors
     /// As [`Client::call`].
     pub async fn negotiate(&mut self, required: &[&'static str]) -> Result<Initialized, Error> {
-        match self
-            .call(Request::Initialize {
-                required_capabilities: required.to_vec(),
-            })
-            .await?
-        {
+        match self.call(Request::initialize(required)).await? {
             Answer::Initialized(initialized) => Ok(*initialized),
             _ => Err(self.fail(Violation::UnknownRequest)),
         }
@@ -289,14 +281,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
 
     fn note(&mut self, request: &Request, answer: &Answer) -> Result<(), Violation> {
         match (request, answer) {
-            (Request::Initialize { .. }, Answer::Initialized(initialized)) => {
+            (Request::Initialize(_), Answer::Initialized(initialized)) => {
                 if self.capabilities.is_some() {
                     return Err(Violation::AdvertisementChanged);
                 }
                 self.limits = initialized.limits;
                 self.capabilities = Some(initialized.capabilities.clone());
             }
-            (Request::TurnStart { session_id, .. }, Answer::TurnAdmitted { run_id }) => {
+            (Request::TurnStart(start), Answer::TurnAdmitted { run_id }) => {
                 if let Some(last) = &self.transcript {
                     if last.ended().is_none() {
                         return Err(Violation::OutOfOrder);
@@ -305,21 +297,18 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
                         return Err(Violation::IdentityMismatch("run_id"));
                     }
                 }
-                self.transcript = Some(Transcript::new(session_id.clone(), run_id.clone()));
+                self.transcript = Some(Transcript::new(start.session_id.clone(), run_id.clone()));
             }
-            (Request::ApprovalAnswer { .. }, Answer::ApprovalRecorded) => {
-                self.forget_approval(request)
-            }
+            (Request::ApprovalAnswer(_), Answer::ApprovalRecorded) => self.forget_approval(request),
             _ => {}
         }
         Ok(())
     }
 
     fn forget_approval(&mut self, request: &Request) {
-        if let (Request::ApprovalAnswer { approval_id, .. }, Some(transcript)) =
-            (request, &mut self.transcript)
+        if let (Request::ApprovalAnswer(answer), Some(transcript)) = (request, &mut self.transcript)
         {
-            transcript.answered(approval_id);
+            transcript.answered(&answer.approval_id);
         }
     }
 }

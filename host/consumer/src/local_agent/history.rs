@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use local_agent::messages::PageParams;
+
 use super::answer::{Entry, Page};
 use super::request::Request;
 use super::words::EntryKind;
@@ -59,10 +61,12 @@ impl History {
     /// The request for the next page, or `None` after the last.
     #[must_use]
     pub fn request(&self) -> Option<Request> {
-        (!self.ended).then(|| Request::HistoryPage {
-            session_id: self.session_id.clone(),
-            revision: self.revision.clone(),
-            cursor: self.cursor.clone(),
+        (!self.ended).then(|| {
+            Request::HistoryPage(PageParams {
+                session_id: self.session_id.clone(),
+                revision: self.revision.clone(),
+                cursor: self.cursor.clone(),
+            })
         })
     }
 
@@ -187,7 +191,7 @@ mod tests {
             ))
             .unwrap();
         assert!(
-            matches!(history.request(), Some(Request::HistoryPage { cursor: Some(c), .. }) if c == "c1")
+            matches!(history.request(), Some(Request::HistoryPage(PageParams { cursor: Some(c), .. })) if c == "c1")
         );
         history
             .accept(page(vec![entry("b", 1, "z", true)], None, true))

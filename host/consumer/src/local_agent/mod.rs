@@ -21,7 +21,8 @@ pub use child::{Child, Launch, Stderr};
 pub use client::{Client, Incoming, REQUIRED_FOR_TURNS};
 pub use event::Event;
 pub use history::{History, Message};
-pub use request::{Method, Request};
+pub use local_agent::messages::{AnswerParams, CancelParams, OpenParams, PageParams, StartParams};
+pub use request::Request;
 pub use words::{ActivityKind, ActivityState, EntryKind, ErrorCode, Outcome, Persistence, State};
 
 /// The protocol's name: nothing else is spoken here.

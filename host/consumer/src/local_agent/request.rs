@@ -1,128 +1,58 @@
-//! What this client may ask of a local-agent child, and how it is written.
+//! What this client may ask of a local-agent child, in the params of the protocol's own crate.
 //! Requests are built from this closed set only: no foreign field ever leaves.
 
 use local_agent::messages::{
-    AnswerParams, CancelParams, InitializeParams, NoParams, OpenParams, PageParams, StartParams,
+    AnswerParams, CancelParams, InitializeParams, Limits, NoParams, OpenParams, PageParams,
+    StartParams,
 };
 use serde_json::{Value, json};
 
-use super::answer::Limits;
 use super::words::{is_id, is_session_id, is_uuid};
 use super::{PROTOCOL, VERSION};
 use crate::NotSent;
 
-/// An operation, without its arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    Initialize,
-    Status,
-    Shutdown,
-    SessionCreate,
-    SessionOpen,
-    HistoryPage,
-    TurnStart,
-    TurnCancel,
-    ApprovalAnswer,
-}
-
-impl Method {
-    /// Its name on the wire, which is also its capability.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Initialize => "initialize",
-            Self::Status => "status",
-            Self::Shutdown => "shutdown",
-            Self::SessionCreate => "session.create",
-            Self::SessionOpen => "session.open",
-            Self::HistoryPage => "history.page",
-            Self::TurnStart => "turn.start",
-            Self::TurnCancel => "turn.cancel",
-            Self::ApprovalAnswer => "approval.answer",
-        }
-    }
-}
-
-/// A request with its arguments.
+/// A request with its params.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    Initialize {
-        required_capabilities: Vec<&'static str>,
-    },
+    Initialize(InitializeParams),
     Status,
     Shutdown,
     SessionCreate,
-    SessionOpen {
-        session_id: String,
-    },
-    HistoryPage {
-        session_id: String,
-        revision: String,
-        cursor: Option<String>,
-    },
-    TurnStart {
-        session_id: String,
-        prompt: String,
-    },
-    TurnCancel {
-        session_id: String,
-        run_id: String,
-    },
-    ApprovalAnswer {
-        session_id: String,
-        run_id: String,
-        approval_id: String,
-        allow: bool,
-    },
+    SessionOpen(OpenParams),
+    HistoryPage(PageParams),
+    TurnStart(StartParams),
+    TurnCancel(CancelParams),
+    ApprovalAnswer(AnswerParams),
 }
 
 impl Request {
+    /// Initialization with the capabilities that this client cannot do without.
     #[must_use]
-    pub fn method(&self) -> Method {
-        match self {
-            Self::Initialize { .. } => Method::Initialize,
-            Self::Status => Method::Status,
-            Self::Shutdown => Method::Shutdown,
-            Self::SessionCreate => Method::SessionCreate,
-            Self::SessionOpen { .. } => Method::SessionOpen,
-            Self::HistoryPage { .. } => Method::HistoryPage,
-            Self::TurnStart { .. } => Method::TurnStart,
-            Self::TurnCancel { .. } => Method::TurnCancel,
-            Self::ApprovalAnswer { .. } => Method::ApprovalAnswer,
-        }
+    pub fn initialize(required: &[&'static str]) -> Self {
+        let names = required.iter().map(|name| (*name).into());
+        Self::Initialize(InitializeParams {
+            required_capabilities: names.collect(),
+        })
     }
 
-    fn params(&self) -> Value {
-        match self.clone() {
-            Self::Initialize {
-                required_capabilities: names,
-            } => json!(InitializeParams {
-                required_capabilities: names.into_iter().map(Into::into).collect(),
-            }),
-            Self::Status | Self::Shutdown | Self::SessionCreate => json!(NoParams {}),
-            Self::SessionOpen { session_id } => json!(OpenParams { session_id }),
-            Self::HistoryPage {
-                session_id,
-                revision,
-                cursor,
-            } => json!(PageParams {
-                session_id,
-                revision,
-                cursor,
-            }),
-            Self::TurnStart { session_id, prompt } => json!(StartParams { session_id, prompt }),
-            Self::TurnCancel { session_id, run_id } => json!(CancelParams { session_id, run_id }),
-            Self::ApprovalAnswer {
-                session_id,
-                run_id,
-                approval_id,
-                allow,
-            } => json!(AnswerParams {
-                session_id,
-                run_id,
-                approval_id,
-                allow,
-            }),
+    /// Its name on the wire, which is also its capability.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        self.written().0
+    }
+
+    fn written(&self) -> (&'static str, Value) {
+        let none = || json!(NoParams {});
+        match self {
+            Self::Initialize(params) => ("initialize", json!(params)),
+            Self::Status => ("status", none()),
+            Self::Shutdown => ("shutdown", none()),
+            Self::SessionCreate => ("session.create", none()),
+            Self::SessionOpen(params) => ("session.open", json!(params)),
+            Self::HistoryPage(params) => ("history.page", json!(params)),
+            Self::TurnStart(params) => ("turn.start", json!(params)),
+            Self::TurnCancel(params) => ("turn.cancel", json!(params)),
+            Self::ApprovalAnswer(params) => ("approval.answer", json!(params)),
         }
     }
 
@@ -132,9 +62,9 @@ impl Request {
     /// What the server would have to refuse anyway stays here: [`NotSent`].
     pub fn encode(&self, id: &str, limits: &Limits) -> Result<Vec<u8>, NotSent> {
         self.check(limits)?;
+        let (method, params) = self.written();
         let frame = json!({
-            "protocol": PROTOCOL, "version": VERSION, "id": id,
-            "method": self.method().name(), "params": self.params(),
+            "protocol": PROTOCOL, "version": VERSION, "id": id, "method": method, "params": params,
         });
         let line = frame.to_string().into_bytes();
         // The input bound excludes the LF (spec: "Bounds and failure policy").
@@ -146,60 +76,39 @@ impl Request {
     }
 
     fn check(&self, limits: &Limits) -> Result<(), NotSent> {
-        let session = |id: &str| {
-            if is_session_id(id) {
-                Ok(())
-            } else {
-                Err(NotSent::BadIdentity)
-            }
-        };
-        let uuid = |id: &str| {
-            if is_uuid(id) {
-                Ok(())
-            } else {
-                Err(NotSent::BadIdentity)
-            }
-        };
+        let when = |fits: bool, otherwise| if fits { Ok(()) } else { Err(otherwise) };
+        let session = |id: &str| when(is_session_id(id), NotSent::BadIdentity);
+        let uuid = |id: &str| when(is_uuid(id), NotSent::BadIdentity);
         match self {
-            Self::Initialize {
-                required_capabilities,
-            } if required_capabilities.len() > 16 => Err(NotSent::BadArgument),
-            Self::Initialize { .. } | Self::Status | Self::Shutdown | Self::SessionCreate => Ok(()),
-            Self::SessionOpen { session_id } => session(session_id),
-            Self::HistoryPage {
-                session_id,
-                revision,
-                cursor,
-            } => {
-                session(session_id)?;
-                let known = is_id(revision) && cursor.as_deref().is_none_or(is_id);
-                if known {
-                    Ok(())
-                } else {
-                    Err(NotSent::BadIdentity)
-                }
+            Self::Initialize(params) => {
+                let names = params.required_capabilities.len();
+                when(
+                    names <= local_agent::REQUIRED_CAPABILITIES,
+                    NotSent::BadArgument,
+                )
             }
-            Self::TurnStart { session_id, prompt } => {
-                session(session_id)?;
-                if prompt.trim().is_empty() {
-                    Err(NotSent::BlankPrompt)
-                } else if prompt.len() > limits.prompt_bytes {
-                    Err(NotSent::PromptTooLong)
-                } else {
-                    Ok(())
-                }
+            Self::Status | Self::Shutdown | Self::SessionCreate => Ok(()),
+            Self::SessionOpen(params) => session(&params.session_id),
+            Self::HistoryPage(params) => {
+                session(&params.session_id)?;
+                let cursor = params.cursor.as_deref().is_none_or(is_id);
+                when(is_id(&params.revision) && cursor, NotSent::BadIdentity)
             }
-            Self::TurnCancel { session_id, run_id } => {
-                session(session_id).and_then(|()| uuid(run_id))
+            Self::TurnStart(params) => {
+                session(&params.session_id)?;
+                when(!params.prompt.trim().is_empty(), NotSent::BlankPrompt)?;
+                let fits = params.prompt.len() <= limits.prompt_bytes;
+                when(fits, NotSent::PromptTooLong)
             }
-            Self::ApprovalAnswer {
-                session_id,
-                run_id,
-                approval_id,
-                ..
-            } => session(session_id)
-                .and_then(|()| uuid(run_id))
-                .and_then(|()| uuid(approval_id)),
+            Self::TurnCancel(params) => {
+                session(&params.session_id)?;
+                uuid(&params.run_id)
+            }
+            Self::ApprovalAnswer(params) => {
+                session(&params.session_id)?;
+                uuid(&params.run_id)?;
+                uuid(&params.approval_id)
+            }
         }
     }
 }

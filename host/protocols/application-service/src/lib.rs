@@ -3,11 +3,13 @@
 
 mod codec;
 mod guide;
+mod limits;
 pub mod messages;
 mod rules;
 pub mod words;
 
 pub use codec::ApplicationService;
+pub use limits::Limits;
 pub use rules::{
     ID_BYTES, NAME, NAME_BYTES, NEGOTIATION_ITEMS, PAGE_ITEMS, PAYLOAD_BYTES, RECORD_BYTES, RULES,
     VERSION, Word,

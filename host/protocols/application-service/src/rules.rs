@@ -4,25 +4,26 @@
 use std::time::Duration;
 
 use host::correlate::Identities;
-use host::dialect::{Admission, Limit, OutputRules, Rules, Standard};
+use host::dialect::{Admission, OutputRules, Rules, Standard};
 use host::frame::{FrameRules, Oversize, Unterminated};
 use host::scan::ScanLimits;
 
 use crate::guide::GUIDE;
+use crate::limits::Limits;
 
 /// The dialect's name in schemas and command lines.
 pub const NAME: &str = "application-service";
 pub const VERSION: u16 = 1;
 /// Request, session, turn and event correlation IDs, in bytes.
-pub const ID_BYTES: usize = 128;
+pub const ID_BYTES: usize = Limits::VERSION_1.max_id_bytes;
 /// Methods, capabilities and event names, in bytes.
-pub const NAME_BYTES: usize = 64;
+pub const NAME_BYTES: usize = Limits::VERSION_1.max_name_bytes;
 /// Protocol-version and requested-capability lists.
-pub const NEGOTIATION_ITEMS: usize = 8;
+pub const NEGOTIATION_ITEMS: usize = Limits::VERSION_1.max_negotiation_items;
 /// Most items of a page of sessions or of a replay, and how many there are when nobody says.
-pub const PAGE_ITEMS: u64 = 32;
-pub const RECORD_BYTES: usize = 65_536;
-pub const PAYLOAD_BYTES: usize = 32_768;
+pub const PAGE_ITEMS: u64 = Limits::VERSION_1.max_session_page_items as u64;
+pub const RECORD_BYTES: usize = Limits::VERSION_1.max_record_bytes;
+pub const PAYLOAD_BYTES: usize = Limits::VERSION_1.max_payload_bytes;
 
 host::vocabulary! {
     /// Why a request failed, with its fixed message.
@@ -72,89 +73,12 @@ pub static RULES: Rules = Rules {
         read_batch: 16 * 1024,
     },
     scan: ScanLimits {
-        depth: 32,
-        string_bytes: 16_384,
-        array_items: 64,
-        object_fields: 64,
+        depth: Limits::VERSION_1.max_json_depth,
+        string_bytes: Limits::VERSION_1.max_string_bytes,
+        array_items: Limits::VERSION_1.max_array_items,
+        object_fields: Limits::VERSION_1.max_object_fields,
     },
-    limits: &[
-        Limit::new(
-            "max_record_bytes",
-            RECORD_BYTES as u64,
-            "Bytes of one line with its LF, both ways. A longer request is `record_too_large`, and the next line is served.",
-        ),
-        Limit::new(
-            "max_payload_bytes",
-            PAYLOAD_BYTES as u64,
-            "Bytes of a payload as JSON without insignificant whitespace, both ways. Beyond it: `payload_too_large`.",
-        ),
-        Limit::new("max_error_message_bytes", 512, "Bytes of `error.message`."),
-        Limit::new(
-            "max_id_bytes",
-            ID_BYTES as u64,
-            "Bytes of a request, session, turn or event id and of a list's or replay's `after`.",
-        ),
-        Limit::new(
-            "max_name_bytes",
-            NAME_BYTES as u64,
-            "Bytes of a method, capability or event name.",
-        ),
-        Limit::new(
-            "max_string_bytes",
-            16_384,
-            "Bytes of UTF-8 in one string or key, both ways, after escapes are undone. Beyond it: `limit_exceeded`.",
-        ),
-        Limit::new(
-            "max_json_depth",
-            32,
-            "Objects and arrays that may be open at once, the record's own object included. Deeper is `limit_exceeded`.",
-        ),
-        Limit::new(
-            "max_array_items",
-            64,
-            "Items of one array. Beyond it: `limit_exceeded`.",
-        ),
-        Limit::new(
-            "max_object_fields",
-            64,
-            "Members of one object. Beyond it: `limit_exceeded`.",
-        ),
-        Limit::new(
-            "max_negotiation_items",
-            NEGOTIATION_ITEMS as u64,
-            "Items of each list in the payload of `initialize`. What the answer advertises may be longer.",
-        ),
-        Limit::new(
-            "max_session_attachments",
-            16,
-            "Sessions that one process holds at once, by `session.create`, by `session.open` or by a running turn. Beyond it: `limit_exceeded`.",
-        ),
-        Limit::new(
-            "max_session_page_items",
-            PAGE_ITEMS,
-            "Items of one page of `session.list` or `session.replay`: the largest and the default `limit`.",
-        ),
-        Limit::new(
-            "max_session_replay_page_bytes",
-            16_384,
-            "Bytes of one replay page as JSON; the rest follows on the next page.",
-        ),
-        Limit::new(
-            "max_session_replay_window_bytes",
-            2_097_152,
-            "Bytes at the end of a session's file that a replay reads. What is older is a `gap`.",
-        ),
-        Limit::new(
-            "max_session_list_scan_entries",
-            20_000,
-            "Directory entries that one list looks at. Beyond it: `limit_exceeded`.",
-        ),
-        Limit::new(
-            "max_catalog_page_items",
-            32,
-            "Items of one page of a catalog, where this build links one.",
-        ),
-    ],
+    limits: Limits::PUBLISHED,
     words: Word::ALL,
     identities: Identities::InFlight,
     admission: Admission::AfterFlush,

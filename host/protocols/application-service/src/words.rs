@@ -10,6 +10,10 @@ words! { pub enum CancellationStatus { CancellationRequested = "cancellation_req
 words! { pub enum StartStatus { Started = "started" } }
 words! { pub enum TurnStatus { Completed = "completed", Cancelled = "cancelled", Failed = "failed" } }
 words! { pub enum CloseStatus { Closed = "closed", Closing = "closing" } }
+words! { pub enum LoginStatus { Started = "started" } }
+words! { pub enum CallbackStatus { Submitted = "submitted" } }
+words! { pub enum LogoutStatus { LoggedOut = "logged_out" } }
+words! { pub enum Refresh { CacheOnly = "cache_only" } }
 words! { pub enum AuthMethod { Oauth = "oauth", ApiKey = "api_key", None = "none" } }
 words! { pub enum AuthSource { SharedStore = "shared_store", Environment = "environment", None = "none" } }
 words! { pub enum AuthReadiness { Ready = "ready", Missing = "missing", NeedsLogin = "needs_login" } }

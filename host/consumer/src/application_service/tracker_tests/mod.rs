@@ -88,9 +88,7 @@ fn preflight(change: impl FnOnce(&mut Value)) -> Result<Tracker, Violation> {
         activity: true,
     });
     let (id, _) = tracker
-        .send(Request::Initialize {
-            requested_capabilities: tracker.requested(),
-        })
+        .send(Request::initialize(tracker.requested()))
         .unwrap();
     let mut payload = initialized();
     change(&mut payload);
@@ -122,12 +120,7 @@ fn status(change: impl FnOnce(&mut Value)) -> Result<Incoming, Violation> {
 /// A tracker with a running turn, and the turn's request identity.
 fn turn() -> (Tracker, String) {
     let mut tracker = ready();
-    let (id, _) = tracker
-        .send(Request::TurnStart {
-            session_id: None,
-            prompt: "hi".into(),
-        })
-        .unwrap();
+    let (id, _) = tracker.send(Request::turn(None, "hi".into())).unwrap();
     let accepted = json!({"turn_id": "t1", "session_id": "s1", "status": "accepted"});
     take(
         &mut tracker,
@@ -233,11 +226,7 @@ fn a_profile_without_activity_is_only_for_those_who_do_not_need_it() {
             operations: &[],
             activity: needs,
         });
-        let (id, _) = tracker
-            .send(Request::Initialize {
-                requested_capabilities: vec![],
-            })
-            .unwrap();
+        let (id, _) = tracker.send(Request::initialize(vec![])).unwrap();
         let mut payload = initialized();
         remove(&mut payload["capabilities"], "activity");
         payload["capabilities"]["events"]
@@ -257,11 +246,7 @@ fn a_profile_without_activity_is_only_for_those_who_do_not_need_it() {
 #[test]
 fn a_failed_renegotiation_stops_this_client_itself() {
     let mut tracker = ready();
-    let (id, _) = tracker
-        .send(Request::Initialize {
-            requested_capabilities: vec!["x".into()],
-        })
-        .unwrap();
+    let (id, _) = tracker.send(Request::initialize(vec!["x".into()])).unwrap();
     assert_eq!(
         tracker.send(Request::SessionCreate),
         Err(NotSent::NotNegotiated)
@@ -275,11 +260,7 @@ fn a_failed_renegotiation_stops_this_client_itself() {
         tracker.send(Request::SessionCreate),
         Err(NotSent::NotNegotiated)
     );
-    let (id, _) = tracker
-        .send(Request::Initialize {
-            requested_capabilities: vec![],
-        })
-        .unwrap();
+    let (id, _) = tracker.send(Request::initialize(vec![])).unwrap();
     take(
         &mut tracker,
         &response(&id, None, "initialize", initialized()),
@@ -454,7 +435,7 @@ proptest! {
     #[test]
     fn changed_bytes_get_a_verdict_not_a_panic(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut tracker = Tracker::new(Requirements::default());
-        let (id, _) = tracker.send(Request::Initialize { requested_capabilities: vec![] }).unwrap();
+        let (id, _) = tracker.send(Request::initialize(vec![])).unwrap();
         let mut record = response(&id, None, "initialize", initialized()).to_string().into_bytes();
         let at = at.index(record.len());
         record[at] = byte;

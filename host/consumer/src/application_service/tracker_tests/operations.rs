@@ -1,6 +1,9 @@
 //! Tests of the twenty operations: what each sends and which answers it takes.
 //! Turns and logins in progress are elsewhere.
 
+use application_service::messages::*;
+use application_service::words::Scope;
+
 use super::*;
 
 #[test]
@@ -19,10 +22,10 @@ fn every_operation_has_an_answer_it_accepts_and_a_missing_field_it_refuses() {
     let end = json!({"cursor": "c2", "kind": "terminal", "status": "compaction_required"});
     let cases = [
         (
-            Request::SessionList {
+            Request::SessionList(PagePayload {
                 after: None,
-                limit: None,
-            },
+                limit: 32,
+            }),
             json!({"sessions": [{"session_id": "s1", "title": null,
             "updated_at": "2026-01-01T00:00:00Z"}], "next_after": null, "truncated": false, "incomplete": false}),
         ),
@@ -33,8 +36,10 @@ fn every_operation_has_an_answer_it_accepts_and_a_missing_field_it_refuses() {
         (
             Request::SessionReplay {
                 session_id: s1(),
-                after: None,
-                limit: None,
+                page: PagePayload {
+                    after: None,
+                    limit: 32,
+                },
             },
             json!({"events": [message, end],
             "next_cursor": "c2", "snapshot_cursor": "c2", "truncated": false, "gap": false, "resync_required": false}),
@@ -44,63 +49,63 @@ fn every_operation_has_an_answer_it_accepts_and_a_missing_field_it_refuses() {
             json!({"session_id": "s1", "status": "closing"}),
         ),
         (
-            Request::TurnCancel {
+            Request::TurnCancel(CancelPayload {
                 turn_id: "t".into(),
-            },
+            }),
             json!({"status": "cancellation_requested"}),
         ),
         (Request::AuthStatus, json!({"providers": [auth]})),
         (
-            Request::AuthLoginCallback {
+            Request::AuthLoginCallback(CallbackPayload {
                 login_id: "l".into(),
-                input: crate::application_service::event::Transient::new("c".into()),
-            },
+                input: Transient::new("c".into()),
+            }),
             json!({"status": "submitted"}),
         ),
         (
-            Request::AuthLoginCancel {
+            Request::AuthLoginCancel(LoginPayload {
                 login_id: "l".into(),
-            },
+            }),
             json!({"status": "cancellation_requested"}),
         ),
         (
-            Request::AuthLogout {
+            Request::AuthLogout(LogoutPayload {
                 provider_id: anthropic(),
-            },
+                confirmed: true,
+            }),
             json!({"provider_id": "anthropic", "status": "logged_out",
             "removed": false, "environment_unchanged": true}),
         ),
         (
-            Request::CatalogProviders {
+            Request::CatalogProviders(ProvidersPayload {
                 offset: 0,
-                limit: None,
-            },
+                limit: 32,
+            }),
             json!({"entries": [{"provider_id": "anthropic",
             "label": "anthropic"}], "next_offset": null, "refresh": "cache_only"}),
         ),
         (
-            Request::CatalogModels {
+            Request::CatalogModels(ModelsPayload {
                 provider_id: anthropic(),
                 offset: 0,
-                limit: None,
-            },
+                limit: 32,
+            }),
             json!({"entries": [model], "next_offset": 32, "state": "fresh_cache", "refresh": "cache_only"}),
         ),
         (
-            Request::CatalogRefresh {
+            Request::CatalogRefresh(ProviderPayload {
                 provider_id: anthropic(),
-            },
+            }),
             json!({"provider_id": "anthropic", "state": "stale"}),
         ),
         (Request::ConfigGet, effective.clone()),
         (
-            Request::ConfigSet {
-                scope: crate::application_service::words::Scope::Global,
-                change: crate::application_service::request::Change {
-                    fast: Some(true),
-                    ..Default::default()
-                },
-            },
+            Request::ConfigSet(ConfigPayload {
+                scope: Scope::Global,
+                selection: None,
+                thinking_level: None,
+                fast: Some(true),
+            }),
             json!({"persisted": true, "scope": "global", "effective": effective}),
         ),
         (Request::Capabilities, capabilities()),
@@ -136,10 +141,7 @@ fn every_operation_has_an_answer_it_accepts_and_a_missing_field_it_refuses() {
 #[test]
 fn what_the_server_would_have_to_refuse_stays_here() {
     let mut tracker = ready();
-    let turn = |prompt: String| Request::TurnStart {
-        session_id: None,
-        prompt,
-    };
+    let turn = |prompt: String| Request::turn(None, prompt);
     for (request, why) in [
         (turn(" \n".into()), NotSent::BlankPrompt),
         (turn("x".repeat(16_385)), NotSent::PromptTooLong),
@@ -151,33 +153,33 @@ fn what_the_server_would_have_to_refuse_stays_here() {
             NotSent::BadIdentity,
         ),
         (
-            Request::SessionList {
+            Request::SessionList(PagePayload {
                 after: None,
-                limit: Some(33),
-            },
+                limit: 33,
+            }),
             NotSent::BadArgument,
         ),
         (
-            Request::CatalogProviders {
+            Request::CatalogProviders(ProvidersPayload {
                 offset: 100_001,
-                limit: None,
-            },
+                limit: 32,
+            }),
             NotSent::BadArgument,
         ),
         (
-            Request::AuthLogout {
+            Request::AuthLogout(LogoutPayload {
                 provider_id: "a b".into(),
-            },
+                confirmed: true,
+            }),
             NotSent::BadIdentity,
         ),
         (
-            Request::ConfigSet {
-                scope: crate::application_service::words::Scope::Project,
-                change: crate::application_service::request::Change {
-                    fast: Some(false),
-                    ..Default::default()
-                },
-            },
+            Request::ConfigSet(ConfigPayload {
+                scope: Scope::Project,
+                selection: None,
+                thinking_level: None,
+                fast: Some(false),
+            }),
             NotSent::BadArgument,
         ),
     ] {

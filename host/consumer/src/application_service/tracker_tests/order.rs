@@ -1,17 +1,14 @@
 //! Tests of turns and logins: their order, their activities, their end.
 //! Single answers are elsewhere.
 
+use application_service::messages::{Accepted, ProviderPayload};
+
 use super::*;
 
 #[test]
 fn turns_are_accepted_before_they_speak() {
     let mut tracker = ready();
-    let (id, _) = tracker
-        .send(Request::TurnStart {
-            session_id: None,
-            prompt: "hi".into(),
-        })
-        .unwrap();
+    let (id, _) = tracker.send(Request::turn(None, "hi".into())).unwrap();
     assert_eq!(
         take(&mut tracker, &delta(&id, 0)),
         Err(Violation::OutOfOrder)
@@ -59,9 +56,9 @@ fn turns_are_accepted_before_they_speak() {
 fn a_login_goes_one_way_and_its_url_stays_out_of_logs() {
     let mut tracker = ready();
     let (id, _) = tracker
-        .send(Request::AuthLoginStart {
+        .send(Request::AuthLoginStart(ProviderPayload {
             provider_id: "openai-codex".into(),
-        })
+        }))
         .unwrap();
     let started = json!({"login_id": "l1", "provider_id": "openai-codex", "status": "started"});
     take(
@@ -307,13 +304,10 @@ async fn a_conversation_over_streams() {
             Err(crate::Error::NotSent(NotSent::NotNegotiated))
         ));
         client.negotiate().await.unwrap();
-        let start = Request::TurnStart {
-            session_id: None,
-            prompt: "hi".into(),
-        };
+        let start = Request::turn(None, "hi".into());
         assert!(matches!(
             client.call(start).await.unwrap(),
-            Answer::TurnAccepted { .. }
+            Answer::TurnAccepted(Accepted { .. })
         ));
         assert!(matches!(
             client.next().await.unwrap(),

@@ -1,6 +1,8 @@
 //! The spec's acceptance table ("Unknown output fields and values"), one test a row.
 //! Nothing else, so that the table can be read beside it.
 
+use application_service::messages::ServiceStatus;
+
 use super::*;
 
 #[test]
@@ -12,9 +14,10 @@ fn row_1_unknown_members_of_envelope_and_payload_are_ignored() {
     assert!(matches!(
         with,
         Ok(Incoming::Answered {
-            answer: Answer::Status {
-                provider_auth_ready: false
-            },
+            answer: Answer::Status(ServiceStatus {
+                provider_auth_ready: false,
+                ..
+            }),
             ..
         })
     ));
@@ -151,11 +154,7 @@ fn row_7_sequences_may_skip_but_never_repeat_or_return() {
 #[test]
 fn row_8_an_unknown_advertised_event_is_refused_before_any_mutation() {
     let mut tracker = Tracker::new(Requirements::default());
-    let (id, _) = tracker
-        .send(Request::Initialize {
-            requested_capabilities: vec![],
-        })
-        .unwrap();
+    let (id, _) = tracker.send(Request::initialize(vec![])).unwrap();
     let mut payload = initialized();
     payload["capabilities"]["events"]
         .as_array_mut()

@@ -12,9 +12,11 @@ async fn what_the_server_would_have_to_refuse_stays_here() {
         Err(Error::NotSent(NotSent::NotNegotiated))
     ));
     let (mut client, _peer) = negotiated().await;
-    let turn = |session: &str, prompt: String| Request::TurnStart {
-        session_id: session.into(),
-        prompt,
+    let turn = |session: &str, prompt: String| {
+        Request::TurnStart(StartParams {
+            session_id: session.into(),
+            prompt,
+        })
     };
     for (request, why) in [
         (turn("s1", " \n\t".into()), NotSent::BlankPrompt),
@@ -22,16 +24,16 @@ async fn what_the_server_would_have_to_refuse_stays_here() {
         (turn("s1", "\u{1}".repeat(16_384)), NotSent::TooLarge),
         (turn("../s1", "x".into()), NotSent::BadIdentity),
         (
-            Request::SessionOpen {
+            Request::SessionOpen(OpenParams {
                 session_id: String::new(),
-            },
+            }),
             NotSent::BadIdentity,
         ),
         (
-            Request::TurnCancel {
+            Request::TurnCancel(CancelParams {
                 session_id: "s1".into(),
                 run_id: "latest".into(),
-            },
+            }),
             NotSent::BadIdentity,
         ),
     ] {
@@ -111,10 +113,12 @@ async fn additions_to_results_are_ignored() {
 
 #[tokio::test]
 async fn history_pages_keep_to_their_bounds() {
-    let ask = || Request::HistoryPage {
-        session_id: "s1".into(),
-        revision: "v".into(),
-        cursor: None,
+    let ask = || {
+        Request::HistoryPage(PageParams {
+            session_id: "s1".into(),
+            revision: "v".into(),
+            cursor: None,
+        })
     };
     let entry = json!({"message_id":"a","kind":"user","text":"x","partial":false,"part":0,"last_part":true});
     let page = |entries: Value, next: Value, complete: bool| json!({"session_id":"s1","revision":"v","entries":entries,"next_cursor":next,"complete":complete});

@@ -12,6 +12,7 @@ mod bounds;
 use super::*;
 use crate::local_agent::History;
 use crate::local_agent::words::Outcome;
+use crate::local_agent::{AnswerParams, CancelParams, OpenParams, PageParams, StartParams};
 
 const CHILD: &str = "6f0f6a52-1f7c-4a8e-9b2f-0d5f3f0c2b11";
 const RUN: &str = "0e7a0e0c-54b5-4a53-8f3c-3c8d2a1b9a10";
@@ -112,10 +113,10 @@ async fn running() -> (Pair, Peer) {
     peer.answer("r2", json!({"run_id": RUN, "accepted": true}))
         .await;
     client
-        .call(Request::TurnStart {
+        .call(Request::TurnStart(StartParams {
             session_id: "s1".into(),
             prompt: "hi".into(),
-        })
+        }))
         .await
         .unwrap();
     (client, peer)
@@ -200,10 +201,10 @@ async fn the_specs_trace_from_first_frame_to_last() {
         else {
             panic!()
         };
-        let start = Request::TurnStart {
+        let start = Request::TurnStart(StartParams {
             session_id: session.session_id.clone(),
             prompt: "hi".into(),
-        };
+        });
         client.call(start).await.unwrap();
         while client.transcript().unwrap().ended().is_none() {
             client.next().await.unwrap().unwrap();
@@ -267,10 +268,10 @@ async fn a_call_keeps_what_else_arrives() {
     .await;
     peer.answer("r3", json!({"cancellation_requested":true}))
         .await;
-    let cancel = Request::TurnCancel {
+    let cancel = Request::TurnCancel(CancelParams {
         session_id: "s1".into(),
         run_id: RUN.into(),
-    };
+    });
     assert_eq!(
         client.call(cancel).await.unwrap(),
         Answer::CancellationRequested
@@ -316,9 +317,9 @@ async fn identities_of_the_child_are_held_to() {
     )
     .await;
     client
-        .send(Request::SessionOpen {
+        .send(Request::SessionOpen(OpenParams {
             session_id: "s1".into(),
-        })
+        }))
         .unwrap();
     assert_eq!(
         fails(&mut client).await,
@@ -376,12 +377,12 @@ async fn approvals_leave_the_list_with_their_answer() {
         } else {
             peer.answer("r3", json!({"recorded":true})).await;
         }
-        let answer = Request::ApprovalAnswer {
+        let answer = Request::ApprovalAnswer(AnswerParams {
             session_id: "s1".into(),
             run_id: RUN.into(),
             approval_id: RUN.into(),
             allow: false,
-        };
+        });
         assert_eq!(client.call(answer).await.is_err(), stale);
         assert!(client.transcript().unwrap().approvals().is_empty());
     }

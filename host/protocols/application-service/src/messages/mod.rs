@@ -1,14 +1,26 @@
-//! The messages of application-service that this project serves, each once for whoever sends and whoever reads it: payloads
+//! The messages of application-service, each once for whoever sends and whoever reads it: payloads
 //! of requests are strict, answers and events tolerate members that this version does not know. What spans several messages
 //! is the client's and the server's matter.
 
 mod activity;
+mod auth;
+mod catalog;
+mod config;
 mod event;
 mod lifecycle;
 mod session;
 mod turn;
 
 pub use activity::{Activity, Compaction, Context, Kind, Lifecycle, ReasoningSummary, Tool, Usage};
+pub use auth::{
+    AuthStatus, CallbackPayload, CallbackSubmitted, LoggedOut, LoginPayload, LoginProgress,
+    LoginStarted, LoginTerminal, LogoutPayload, ProviderAuth, ProviderPayload, Transient,
+};
+pub use catalog::{
+    CatalogRefreshed, ModelEntry, ModelPage, ModelsPayload, ProviderEntry, ProviderPage,
+    ProvidersPayload,
+};
+pub use config::{ConfigPayload, ConfigStored, Effective, Selection};
 pub use event::{AssistantDelta, TurnActivity, TurnStarted, TurnTerminal};
 pub use lifecycle::{ActivityFlags, Capabilities, InitializePayload, Initialized, ServiceStatus};
 pub use session::{
@@ -29,6 +41,17 @@ const ID_BYTES: usize = 1024;
 
 fn is_id(text: &str) -> bool {
     (1..=ID_BYTES).contains(&text.len())
+}
+
+/// Of a provider or a model: 1 to 256 bytes of `[A-Za-z0-9._/:-]`.
+#[must_use]
+pub fn is_selection_id(text: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'/' | b':');
+    (1..=256).contains(&text.len()) && text.bytes().all(fits)
+}
+
+fn selection<'de, D: Deserializer<'de>>(source: D) -> Result<String, D::Error> {
+    host::read::matching(source, is_selection_id)
 }
 
 fn id<'de, T: From<String>, D: Deserializer<'de>>(source: D) -> Result<T, D::Error> {
