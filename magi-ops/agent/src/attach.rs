@@ -1,12 +1,12 @@
 //! Attaching a session: create or open it, verify that it belongs here, restore its selection.
 //! How many there may be is the backend's rule; reading and writing files is the store's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use provider::{Message, ThinkingLevel};
 use store::sessions::{
-    Body, Flush, Record, SessionId, SessionLease, SessionWriter, recorded_cwd, verify_cwd,
+    Body, Flush, Position, Record, SessionId, SessionLease, SessionWriter, recorded_cwd, verify_cwd,
 };
 
 use crate::conversation::Replay;
@@ -63,6 +63,8 @@ pub(crate) enum Lifetime {
 #[derive(Debug)]
 pub(crate) struct Conversation {
     pub(crate) writer: SharedWriter,
+    /// Where the session belongs.
+    cwd: PathBuf,
     /// What answers; `None` where each turn chooses anew.
     pub(crate) selected: Option<Arc<Selected>>,
     /// What the file says of the selection.
@@ -76,6 +78,16 @@ pub(crate) struct Conversation {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// The furthest page that a cursor was given out for.
     pub(crate) issued: usize,
+}
+
+/// A conversation as a run left it, its lease aside.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Where its session was verified to belong.
+    pub(crate) cwd: PathBuf,
+    pub(crate) position: Position,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) recorded: Option<Choice>,
 }
 
 impl Attachment {
@@ -101,19 +113,33 @@ impl Attachment {
 impl Conversation {
     fn new(
         writer: Box<dyn SessionWriter>,
+        cwd: &Path,
         selected: Option<Arc<Selected>>,
-        content: Content,
+        recorded: Option<Choice>,
+        messages: Vec<Message>,
     ) -> Self {
         Self {
             writer: SharedWriter::new(writer),
+            cwd: cwd.to_owned(),
             selected,
-            recorded: content.recorded(),
-            messages: content.messages,
+            recorded,
+            messages,
             revision: crate::new_id(),
             stale: false,
             snapshot: None,
             issued: 0,
         }
+    }
+
+    /// Takes out what the next run of the session needs to read nothing, if the file is what it should be.
+    pub(crate) fn known(&mut self) -> Option<Known> {
+        let position = self.writer.with(|writer| writer.position());
+        Some(Known {
+            position: position.filter(|_| !self.stale)?,
+            cwd: std::mem::take(&mut self.cwd),
+            messages: std::mem::take(&mut self.messages),
+            recorded: self.recorded.take(),
+        })
     }
 
     /// A new revision: cursors and pages of the old one are void.
@@ -214,7 +240,7 @@ fn selected(workspace: &Workspace) -> Result<&Arc<Selected>, ErrorKind> {
 pub(crate) fn create(workspace: &Workspace) -> Result<Prepared, EngineError> {
     let selected = Some(Arc::clone(selected(workspace)?));
     let writer = workspace.services.sessions.create()?;
-    let conversation = Conversation::new(writer, selected, Content::default());
+    let conversation = Conversation::new(writer, &workspace.cwd, selected, None, Vec::new());
     Ok(Prepared::new(conversation, Vec::new()))
 }
 
@@ -236,7 +262,14 @@ pub(crate) fn open(
         notices.push(Notice::CwdUnverified);
     }
     let selected = restore(workspace, startup, &content, &mut notices);
-    let conversation = Conversation::new(writer, Some(selected), content);
+    let recorded = content.recorded();
+    let conversation = Conversation::new(
+        writer,
+        &workspace.cwd,
+        Some(selected),
+        recorded,
+        content.messages,
+    );
     Ok(Prepared::new(conversation, notices))
 }
 
@@ -267,14 +300,33 @@ pub(crate) fn create_durable(
     writer
         .append(None, vec![begin], Flush::Durable)
         .map_err(|error| EngineError::caused(ErrorKind::SessionInvalid, error))?;
-    Ok(Conversation::new(writer, None, Content::default()))
+    Ok(Conversation::new(writer, directory, None, None, Vec::new()))
 }
 
-/// Reads the content of a session whose lease is held. Blocks.
-pub(crate) fn load(cwd: &Path, lease: &Arc<dyn SessionLease>) -> Result<Conversation, EngineError> {
+/// The content of a session whose lease is held: what is known of it where that holds still, else it is read. Blocks.
+pub(crate) fn load(
+    cwd: &Path,
+    lease: &Arc<dyn SessionLease>,
+    known: Option<Known>,
+) -> Result<Conversation, EngineError> {
+    if let Some(known) = known.filter(|known| known.cwd == cwd)
+        && let Some(writer) = Arc::clone(lease).resume(&known.position)?
+    {
+        let Known {
+            messages, recorded, ..
+        } = known;
+        return Ok(Conversation::new(writer, cwd, None, recorded, messages));
+    }
     let (writer, content) = Content::of(lease)?;
     verify_cwd(&content.about, cwd)?;
-    Ok(Conversation::new(writer, None, content))
+    let recorded = content.recorded();
+    Ok(Conversation::new(
+        writer,
+        cwd,
+        None,
+        recorded,
+        content.messages,
+    ))
 }
 
 /// The selection that the session was saved with, as far as it is available; the thinking level also

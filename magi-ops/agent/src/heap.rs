@@ -19,7 +19,7 @@ pub(crate) fn free(messages: Vec<Message>) {
     }
 }
 
-fn text_bytes(message: &Message) -> usize {
+pub(crate) fn text_bytes(message: &Message) -> usize {
     match message {
         Message::User { text, .. } | Message::Assistant { text, .. } => text.len(),
         Message::ToolResult { content, .. } => content.len(),

@@ -2,12 +2,13 @@
 //! there takes them for files.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use store::Redactor;
 use store::sessions::{
-    AppendError, Body, Flush, ListError, Record, SCHEMA_VERSION, SessionError, SessionId,
+    AppendError, Body, Flush, ListError, Position, Record, SCHEMA_VERSION, SessionError, SessionId,
     SessionLease, SessionList, SessionStore, SessionSummary, SessionWriter, Version, Window,
 };
 
@@ -17,6 +18,8 @@ pub(crate) struct MemorySessions {
     all: Arc<Mutex<BTreeMap<SessionId, Session>>>,
     /// Where each end of a lease is noted, beside what a test notes of other things.
     pub(crate) ends: Arc<Mutex<Vec<&'static str>>>,
+    /// How often a session was read whole.
+    pub(crate) loads: Arc<AtomicU32>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -152,9 +155,24 @@ impl SessionLease for Lease {
         let session = self.sessions.get(&self.id).unwrap_or_default();
         let records = session.records.ok_or(SessionError::Missing)?;
         records.into_iter().for_each(take);
+        self.sessions.loads.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(Writer {
             generation: session.generation,
             lease: self,
+        }))
+    }
+
+    fn resume(
+        self: Arc<Self>,
+        position: &Position,
+    ) -> Result<Option<Box<dyn SessionWriter>>, SessionError> {
+        let session = self.sessions.get(&self.id).unwrap_or_default();
+        let generation = position.0.downcast_ref() == Some(&session.generation);
+        Ok(generation.then(|| {
+            Box::new(Writer {
+                generation: session.generation,
+                lease: self,
+            }) as Box<dyn SessionWriter>
         }))
     }
 }
@@ -211,6 +229,10 @@ impl SessionWriter for Writer {
         session.generation += 1;
         self.generation += 1;
         Ok(())
+    }
+
+    fn position(&self) -> Option<Position> {
+        Some(Position(Box::new(self.generation)))
     }
 
     fn is_unchanged(&mut self) -> bool {

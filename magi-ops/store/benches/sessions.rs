@@ -24,7 +24,7 @@ fn sessions(criterion: &mut Criterion) {
         let line = format!(
             r#"{{"v":1,"n":1,"session":"{id}","at":1,"body":{{"type":"user_input","message_id":"m","text":"Question {n}"}}}}"#
         );
-        let path = home.sessions().join(format!("{id}.jsonl"));
+        let path = dir.path().join(format!("sessions/{id}.jsonl"));
         std::fs::write(path, line + "\n").unwrap();
     }
     let redactor = Redactor::default();

@@ -1,6 +1,7 @@
 //! The engine of one process: what it is made of, what startup admits into it, and how it ends.
 //! Sessions stand in `sessions`, runs in `runs`; who may do what when is for the families to say.
 
+mod recent;
 mod runs;
 mod sessions;
 mod table;
@@ -16,7 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use work::Pool;
 
-use crate::attach::Attachment;
+use crate::attach::{Attachment, Conversation, Lifetime};
 use crate::error::{EngineError, ErrorKind};
 use crate::heap;
 use crate::run::{Runs, Workers};
@@ -24,6 +25,7 @@ use crate::startup::{
     self, Environment, Services, StartupError, StartupErrorKind, StartupStatus, Workspace,
 };
 
+use recent::Recent;
 pub use runs::ActiveRun;
 pub use sessions::Detached;
 use table::SessionTable;
@@ -49,6 +51,7 @@ pub struct Engine {
     capacity: Capacity,
     /// Never locked across a wait. Runs are admitted and settled under it.
     table: Mutex<SessionTable>,
+    recent: Mutex<Recent>,
     runs: Runs,
     workers: Workers,
     /// Sessions that had a run in this process.
@@ -73,6 +76,7 @@ impl Engine {
             services: OnceLock::new(),
             capacity,
             table: Mutex::new(SessionTable::new(capacity.sessions)),
+            recent: Mutex::default(),
             runs: Runs::default(),
             workers: Workers::default(),
             started: Mutex::default(),
@@ -82,6 +86,10 @@ impl Engine {
             closing: tokio::sync::Mutex::default(),
             admission: tokio::sync::Mutex::default(),
         })
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn table(&self) -> MutexGuard<'_, SessionTable> {
@@ -236,15 +244,27 @@ impl Engine {
             services.stop();
         }
     }
-}
 
-/// Frees an attachment: the lease here and now, since whoever learns of the end may want the session at
-/// once; the conversation, which may be long, behind that.
-fn free(attachment: Option<Attachment>) {
-    if let Some(mut attachment) = attachment {
-        let conversation = attachment.conversation.as_mut();
-        let messages = conversation.map(|known| std::mem::take(&mut known.messages));
+    /// Frees an attachment: the lease here and now, since whoever learns of the end may want the session at
+    /// once; the conversation, which may be long, behind that. One that was attached for its run alone is
+    /// kept for the next run.
+    fn free(&self, attachment: Option<Attachment>) {
+        let Some(mut attachment) = attachment else {
+            return;
+        };
+        let id = attachment.lease.id().clone();
+        let keeps = attachment.lifetime == Lifetime::WithItsRun && !self.cancel.is_cancelled();
+        let mut conversation = attachment.conversation.take();
+        let known = conversation
+            .as_mut()
+            .filter(|_| keeps)
+            .and_then(Conversation::known);
+        let rest = conversation.map(|mut of| std::mem::take(&mut of.messages));
         drop(attachment);
-        spawn_blocking(move || messages.map(heap::free));
+        let out = known.map(|known| self.recent().keep(id, known));
+        spawn_blocking(move || {
+            let out = out.into_iter().flatten().map(|known| known.messages);
+            out.chain(rest).for_each(heap::free);
+        });
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use store::sessions::SessionId;
 
-use super::{Engine, free};
+use super::Engine;
 use crate::attach::{Attachment, Conversation, Lifetime};
 use crate::engine::table::SessionTable;
 use crate::error::{EngineError, ErrorKind};
@@ -151,7 +151,7 @@ impl Owner for Engine {
         let freed = self.settle(&mut table, control);
         drop(table);
         self.idle.notify_waiters();
-        free(freed);
+        self.free(freed);
         revision
     }
 
@@ -163,6 +163,6 @@ impl Owner for Engine {
         }
         let freed = self.settle(&mut table, control);
         drop(table);
-        free(freed);
+        self.free(freed);
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use store::sessions::{SessionId, SessionList};
 use tokio_util::sync::CancellationToken;
 
-use super::{Engine, free};
-use crate::attach::{self, Attached, Attachment, Lifetime};
+use super::Engine;
+use crate::attach::{self, Attached, Attachment, Known, Lifetime};
 use crate::error::{EngineError, ErrorKind};
 use crate::history::{self, HistoryPage, Snapshot};
 use crate::replay::ReplayPage;
@@ -59,7 +59,7 @@ impl Engine {
             let mut table = self.table();
             if cancel.is_cancelled() || self.cancel.is_cancelled() {
                 drop(table);
-                free(Some(attachment));
+                self.free(Some(attachment));
                 return Err(ErrorKind::Cancelled.into());
             }
             let previous = instead_of.and_then(|id| table.remove(id));
@@ -199,7 +199,9 @@ impl Engine {
             }
             Some(id) => {
                 let (within, of) = (Arc::clone(workspace), id.clone());
-                let look = self.run_blocking(move || ready_for_run(&within, &of, attached));
+                let known = self.recent().take(&id);
+                let look = move || ready_for_run(&within, &of, attached, known);
+                let look = self.run_blocking(look);
                 match look.await? {
                     (Some(attachment), Ok(())) => (id, attachment),
                     (kept, result) => {
@@ -215,7 +217,8 @@ impl Engine {
         self.install(id.clone(), attachment)?;
         self.start(workspace, &id, spec).inspect_err(|_| {
             if for_run {
-                free(self.table().remove(&id));
+                let attached = self.table().remove(&id);
+                self.free(attached);
             }
         })
     }
@@ -233,7 +236,7 @@ impl Engine {
         let mut table = self.table();
         if self.cancel.is_cancelled() {
             drop(table);
-            free(Some(attachment));
+            self.free(Some(attachment));
             return Err(ErrorKind::Cancelled.into());
         }
         table.insert(id, attachment);
@@ -345,6 +348,7 @@ fn ready_for_run(
     workspace: &Workspace,
     id: &SessionId,
     attached: Option<Attachment>,
+    known: Option<Known>,
 ) -> (Option<Attachment>, Result<(), EngineError>) {
     let is_new = attached.is_none();
     let mut attachment = match attached {
@@ -362,7 +366,7 @@ fn ready_for_run(
         return (Some(attachment), Ok(()));
     }
     attachment.conversation = None;
-    match attach::load(&workspace.cwd, &attachment.lease) {
+    match attach::load(&workspace.cwd, &attachment.lease, known) {
         Ok(conversation) => {
             attachment.conversation = Some(conversation);
             (Some(attachment), Ok(()))

@@ -100,6 +100,47 @@ async fn one_engine_holds_workspaces_of_several_directories() {
     while run.events.recv().await.is_some() {}
 }
 
+/// Says a word, and counts the messages that it is given.
+struct Counting(Arc<Mutex<Vec<usize>>>);
+
+impl Provider for Counting {
+    fn id(&self) -> &str {
+        "fixture"
+    }
+
+    fn respond(&self, request: Request, _: CancellationToken) -> Response {
+        self.0.lock().unwrap().push(request.messages.len());
+        let word = provider::Chunk::Text("Yes.".to_owned());
+        Response::from_stream(futures_util::stream::iter([Ok(word)]))
+    }
+}
+
+#[tokio::test]
+async fn a_run_of_a_session_that_nobody_attached_reads_it_only_after_a_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let sessions = MemorySessions::default();
+    let engine = engine(dir.path()).with_sessions(Arc::new(sessions.clone()));
+    let workspace = admitted(&engine, engine.directory()).await;
+    let seen = Arc::default();
+    let workspace = workspace.with_provider(Arc::new(Counting(Arc::clone(&seen))));
+    let mut session = None;
+    for turn in 0..6 {
+        if turn == 5 {
+            // By another process: the last two answers are gone, and there is nothing to go on from.
+            sessions.edit(session.as_ref().unwrap(), |records| records.truncate(9));
+        }
+        let run = engine.start_in(&workspace, session.clone(), reconciled_run("go"));
+        let mut run = run.await.unwrap();
+        while run.events.recv().await.is_some() {}
+        session = run.session_id.parse().ok();
+        let loads = sessions.loads.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(loads, u32::from(turn == 5), "turn {turn}");
+    }
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen[..5], [1, 3, 5, 7, 9]);
+    assert!(seen[5] < 9, "{seen:?}");
+}
+
 #[tokio::test]
 async fn everything_ends_in_one_order_and_nothing_begins_afterwards() {
     let dir = tempfile::tempdir().unwrap();

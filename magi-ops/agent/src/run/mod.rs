@@ -109,16 +109,19 @@ impl Task {
         conversation: &mut Conversation,
     ) -> Self {
         Self {
-            workspace,
             blocking,
             control: Arc::clone(control),
             writer: conversation.writer.clone(),
             selected: match control.spec.selection {
-                Selection::OfSession => conversation.selected.clone(),
+                Selection::OfSession => {
+                    let of_session = conversation.selected.as_ref();
+                    of_session.or(workspace.selected.as_ref()).cloned()
+                }
                 Selection::OfSettings => None,
             },
             recorded: conversation.recorded.clone(),
             messages: std::mem::take(&mut conversation.messages),
+            workspace,
         }
     }
 }

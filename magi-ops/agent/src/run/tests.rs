@@ -508,7 +508,7 @@ async fn keys_named_by_settings_are_hidden_everywhere() {
     for event in &played.events {
         if let RunEvent::MustArrive(MustArrive::ApprovalRequested { summary, .. }) = event {
             asked += 1;
-            assert!(summary.as_str().contains("[redacted]"), "{summary}");
+            assert!(summary.as_str().contains("[redacted"), "{summary}");
         }
         shown += &format!("{event:?}");
     }

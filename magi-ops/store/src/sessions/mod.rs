@@ -1,6 +1,7 @@
 //! Where sessions live: the traits that a store of sessions keeps, and the values that pass through them. The store of
 //! this machine is `local`; what records mean to a reader or a model is decided above.
 
+use std::any::Any;
 use std::error::Error;
 use std::fmt::Debug;
 use std::io;
@@ -90,7 +91,21 @@ pub trait SessionLease: Debug + Send + Sync {
         self: Arc<Self>,
         take: &mut dyn FnMut(Record),
     ) -> Result<Box<dyn SessionWriter>, SessionError>;
+
+    /// The writer that left the session at `position`, under an earlier lease perhaps, without reading anything.
+    /// `None` when the session may hold something else by now.
+    ///
+    /// # Errors
+    /// `Missing`; `Busy` when another writer is attached after all; `Invalid`; `Io`.
+    fn resume(
+        self: Arc<Self>,
+        position: &Position,
+    ) -> Result<Option<Box<dyn SessionWriter>>, SessionError>;
 }
+
+/// Where a writer left a session, in the words of its store; see [`SessionLease::resume`].
+#[derive(Debug)]
+pub struct Position(pub Box<dyn Any + Send + Sync>);
 
 /// The one writer of a session, where it left it.
 pub trait SessionWriter: Debug + Send {
@@ -112,6 +127,9 @@ pub trait SessionWriter: Debug + Send {
         bodies: Vec<Body>,
         flush: Flush,
     ) -> Result<(), AppendError>;
+
+    /// Where this writer is; `None` where a later look could not prove that nothing changed.
+    fn position(&self) -> Option<Position>;
 
     /// Whether the session still holds what this writer left, byte for byte. One that does not exist is unchanged as
     /// long as none appears.

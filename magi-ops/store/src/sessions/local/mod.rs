@@ -8,7 +8,7 @@ use redact::Redactor;
 
 use super::{
     AppendError, Body, Defect, Flush, ListError, MAX_LIST_ITEMS, MAX_READ_BYTES, MAX_READ_LINES,
-    MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Record, SCHEMA_VERSION, SessionError, SessionId,
+    MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Position, Record, SCHEMA_VERSION, SessionError, SessionId,
     SessionLease, SessionList, SessionStore, SessionSummary, SessionWriter, Version, Window,
     now_ms,
 };
@@ -22,7 +22,7 @@ mod window;
 mod writer;
 
 use lease::Lease;
-use writer::Writer;
+use writer::{LocalPosition, Writer};
 
 /// The sessions of a home directory.
 #[derive(Debug, Clone)]
@@ -89,6 +89,21 @@ impl SessionLease for Lease {
         self.retain(&file)?;
         let content = read::read(file, &self.id, take)?;
         Ok(Box::new(Writer::resume(self, content)))
+    }
+
+    fn resume(
+        self: Arc<Self>,
+        position: &Position,
+    ) -> Result<Option<Box<dyn SessionWriter>>, SessionError> {
+        let Some(place) = position.0.downcast_ref::<LocalPosition>() else {
+            return Ok(None);
+        };
+        let file = file::open_to_write(&self.session_file()).map_err(file::refusal)?;
+        self.retain(&file)?;
+        if file::Stamp::of(&file).map_err(SessionError::Io)? != place.stamp {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Writer::at(self, file, place))))
     }
 }
 

@@ -13,8 +13,8 @@ use super::file::{self, Stamp, require_own};
 use super::lease::Lease;
 use super::read::Content;
 use super::{
-    AppendError, Body, Flush, MAX_READ_BYTES, MAX_READ_LINES, Record, SCHEMA_VERSION, SessionLease,
-    SessionWriter, now_ms,
+    AppendError, Body, Flush, MAX_READ_BYTES, MAX_READ_LINES, Position, Record, SCHEMA_VERSION,
+    SessionLease, SessionWriter, now_ms,
 };
 
 /// The one writer of a session.
@@ -25,6 +25,14 @@ pub(super) struct Writer {
     open: Option<Open>,
     next: u64,
     failed: bool,
+}
+
+/// Where a writer left a session file, for one that comes after it.
+pub(super) struct LocalPosition {
+    next: u64,
+    end: u64,
+    hash: Sha256,
+    pub(super) stamp: Stamp,
 }
 
 /// A session file and where this writer left it.
@@ -59,6 +67,21 @@ impl Writer {
                 end: content.end,
                 hash: content.hash,
                 stamp: (!content.stamp.is_fresh()).then_some(content.stamp),
+            }),
+            failed: false,
+        }
+    }
+
+    /// Goes on at a place where the file is what it was.
+    pub(super) fn at(lease: Arc<Lease>, file: File, place: &LocalPosition) -> Self {
+        Self {
+            lease,
+            next: place.next,
+            open: Some(Open {
+                file,
+                end: place.end,
+                hash: place.hash.clone(),
+                stamp: Some(place.stamp),
             }),
             failed: false,
         }
@@ -146,6 +169,17 @@ impl SessionWriter for Writer {
         self.next += count;
         tracing::trace!(bytes = lines.len(), "appended");
         Ok(())
+    }
+
+    fn position(&self) -> Option<Position> {
+        let open = self.open.as_ref().filter(|_| !self.failed)?;
+        let place = LocalPosition {
+            next: self.next,
+            end: open.end,
+            hash: open.hash.clone(),
+            stamp: open.stamp?,
+        };
+        Some(Position(Box::new(place)))
     }
 
     /// Compares size and times first; the content only if these differ or prove nothing.

@@ -133,6 +133,32 @@ fn a_change_within_the_same_moment_is_noticed() {
 }
 
 #[test]
+fn a_writer_goes_on_under_a_later_lease_unless_somebody_wrote_between() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let id = writer.lease().id().clone();
+    assert!(writer.position().is_none(), "there is no file yet");
+    append(&mut *writer, "one").unwrap();
+    for round in 0..3 {
+        let position = writer.position().unwrap();
+        drop(writer);
+        let lease = place.sessions.attach(&id).unwrap();
+        writer = lease.resume(&position).unwrap().unwrap();
+        assert!(writer.is_unchanged(), "round {round}");
+        append(&mut *writer, "more").unwrap();
+    }
+    let position = writer.position().unwrap();
+    drop(writer);
+    assert_eq!(open(&place, &id).unwrap().1.len(), 4);
+    // The same length, at once.
+    let path = place.path(&id.file_name());
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("one", "two")).unwrap();
+    let lease = place.sessions.attach(&id).unwrap();
+    assert!(lease.resume(&position).unwrap().is_none());
+}
+
+#[test]
 fn edits_by_others_are_noticed_and_never_written_over() {
     type Edit = fn(&Path);
     let edits: [(&str, Edit, bool); 5] = [
