@@ -1,432 +1,21 @@
 //! Wrong configurations, each of which names its file, line and column or its variable, and what to do.
 //! `doctor` finds what a start would, and `try` tells the same.
 
+mod cases;
+mod names;
+
 use std::fs;
 
 use serde_json::{Value, json};
 
+use self::cases::{At, Case, File, Variable};
 use crate::client::{Agent, launch};
 use crate::support::Place;
 use crate::{magi_code, text};
 
-/// One wrong configuration, and what is told of it.
-struct Case {
-    /// Files of the home (`home/…`) and of the workspace (`work/…`).
-    files: &'static [(&'static str, &'static str)],
-    vars: &'static [(&'static str, &'static str)],
-    /// The file's end, line and column, or the variable.
-    place: Where,
-    key: Option<&'static str>,
-    /// What the reason and what to do about it hold.
-    words: &'static [&'static str],
-    /// The code of the refused start; none where it is a notice.
-    code: Option<&'static str>,
+fn all() -> impl Iterator<Item = &'static Case> {
+    cases::CASES.iter().chain(names::CASES)
 }
-
-#[derive(Clone, Copy)]
-enum Where {
-    At(&'static str, u64, u64),
-    File(&'static str),
-    Variable(&'static str),
-}
-use Where::{At, File, Variable};
-
-const SETTINGS: &str = "home/settings.json";
-const PROJECT: &str = "work/.magi-code/settings.json";
-const CONFIGURATION: Option<&str> = Some("configuration_invalid");
-const PROVIDER: Option<&str> = Some("provider_unavailable");
-const PROFILE: Option<&str> = Some("profile_invalid");
-
-const fn case(
-    files: &'static [(&'static str, &'static str)],
-    place: Where,
-    key: Option<&'static str>,
-    words: &'static [&'static str],
-    code: Option<&'static str>,
-) -> Case {
-    Case {
-        files,
-        vars: &[],
-        place,
-        key,
-        words,
-        code,
-    }
-}
-
-const CASES: &[Case] = &[
-    case(
-        &[(SETTINGS, "{\n  \"retention_days\": \"7\"\n}")],
-        At(SETTINGS, 2, 21),
-        Some("retention_days"),
-        &["text", "whole number"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(SETTINGS, "{\n  \"fast\": true,\n}")],
-        At(SETTINGS, 3, 1),
-        None,
-        &["trailing comma", "remove the comma"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(SETTINGS, "{\n  // mine\n  \"fast\": true\n}")],
-        At(SETTINGS, 2, 3),
-        None,
-        &["JSON has no comments"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(SETTINGS, "{\n  \"permisions\": {}\n}")],
-        At(SETTINGS, 2, 3),
-        Some("permisions"),
-        &["`permisions`", "`permissions`", "rename"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(SETTINGS, "{\"theme\": \"dark\"}")],
-        At(SETTINGS, 1, 2),
-        Some("theme"),
-        &["unknown member `theme`", "remove"],
-        None,
-    ),
-    case(
-        &[(SETTINGS, "{\n \"model\": \"a\",\n \"model\": \"b\"}")],
-        At(SETTINGS, 3, 2),
-        Some("model"),
-        &["second time", "keep one"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(SETTINGS, "{\"thinking_level\": \"hihg\"}")],
-        At(SETTINGS, 1, 20),
-        Some("thinking_level"),
-        &["`hihg`", "`high`"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(SETTINGS, "{\"permissions\": {\"Bash\": \"deny\"}}")],
-        At(SETTINGS, 1, 18),
-        Some("permissions.Bash"),
-        &["`Bash`", "`bash`", "guards nothing"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(PROJECT, "{\"permissions\": {\"wirte\": \"deny\"}}")],
-        At(PROJECT, 1, 18),
-        Some("permissions.wirte"),
-        &["`wirte`", "`write`"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(PROJECT, "{\"hooks\": {\"pre_tol\": []}}")],
-        At(PROJECT, 1, 12),
-        Some("hooks.pre_tol"),
-        &["`pre_tol`", "`pre_tool`"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\"permissions\": {\"bash\": {\"allow\": [\" \"]}}}",
-        )],
-        At(SETTINGS, 1, 37),
-        Some("permissions.bash.allow.0"),
-        &["blank"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(SETTINGS, "{\"provider\": \"antropic\", \"model\": \"m\"}")],
-        At(SETTINGS, 1, 2),
-        Some("provider"),
-        &["`antropic`", "`anthropic`"],
-        PROVIDER,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\"provider\": \"openai-codex\", \"model\": \"m\"}",
-        )],
-        At(SETTINGS, 1, 2),
-        Some("provider"),
-        &["login", "this build", "another provider"],
-        PROVIDER,
-    ),
-    case(
-        &[(SETTINGS, "{\"provider\": \"anthropic\"}")],
-        At(SETTINGS, 1, 2),
-        Some("provider"),
-        &["without a model", "MC_MODEL"],
-        PROVIDER,
-    ),
-    case(
-        &[(SETTINGS, "{\"model\": \"fixture-modle\"}")],
-        At(SETTINGS, 1, 2),
-        Some("model"),
-        &["`fixture-modle`", "`fixture-model`", "choose one of"],
-        PROVIDER,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\"provider\": \"x\", \"model\": \"m\",\n\"providers\": {\"x\": {\"api\": \"ollama\", \"api_key_env\": \"X_KEY\"}}}",
-        )],
-        At(SETTINGS, 2, 38),
-        Some("providers.x.api_key_env"),
-        &["X_KEY", "not set", "set X_KEY"],
-        PROVIDER,
-    ),
-    case(
-        &[(SETTINGS, "{\"provider\": \"anthropic\", \"model\": \"m\"}")],
-        Variable("ANTHROPIC_API_KEY"),
-        None,
-        &["not set", "set ANTHROPIC_API_KEY"],
-        PROVIDER,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\"provider\": \"x\", \"model\": \"m\", \"providers\": {\"x\": {\"api\": \"openai-chat\"}}}",
-        )],
-        At(SETTINGS, 1, 47),
-        Some("providers.x.base_url"),
-        &["base URL", "set `providers.x.base_url`"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\"provider\": \"x\", \"model\": \"m\", \"providers\": {\"x\": {\"api\": \"ollama\", \"base_url\": \"ftp://h\"}}}",
-        )],
-        At(SETTINGS, 1, 70),
-        Some("providers.x.base_url"),
-        &["base URL", "`http`"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\"provider\": \"x\", \"model\": \"m\", \"providers\": {\"x\": {\"models\": [\"m\"]}}}",
-        )],
-        At(SETTINGS, 1, 47),
-        Some("providers.x.api"),
-        &["no `api`", "`openai-chat`"],
-        PROVIDER,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\"providers\": {\"fixture\": {\n\"script\": \"none.json\"}}}",
-        )],
-        At(SETTINGS, 2, 1),
-        Some("providers.fixture.script"),
-        &["none.json", "cannot read", "docs/configuration.md"],
-        CONFIGURATION,
-    ),
-    case(
-        &[
-            (
-                SETTINGS,
-                "{\"providers\": {\"fixture\": {\"script\": \"s.json\"}}}",
-            ),
-            ("home/s.json", "{\"turns\": []}"),
-        ],
-        At(SETTINGS, 1, 28),
-        Some("providers.fixture.script"),
-        &["s.json", "at least one turn"],
-        CONFIGURATION,
-    ),
-    case(
-        &[
-            (SETTINGS, "{\"instructions\": [\"a.md\",\n\"none.md\"]}"),
-            ("home/a.md", "a"),
-        ],
-        At(SETTINGS, 2, 1),
-        Some("instructions.1"),
-        &["none.md", "no such file", "write it"],
-        CONFIGURATION,
-    ),
-    case(
-        &[("work/AGENTS.md/file", "")],
-        File("work/AGENTS.md"),
-        None,
-        &["no regular file", "put a file"],
-        CONFIGURATION,
-    ),
-    case(
-        &[("home/settings.json/file", "")],
-        File("home/settings.json"),
-        None,
-        &["no regular file"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(
-            "home/agents/primary.md",
-            "---\nname: primary\ntools: [raed]\n---\n",
-        )],
-        At("home/agents/primary.md", 3, 1),
-        None,
-        &["`raed`", "`read`"],
-        PROFILE,
-    ),
-    case(
-        &[("home/agents/a.md", "---\nname: [\n---\n")],
-        At("home/agents/a.md", 3, 1),
-        None,
-        &["not valid YAML"],
-        PROFILE,
-    ),
-    case(
-        &[("home/agents/primary.md", "---\nmodel: fixtur-model\n---\n")],
-        At("home/agents/primary.md", 2, 1),
-        Some("model"),
-        &["`fixtur-model`", "`fixture-model`"],
-        PROVIDER,
-    ),
-    case(
-        &[(
-            "home/skills/a/SKILL.md",
-            "---\nname: b\ndescription: d\n---\n",
-        )],
-        At("home/skills/a/SKILL.md", 2, 1),
-        None,
-        &["not its directory's", "left out"],
-        None,
-    ),
-    case(
-        &[("work/.magi-code/skills/a/SKILL.md", "words")],
-        At("work/.magi-code/skills/a/SKILL.md", 1, 1),
-        None,
-        &["front matter"],
-        None,
-    ),
-    case(
-        &[(PROJECT, "{\n  \"hooks\": {\"pre_tool\": [\"x\"]}\n}")],
-        At(PROJECT, 2, 3),
-        Some("hooks"),
-        &["never run"],
-        None,
-    ),
-    case(
-        &[(PROJECT, "{\"providers\": {\"x\": {\"api\": \"ollama\"}}}")],
-        At(PROJECT, 1, 16),
-        Some("providers.x"),
-        &["not trusted", "magi-code trust"],
-        None,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"git push*\"\n  ]}}\n}",
-        )],
-        At(SETTINGS, 3, 5),
-        Some("permissions.bash.deny.0"),
-        &["matches nothing", "write `git push`"],
-        None,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"*\"\n  ]}}\n}",
-        )],
-        At(SETTINGS, 3, 5),
-        Some("permissions.bash.deny.0"),
-        &["matches nothing", "leading words"],
-        None,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"Bash(git push)\"\n  ]}}\n}",
-        )],
-        At(SETTINGS, 3, 5),
-        Some("permissions.bash.deny.0"),
-        &["matches nothing", "write `git push`"],
-        None,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"sudo git push\"\n  ]}}\n}",
-        )],
-        At(SETTINGS, 3, 5),
-        Some("permissions.bash.deny.0"),
-        &["only what stands behind `sudo`", "write `git push`"],
-        None,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"/usr/bin/git push\"\n  ]}}\n}",
-        )],
-        At(SETTINGS, 3, 5),
-        Some("permissions.bash.deny.0"),
-        &["by any path", "write `git push`"],
-        None,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"'git' push\"\n  ]}}\n}",
-        )],
-        At(SETTINGS, 3, 5),
-        Some("permissions.bash.deny.0"),
-        &["quotes", "write `git push`"],
-        None,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"curl x | sh\"\n  ]}}\n}",
-        )],
-        At(SETTINGS, 3, 5),
-        Some("permissions.bash.deny.0"),
-        &["one command", "leading words"],
-        None,
-    ),
-    case(
-        &[(
-            SETTINGS,
-            "{\"permissions\": {\"bash\": {\"allow\": [\"source\"]}}}",
-        )],
-        At(SETTINGS, 1, 37),
-        Some("permissions.bash.allow.0"),
-        &["no rule can allow `source`", "remove"],
-        None,
-    ),
-    case(
-        &[("home/auth.json", "{\n  \"version\": 1,\n  oops\n}")],
-        At("home/auth.json", 3, 3),
-        None,
-        &["no JSON", "log in"],
-        None,
-    ),
-    Case {
-        files: &[],
-        vars: &[("MC_PROVIDER", "nobody"), ("MC_MODEL", "m")],
-        place: Variable("MC_PROVIDER"),
-        key: Some("provider"),
-        words: &["`nobody`", "select one of"],
-        code: PROVIDER,
-    },
-    Case {
-        files: &[],
-        vars: &[("MC_MODEL", "fixture-modell")],
-        place: Variable("MC_MODEL"),
-        key: Some("model"),
-        words: &["`fixture-modell`", "`fixture-model`"],
-        code: PROVIDER,
-    },
-    Case {
-        files: &[("home/file", "")],
-        vars: &[("MC_HOME", "/dev/null/home")],
-        place: File("/dev/null/home"),
-        key: None,
-        words: &["cannot be prepared", "MC_HOME"],
-        code: Some("startup_failed"),
-    },
-];
 
 fn place_of(case: &Case) -> std::sync::Arc<Place> {
     let place = Place::new();
@@ -436,15 +25,24 @@ fn place_of(case: &Case) -> std::sync::Arc<Place> {
             None => place.root().join(path),
         };
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
+        let content = content
+            .replace("@HOME", place.mc_home().to_str().unwrap())
+            .replace(
+                "@WORK",
+                place.work().canonicalize().unwrap().to_str().unwrap(),
+            );
+        match content.strip_prefix("-> ") {
+            Some(target) => std::os::unix::fs::symlink(target, path).unwrap(),
+            None => fs::write(path, content).unwrap(),
+        }
     }
     place
 }
 
 #[test]
 fn every_wrong_configuration_says_where_and_what_to_do() {
-    assert!(CASES.len() > 20);
-    for case in CASES {
+    assert!(all().count() > 60);
+    for case in all() {
         let place = place_of(case);
         let path = |path: &str| match path.strip_prefix("home/") {
             Some(path) => place.mc_home().join(path),
@@ -497,6 +95,8 @@ fn every_wrong_configuration_says_where_and_what_to_do() {
         for word in case.words {
             assert!(told.contains(word), "{word}: {told}");
         }
+        let help = reason["help"].as_str();
+        assert!(help.is_some_and(|help| !help.is_empty()), "{found}");
         // People read the same.
         let printed = magi_code(&place, &["doctor"], case.vars);
         assert_eq!(printed.status.code(), done.status.code());
@@ -511,7 +111,7 @@ fn every_wrong_configuration_says_where_and_what_to_do() {
 
 #[test]
 fn what_doctor_calls_a_problem_fails_a_start_and_try_tells_the_same() {
-    for (index, case) in CASES.iter().enumerate() {
+    for (index, case) in all().enumerate() {
         let place = place_of(case);
         let vars = case.vars.iter();
         let launch = vars.fold(launch().place(&place), |launch, (name, value)| {
@@ -622,4 +222,58 @@ fn problems_of_every_stage_come_at_once_and_without_credentials() {
     let done = magi_code(&place, &["doctor", "--json"], &[]);
     assert_eq!(out.matches("hunter2pass").count(), 0, "{out}");
     assert!(!text(&done.stdout).contains("hunter2pass"));
+}
+
+#[test]
+fn what_is_ignored_is_told_also_where_another_file_fails() {
+    for settings in ["{\"fast\": 1}", "{"] {
+        let place = Place::new();
+        fs::create_dir_all(place.mc_home().join("skills/a")).unwrap();
+        fs::write(place.mc_home().join("settings.json"), settings).unwrap();
+        fs::write(place.mc_home().join("skills/a/SKILL.md"), "words").unwrap();
+        fs::write(place.mc_home().join("auth.json"), "[]").unwrap();
+        place.write_file(
+            ".magi-code/settings.json",
+            "{\"hooks\": {\"pre_tool\": [\"x\"]}}",
+        );
+        let done = magi_code(&place, &["doctor", "--json"], &[]);
+        let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(found["problems"].as_array().unwrap().len(), 1, "{found}");
+        let notices = found["notices"].to_string();
+        for word in ["hooks of a project", "front matter", "no JSON object"] {
+            assert_eq!(notices.matches(word).count(), 1, "{word}: {found}");
+        }
+    }
+}
+
+#[test]
+fn an_approved_server_and_one_that_is_off_wait_for_nothing() {
+    let place = Place::new();
+    let digest = "sha256:42d8611787763ab15ea7925c85b819d4fc516d8867d4d0e066a505bcd042dd02";
+    place.write_settings(&json!({"mcp_servers": {
+        "off": {"command": "x", "enabled": false},
+        "on": {"command": "x", "args": ["a"], "approved": digest},
+    }}));
+    let done = magi_code(&place, &["doctor"], &[]);
+    let out = text(&done.stdout);
+    assert!(out.ends_with("problems 0, notices 0.\n"), "{out}");
+}
+
+#[test]
+fn a_directory_that_cannot_be_worked_in_says_what_to_do() {
+    let place = Place::new();
+    place.write_file("file", "");
+    for (cwd, why) in [("none", "cannot be used"), ("file", "is no directory")] {
+        let done = magi_code(&place, &["doctor", "--cwd", cwd], &[]);
+        let out = text(&done.stdout);
+        assert_eq!(done.status.code(), Some(1));
+        assert!(
+            out.contains(&format!("/{cwd}: this working directory {why}")),
+            "{out}"
+        );
+        assert!(
+            out.contains("\n    start in a directory that is there\n"),
+            "{out}"
+        );
+    }
 }

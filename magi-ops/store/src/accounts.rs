@@ -2,6 +2,7 @@
 //! any. Their content never leaves this crate.
 
 use std::fmt::Debug;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::file::{self, Bounded, Links};
@@ -40,15 +41,27 @@ impl AccountStore for LocalHome {
 }
 
 fn check(path: &Path) -> Result<(), AccountError> {
-    let because = |reason: Reason| AccountError(Box::new(reason));
+    let because = |reason: Reason| {
+        // Whoever links the file keeps it elsewhere, and a new login must not be written over that.
+        let help = match path.is_symlink() {
+            true => {
+                "put right what the link leads to, or remove the link; then log in again where you need to"
+            }
+            false => "remove what stands there; then log in again where you need to",
+        };
+        Err(AccountError(Box::new(reason.help(help))))
+    };
     let bytes = match file::read_bounded(path, MAX_BYTES, Links::Follow) {
+        Ok(Bounded::Missing) if file::is_dangling(path) => {
+            return because(Reason::of_file(path, file::DANGLING));
+        }
         Ok(Bounded::Missing) => return Ok(()),
         Ok(Bounded::Bytes(bytes)) => bytes,
-        Ok(Bounded::TooLong) => {
-            let why = format!("this is longer than {MAX_BYTES} bytes");
-            return Err(because(Reason::of_file(path, why)));
+        Ok(Bounded::TooLong) => return because(file::too_long(path, MAX_BYTES)),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            return Err(AccountError(Box::new(file::unreadable(path, &error))));
         }
-        Err(error) => return Err(because(file::unreadable(path, &error))),
+        Err(error) => return because(file::unreadable(path, &error)),
     };
     let read = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes);
     let Err(error) = read else { return Ok(()) };
@@ -58,6 +71,5 @@ fn check(path: &Path) -> Result<(), AccountError> {
         serde_json::error::Category::Data => "this is no JSON object",
         _ => "this is no JSON",
     };
-    let offset = text.offset(error.line(), error.column());
-    Err(because(text.reason(offset, why).help("log in again")))
+    because(text.reason(text.offset(error.line(), error.column()), why))
 }

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use files::{NewFile, Staging};
 use rustix::fs::OFlags;
@@ -120,6 +120,9 @@ pub(crate) enum Opened {
 /// Opens a regular file that lies in the canonical directory `inside`, links followed, and has one name only:
 /// under a second one it may be anybody's.
 pub(crate) fn open_inside(path: &Path, inside: &Path) -> io::Result<Opened> {
+    if !without_parents(path).starts_with(inside) {
+        return Ok(Opened::Stray("this is outside the workspace"));
+    }
     let linked = || {
         let parts = path.ancestors().take_while(|part| *part != inside);
         parts.into_iter().any(|part| {
@@ -129,7 +132,7 @@ pub(crate) fn open_inside(path: &Path, inside: &Path) -> io::Result<Opened> {
     };
     let real = match path.canonicalize() {
         Ok(real) => real,
-        Err(_) if linked() => return Ok(Opened::Stray("this is a link that cannot be followed")),
+        Err(_) if linked() => return Ok(Opened::Stray(DANGLING)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Missing),
         Err(error) => return Err(error),
     };
@@ -143,14 +146,48 @@ pub(crate) fn open_inside(path: &Path, inside: &Path) -> io::Result<Opened> {
     Ok(Opened::File { file, path: real })
 }
 
-/// Why a file that is there cannot be read.
+/// What a link is called that leads nowhere, or round in a circle.
+pub(crate) const DANGLING: &str = "this is a link that cannot be followed";
+
+/// Whether a link stands there that leads nowhere.
+pub(crate) fn is_dangling(path: &Path) -> bool {
+    path.is_symlink() && path.metadata().is_err()
+}
+
+/// The path without `..`, by its words alone: what a link does to it shows when it is followed.
+pub(crate) fn without_parents(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut path, part| {
+        match part {
+            Component::ParentDir => drop(path.pop()),
+            other => path.push(other),
+        }
+        path
+    })
+}
+
+/// Why a file that is there cannot be read, and what to do.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Reason {
+    let because =
+        |help: &str| Reason::of_file(path, format!("this cannot be read: {error}")).help(help);
     match error.kind() {
         io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
             Reason::of_file(path, "this is no regular file").help("put a file in its place")
         }
-        _ => Reason::of_file(path, format!("this cannot be read: {error}")),
+        _ if is_dangling(path) => {
+            Reason::of_file(path, DANGLING).help("put back what it leads to, or remove the link")
+        }
+        // One of our own, not the system's.
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            because("name a file that lies elsewhere")
+        }
+        io::ErrorKind::PermissionDenied => because("let your user read it, and what it lies in"),
+        _ => because("put a file that can be read in its place"),
     }
+}
+
+/// What says that a file is longer than may be read.
+pub(crate) fn too_long(path: &Path, most: u64) -> Reason {
+    Reason::of_file(path, format!("this is longer than {most} bytes")).help("shorten it")
 }
 
 /// Puts a file with that content in the place of `path`: whole, flushed, or not at all.

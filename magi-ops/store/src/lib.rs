@@ -18,5 +18,5 @@ pub use credentials::{CREDENTIAL_PLACES, CredentialPlaces, credential_places};
 pub use home::{Home, LocalPlaces};
 pub use local::{HomeError, KERNEL_TREES, LocalHome};
 pub use object::Object;
-pub use reason::{MAX_REASONS, Reason, Reasons, near_miss, shown, shown_path};
+pub use reason::{MAX_REASONS, Reason, Reasons, listed, near_miss, shown, shown_path};
 pub use redact::{Redacted, Redactor, StreamRedactor};

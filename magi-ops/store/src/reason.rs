@@ -102,6 +102,20 @@ pub fn shown(word: &str) -> String {
     shown
 }
 
+/// Words of a closed list as a sentence repeats them: the first eight.
+pub fn listed(words: &[impl AsRef<str>]) -> String {
+    /// More would hide what the sentence is about.
+    const MOST: usize = 8;
+    let named = words.iter().take(MOST);
+    let mut named: Vec<_> = named
+        .map(|word| format!("`{}`", shown(word.as_ref())))
+        .collect();
+    if words.len() > MOST {
+        named.push("…".to_owned());
+    }
+    named.join(", ")
+}
+
 /// A path on one line, without what a terminal would act on.
 pub fn shown_path(path: &Path) -> String {
     path.to_string_lossy().chars().map(harmless).collect()

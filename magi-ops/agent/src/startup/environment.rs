@@ -98,8 +98,15 @@ impl Environment {
 
 /// A working directory under its real name.
 pub(super) fn canonical(directory: &Path) -> Result<PathBuf, StartupError> {
-    directory.canonicalize().map_err(|error| {
-        let why = format!("this working directory cannot be used: {error}");
-        StartupError::failed(Reason::of_file(directory, why))
-    })
+    let refused = |why: String| {
+        let reason = Reason::of_file(directory, why);
+        StartupError::failed(reason.help("start in a directory that is there"))
+    };
+    let cwd = directory
+        .canonicalize()
+        .map_err(|error| refused(format!("this working directory cannot be used: {error}")))?;
+    if !cwd.is_dir() {
+        return Err(refused("this working directory is no directory".to_owned()));
+    }
+    Ok(cwd)
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use store::Reason;
 use tokio_util::sync::CancellationToken;
 
+use super::cache::ProviderCache;
 use super::error::redacted;
 use super::guidance::Guidance;
-use super::select::{ProviderCache, select};
+use super::select::select;
 use super::services::Services;
 use super::workspace::{Workspace, named_keys};
 use super::{Environment, StartupStatus};

@@ -1,6 +1,7 @@
 //! Startup: what a process admits once, as one snapshot: storage roots, settings, provider, context,
 //! guidance. Blocking; runs on one worker. Nothing here is read again for a running process.
 
+mod cache;
 mod environment;
 mod error;
 mod examine;

@@ -1,16 +1,16 @@
 //! Selection: the configured provider and model, as far as this build has them, and whether they
 //! could authenticate. Asks nobody and refreshes nothing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, ready};
 use provider::{
-    Api, BuildError, CredentialError, CredentialSource, FIXTURE_ID, FIXTURE_MODEL, Fixture,
-    ModelLimits, Provider, ProviderConfig, Secret, ThinkingLevel,
+    Api, BuildError, FIXTURE_ID, FIXTURE_MODEL, Fixture, ModelLimits, Provider, ProviderConfig,
+    Secret, ThinkingLevel,
 };
 use store::settings::{BUILT_IN, ProviderSettings, Settings};
-use store::{Reason, Redactor, near_miss, shown, shown_path};
+use store::{Reason, listed, near_miss, shown, shown_path};
 
+use super::cache::{ProviderCache, Remote};
 use super::{Environment, StartupError};
 
 /// A provider, one of its models, and how much that is to think.
@@ -69,76 +69,6 @@ const ANTHROPIC_ID: &str = "anthropic";
 const ANTHROPIC_KEY: &str = store::settings::BUILT_IN_KEYS[0].1;
 /// The built-in provider that a person logs in to.
 const CODEX_ID: &str = "openai-codex";
-/// Most providers that are kept for the next turn.
-const MAX_CACHED: usize = 4;
-
-/// The key that a variable of the admitted environment holds. The redactor knows what it hands out.
-struct EnvironmentKey {
-    key: Option<Secret>,
-    redactor: Redactor,
-}
-
-impl CredentialSource for EnvironmentKey {
-    fn get(&self) -> BoxFuture<'_, Result<Option<Secret>, CredentialError>> {
-        self.redactor.learn(self.key.as_ref().map(Secret::expose));
-        Box::pin(ready(Ok(self.key.clone())))
-    }
-}
-
-/// The providers behind a network that were selected last: turns share their connections.
-#[derive(Default)]
-pub(crate) struct ProviderCache {
-    providers: Mutex<Vec<(Remote, Arc<dyn Provider>)>>,
-    redactor: Redactor,
-}
-
-/// A provider's configuration and the key that belongs to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Remote {
-    config: ProviderConfig,
-    key: Option<Secret>,
-}
-
-impl ProviderCache {
-    pub(crate) fn new(redactor: Redactor) -> Self {
-        Self {
-            redactor,
-            ..Self::default()
-        }
-    }
-
-    /// Lets go of them: what is not asked at the moment closes its connections.
-    pub(crate) fn clear(&self) {
-        let mut cached = self
-            .providers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        cached.clear();
-    }
-
-    fn build(&self, remote: Remote) -> Result<Arc<dyn Provider>, BuildError> {
-        let mut cached = self
-            .providers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = cached.iter().position(|(known, _)| *known == remote) {
-            let found = cached.remove(at);
-            let provider = Arc::clone(&found.1);
-            cached.push(found);
-            return Ok(provider);
-        }
-        let credentials = Arc::new(EnvironmentKey {
-            key: remote.key.clone(),
-            redactor: self.redactor.clone(),
-        });
-        let provider = provider::build(&remote.config, credentials)?;
-        if cached.len() == MAX_CACHED {
-            cached.remove(0);
-        }
-        cached.push((remote, Arc::clone(&provider)));
-        Ok(provider)
-    }
-}
 
 /// What the settings select, as far as this build has it.
 pub(crate) fn select(
@@ -193,7 +123,9 @@ fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
         BuildError::BaseUrlInvalid => StartupError::invalid(
             about("base_url").help("write `http` or `https`, a host, and no user name or password"),
         ),
-        BuildError::Script(_) => StartupError::invalid(about("script")),
+        BuildError::Script(_) => StartupError::invalid(
+            about("script").help("docs/configuration.md says what a script holds"),
+        ),
         BuildError::NotLinked => {
             let help = "select a provider of another `api`, or use a build that has it";
             StartupError::unavailable(about("api").help(help))
@@ -205,7 +137,9 @@ fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
             );
             StartupError::invalid(about("base_url").help(help))
         }
-        BuildError::Client(_) => StartupError::unavailable(about("base_url")),
+        BuildError::Client(_) => StartupError::unavailable(
+            about("base_url").help("look at the certificates and the proxy of the environment"),
+        ),
     }
 }
 
@@ -246,8 +180,8 @@ fn fixture(settings: &Settings, model: &str) -> Result<Arc<dyn Provider>, Startu
 /// A model that the provider's list doesn't have.
 fn not_offered(settings: &Settings, provider: &str, model: &str) -> StartupError {
     let own = settings.providers.get(provider);
-    let listed = own.into_iter().flat_map(|own| &own.models);
-    let mut offered: Vec<_> = listed.map(|model| model.id.as_str()).collect();
+    let models = own.into_iter().flat_map(|own| &own.models);
+    let mut offered: Vec<_> = models.map(|model| model.id.as_str()).collect();
     if provider == FIXTURE_ID {
         offered.insert(0, FIXTURE_MODEL);
     }
@@ -257,7 +191,10 @@ fn not_offered(settings: &Settings, provider: &str, model: &str) -> StartupError
         shown(model),
         meant(model, &offered)
     );
-    let help = format!("choose one of {}", listing(&offered));
+    let help = match offered.is_empty() {
+        true => "name its models in `models`".to_owned(),
+        false => format!("choose one of {}", listed(&offered)),
+    };
     StartupError::unavailable(settings.reason(&["model"], why).help(help))
 }
 
@@ -266,20 +203,6 @@ fn meant(word: &str, known: &[&str]) -> String {
     near_miss(word, known.iter().copied())
         .map(|meant| format!("; did you mean `{}`?", shown(meant)))
         .unwrap_or_default()
-}
-
-fn listing(words: &[&str]) -> String {
-    /// More would hide what the sentence is about.
-    const MOST: usize = 8;
-    let mut named: Vec<_> = words
-        .iter()
-        .take(MOST)
-        .map(|word| format!("`{}`", shown(word)))
-        .collect();
-    if words.len() > MOST {
-        named.push("…".to_owned());
-    }
-    named.join(", ")
 }
 
 /// Whether a provider of that id is described at all.
@@ -299,7 +222,7 @@ fn known(settings: &Settings, id: &str) -> Result<(), Box<Reason>> {
         let why = format!("no provider is called `{}`{}", shown(id), meant(id, &all));
         let help = format!(
             "select one of {}, or describe it under `providers`",
-            listing(&all)
+            listed(&all)
         );
         return Err(Box::new(settings.reason(&["provider"], why).help(help)));
     };
@@ -434,153 +357,4 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use store::Home as _;
-    use store::settings::Overrides;
-
-    use super::super::StartupErrorKind;
-    use super::*;
-
-    fn settings(provider: &str, own: Option<ProviderSettings>) -> Settings {
-        let empty = tempfile::tempdir().unwrap();
-        let overrides = Overrides {
-            provider: Some(provider),
-            model: Some("m"),
-        };
-        let home = store::LocalHome::prepare(empty.path()).unwrap();
-        let loaded = home.settings().load(empty.path(), overrides, &[]);
-        let mut settings = loaded.unwrap();
-        settings
-            .providers
-            .extend(own.map(|own| (provider.to_owned(), own)));
-        settings
-    }
-
-    fn environment(vars: &[(&str, &str)]) -> Environment {
-        let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
-        Environment {
-            vars: vars.iter().map(own).collect(),
-            ..Environment::default()
-        }
-    }
-
-    fn own(api: Option<Api>, key: Option<&str>) -> Option<ProviderSettings> {
-        Some(ProviderSettings {
-            api,
-            base_url: Some("http://127.0.0.1:9".into()),
-            api_key_env: key.map(str::to_owned),
-            ..ProviderSettings::default()
-        })
-    }
-
-    #[test]
-    fn a_provider_is_ready_exactly_if_its_key_is_there_or_not_needed() {
-        let chat = Some(Api::OpenaiChat);
-        for (provider, own, vars, expected) in [
-            ("fixture", None, vec![], Some(None)),
-            ("anthropic", None, vec![], None),
-            ("anthropic", None, vec![("ANTHROPIC_API_KEY", " ")], None),
-            (
-                "anthropic",
-                None,
-                vec![("ANTHROPIC_API_KEY", "k")],
-                Some(Some("k")),
-            ),
-            (
-                "anthropic",
-                own(None, Some("MINE")),
-                vec![("ANTHROPIC_API_KEY", "k")],
-                None,
-            ),
-            (
-                "anthropic",
-                own(None, Some("MINE")),
-                vec![("MINE", "k")],
-                Some(Some("k")),
-            ),
-            ("mine", None, vec![("ANTHROPIC_API_KEY", "k")], None),
-            ("mine", own(None, Some("MINE")), vec![("MINE", "k")], None),
-            ("mine", own(chat, None), vec![], Some(None)),
-            ("mine", own(chat, Some("MINE")), vec![], None),
-            (
-                "mine",
-                own(chat, Some("MINE")),
-                vec![("MINE", "k")],
-                Some(Some("k")),
-            ),
-        ] {
-            let environment = environment(&vars);
-            let settings = settings(provider, own);
-            let found = credential(&settings, &environment, provider).ok();
-            assert_eq!(found, expected, "{provider} {vars:?}");
-            // Selecting agrees, as far as the build has the wire.
-            let selected = select(&settings, &environment, &ProviderCache::default());
-            if cfg!(feature = "providers") && provider != FIXTURE_ID {
-                assert_eq!(selected.is_ok(), found.is_some(), "{provider} {vars:?}");
-            } else {
-                assert!(selected.is_err(), "{provider}");
-            }
-        }
-    }
-
-    #[test]
-    fn no_key_goes_where_a_project_says() {
-        let environment = environment(&[("ANTHROPIC_API_KEY", "k"), ("MINE", "k")]);
-        for (provider, key, expected) in [
-            ("anthropic", None, None),
-            ("mine", Some("MINE"), None),
-            ("mine", None, Some(None)),
-        ] {
-            let mut own = own(Some(Api::OpenaiChat), key).unwrap();
-            own.placed_by_project = true;
-            let settings = settings(provider, Some(own));
-            let found = credential(&settings, &environment, provider).ok();
-            assert_eq!(found, expected, "{provider}");
-        }
-    }
-
-    #[test]
-    fn a_list_of_models_is_the_whole_of_a_custom_provider() {
-        let models = |provider: &str, models: &[&str]| {
-            let mut own = own(Some(Api::Anthropic), None).unwrap();
-            own.models = models.iter().map(|&model| model.into()).collect();
-            let settings = settings(provider, Some(own));
-            let environment = environment(&[("ANTHROPIC_API_KEY", "k")]);
-            let choice = Choice::of(provider, "m", ThinkingLevel::Default);
-            remote(&settings, &environment, &choice)
-                .map(|remote| remote.config.id)
-                .map_err(|error| error.kind)
-        };
-        assert_eq!(models("mine", &[]), Ok("mine".to_owned()));
-        assert_eq!(models("mine", &["x", "m"]), Ok("mine".to_owned()));
-        assert_eq!(
-            models("mine", &["x"]),
-            Err(StartupErrorKind::ProviderUnavailable)
-        );
-        assert_eq!(models("anthropic", &["x"]), Ok("anthropic".to_owned()));
-    }
-
-    #[cfg(feature = "providers")]
-    #[test]
-    fn the_same_configuration_is_built_once() {
-        let cache = ProviderCache::default();
-        let build = |model: &str, key: &str| {
-            let settings = settings("mine", own(Some(Api::OpenaiChat), Some("MINE")));
-            let environment = environment(&[("MINE", key)]);
-            let choice = Choice::of("mine", model, ThinkingLevel::Default);
-            select_choice(&settings, &environment, &cache, choice)
-                .unwrap()
-                .provider
-        };
-        let first = build("m", "k");
-        assert!(Arc::ptr_eq(&first, &build("other model", "k")));
-        assert!(!Arc::ptr_eq(&first, &build("m", "another key")));
-        assert!(Arc::ptr_eq(&first, &build("m", "k")));
-        for at in 0..10 {
-            build("m", &at.to_string());
-        }
-        assert_eq!(cache.providers.lock().unwrap().len(), MAX_CACHED);
-    }
-}
+mod tests;

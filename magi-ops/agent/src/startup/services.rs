@@ -8,7 +8,7 @@ use store::{Home, Redactor};
 use tokio_util::sync::CancellationToken;
 use work::Pool;
 
-use super::select::ProviderCache;
+use super::cache::ProviderCache;
 use super::{Environment, StartupError, StartupErrorKind};
 use crate::replay::Replays;
 

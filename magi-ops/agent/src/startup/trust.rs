@@ -38,7 +38,8 @@ fn change(
     trusted: bool,
 ) -> Result<Trusted, Vec<Reason>> {
     let directory = environment.cwd.join(directory);
-    let unusable = |why: String| vec![Reason::of_file(&directory, why)];
+    let unusable =
+        |why: String| vec![Reason::of_file(&directory, why).help("name a directory that is there")];
     let project = directory
         .canonicalize()
         .map_err(|error| unusable(format!("this directory cannot be used: {error}")))?;

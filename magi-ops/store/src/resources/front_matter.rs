@@ -15,6 +15,8 @@ pub(super) const MAX_BYTES: usize = 16 * 1024;
 pub(super) struct Fault {
     pub(super) reason: String,
     pub(super) place: Place,
+    /// What to do about it.
+    pub(super) help: String,
 }
 
 /// A line and a column, in characters, both from 1.
@@ -26,10 +28,7 @@ pub(super) const START: Place = (1, 1);
 impl Fault {
     /// About the file as a whole.
     pub(super) fn new(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            place: START,
-        }
+        Self::at(START, reason)
     }
 
     /// About what stands at a place.
@@ -37,7 +36,14 @@ impl Fault {
         Self {
             reason: reason.into(),
             place,
+            help: "mend this, or disable it with `disabled: true`".to_owned(),
         }
+    }
+
+    /// The same with what to do about it.
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
     }
 }
 
@@ -60,10 +66,13 @@ enum Field {
 
 impl<'a> Document<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, Fault> {
-        let (header, body) =
-            split(text).ok_or_else(|| Fault::new("has no front matter between lines of `---`"))?;
+        let (header, body) = split(text).ok_or_else(|| {
+            Fault::new("has no front matter between lines of `---`")
+                .help("begin the file with a line of `---`, its members, and another such line")
+        })?;
         if header.len() > MAX_BYTES {
-            return Err(Fault::new("has a front matter that is too long"));
+            let help = format!("shorten it to {MAX_BYTES} bytes");
+            return Err(Fault::new("has a front matter that is too long").help(help));
         }
         Ok(Self {
             fields: fields(header)?,
@@ -76,7 +85,9 @@ impl<'a> Document<'a> {
         match self.fields.get(key) {
             None | Some((Field::Null, _)) => Ok(None),
             Some((Field::Text(text), _)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
-            Some((_, place)) => Err(fault("has a field that should be text", *place)),
+            Some((_, place)) => {
+                Err(fault("has a field that should be text", *place).help("write a text"))
+            }
         }
     }
 
@@ -84,7 +95,8 @@ impl<'a> Document<'a> {
         match self.fields.get(key) {
             None | Some((Field::Null, _)) => Ok(false),
             Some((Field::Flag(flag), _)) => Ok(*flag),
-            Some((_, place)) => Err(fault("has a field that should be true or false", *place)),
+            Some((_, place)) => Err(fault("has a field that should be true or false", *place)
+                .help("write `true` or `false`, without quotes")),
         }
     }
 
@@ -92,7 +104,8 @@ impl<'a> Document<'a> {
         match self.fields.get(key) {
             None | Some((Field::Null, _)) => Ok(None),
             Some((Field::List(list), _)) => Ok(Some(list)),
-            Some((_, place)) => Err(fault("has a field that should be a list of texts", *place)),
+            Some((_, place)) => Err(fault("has a field that should be a list of texts", *place)
+                .help("write a list such as `[read, grep]`")),
         }
     }
 
@@ -115,7 +128,7 @@ impl<'a> Document<'a> {
                     "has an unknown member `{}`, which guards nothing; did you mean `{meant}`?",
                     shown(name)
                 );
-                return Err(Fault::at(*place, why));
+                return Err(Fault::at(*place, why).help(format!("rename it to `{meant}`")));
             }
             found.push((name.as_str(), *place));
         }
@@ -190,7 +203,9 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, (Field, Place)>, Fault> {
         let (first, _) = next()?;
         let value = value(first, &mut next)?;
         if fields.insert(key, (value, at)).is_some() {
-            return Err(fault("has a front matter with a field twice", at));
+            return Err(
+                fault("has a front matter with a field twice", at).help("keep one of the two")
+            );
         }
     }
     loop {

@@ -3,10 +3,10 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::reader::{Content, Owner, Reader};
-use super::{ResourceError, Wanted, ignored};
+use super::{RELINK, ResourceError, Wanted, ignored};
 use crate::file;
 use crate::local::LocalHome;
 use crate::reason::{Reason, Reasons, shown_path};
@@ -65,8 +65,12 @@ pub(super) fn load(
         };
         match all.add(reader, &places, path, owner)? {
             Ok(Content::Read(())) => {}
-            Ok(Content::Ignored(why)) => notices.add(about(ignored(path, why))),
-            Ok(Content::Missing) if named.is_none() => {}
+            Ok(Content::Ignored(why)) => notices.add(about(ignored(path, why, owner))),
+            Ok(Content::Missing) if named.is_none() => {
+                if file::is_dangling(path) {
+                    notices.add(Reason::of_file(path, file::DANGLING).help(RELINK));
+                }
+            }
             // Somebody asked for this file by name: to go on without it would be to ignore them.
             Ok(Content::Missing) => problems.add(about(
                 Reason::of_file(path, "there is no such file")
@@ -107,9 +111,8 @@ pub(super) fn load(
         return Err(ResourceError::Instructions(problems.into_vec()));
     }
     if all.full {
-        notices.add(Reason::new(format!(
-            "instructions beyond {MAX_INSTRUCTIONS_BYTES} bytes were left out"
-        )));
+        let why = format!("instructions beyond {MAX_INSTRUCTIONS_BYTES} bytes were left out");
+        notices.add(Reason::new(why).help("shorten them, or leave some of the files out"));
     }
     Ok(all.instructions)
 }
@@ -129,15 +132,7 @@ struct Places<'a> {
 impl Places<'_> {
     fn name(&self, path: &Path) -> String {
         // A name only: that `..` goes elsewhere behind a link does not matter here.
-        let path = &path
-            .components()
-            .fold(PathBuf::new(), |mut path, component| {
-                match component {
-                    Component::ParentDir => drop(path.pop()),
-                    other => path.push(other),
-                }
-                path
-            });
+        let path = &file::without_parents(path);
         let name = if let Ok(inside) = path.strip_prefix(self.root) {
             inside.to_string_lossy().into_owned()
         } else if let Ok(inside) = path.strip_prefix(self.home) {

@@ -81,7 +81,7 @@ impl Resources {
         let project = match Folder::of(home.root(), cwd, wanted.trusted) {
             Folder::At(folder) => Some(folder),
             // Whoever reads the settings says so.
-            Folder::Own | Folder::Linked(_) => None,
+            Folder::Own | Folder::Ignored(_) => None,
         };
         let scopes = Scopes {
             global: home.root(),
@@ -127,12 +127,7 @@ impl<'a> Scopes<'a> {
     /// The project's directory of that name, unless nothing of it counts.
     fn of_project(&self, name: &str, notices: &mut Reasons) -> Option<std::path::PathBuf> {
         let directory = self.project?.join(name);
-        let is_linked = || {
-            directory
-                .symlink_metadata()
-                .is_ok_and(|directory| directory.is_symlink())
-        };
-        if matches!(self.owner, Owner::Stranger(_)) && is_linked() {
+        if matches!(self.owner, Owner::Stranger(_)) && directory.is_symlink() {
             let why = "this is a link, so nothing below it counts";
             notices.add(Reason::of_file(&directory, why).help(TRUST));
             return None;
@@ -144,11 +139,17 @@ impl<'a> Scopes<'a> {
 /// What to do about what does not count of an untrusted project.
 const TRUST: &str = "put a file of its own in its place, or run `magi-code trust` in the project";
 
+/// What to do about a directory that cannot be read.
+const READABLE: &str = "put a directory in its place that your user can read";
+/// What to do about a link that leads nowhere.
+const RELINK: &str = "put back what it leads to, or remove the link";
+
 /// What is wrong with a file, for people.
 fn faulty(path: &Path, subject: &str, fault: Fault) -> Reason {
     Reason {
         line: Some(fault.place.0),
         column: Some(fault.place.1),
+        help: Some(fault.help),
         ..Reason::of_file(path, format!("{subject} {}", fault.reason))
     }
 }
@@ -156,15 +157,20 @@ fn faulty(path: &Path, subject: &str, fault: Fault) -> Reason {
 /// What says that a member of the front matter means nothing.
 fn unknown((name, place): (&str, front_matter::Place), path: &Path) -> Reason {
     let why = format!("has an unknown member `{}`", shown(name));
+    let fault = Fault::at(place, why).help("nothing reads it; remove it if nobody else does");
     Reason {
         key: Some(name.to_owned()),
-        ..faulty(path, "the front matter", Fault::at(place, why))
+        ..faulty(path, "the front matter", fault)
     }
 }
 
-/// What says that a project's file doesn't count.
-fn ignored(path: &Path, why: &str) -> Reason {
-    Reason::of_file(path, format!("{why}, so it is left out")).help(TRUST)
+/// What says that a file doesn't count, and what its owner can do.
+fn ignored(path: &Path, why: &str, owner: Owner<'_>) -> Reason {
+    let help = match owner {
+        Owner::Stranger(_) => TRUST,
+        Owner::Person | Owner::Project => "put a file of its own in its place, or remove it",
+    };
+    Reason::of_file(path, format!("{why}, so it is left out")).help(help)
 }
 
 /// Whether a skill or profile may be called that: 1 to 64 of `[a-z0-9-]`.

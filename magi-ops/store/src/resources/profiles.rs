@@ -7,7 +7,7 @@ use std::path::Path;
 use super::front_matter::{Document, Fault};
 use super::reader::{Content, Owner, Reader};
 use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name, unknown};
-use crate::reason::{Reason, Reasons, near_miss, shown};
+use crate::reason::{Reason, Reasons, listed, near_miss, shown};
 use crate::settings::MAX_NAME_BYTES;
 
 /// Longest profile, in bytes.
@@ -38,8 +38,8 @@ pub struct Profile {
     pub of_stranger: bool,
 }
 
-/// By name; `None` is one that is disabled.
-type Found = BTreeMap<String, Option<Profile>>;
+/// By name, with the place that names its tools; `None` is one that is disabled.
+type Found = BTreeMap<String, Option<(Profile, Reason)>>;
 
 pub(super) fn load(
     reader: &Reader<'_>,
@@ -57,25 +57,19 @@ pub(super) fn load(
         let is_trusted = !matches!(scopes.owner, Owner::Stranger(_));
         for (name, profile) in own {
             let global = all.get(&name).and_then(Option::as_ref);
-            let restricted = global.and_then(|global| global.tools.clone());
+            let restricted = global.and_then(|(global, _)| global.tools.clone());
             let profile = match (restricted, profile) {
                 // The person's own profile keeps such an agent from tools: a stranger's must not give them back.
                 (Some(_), None) if !is_trusted => {
                     let path = directory.join(format!("{name}.md"));
                     let why = "a project that is not trusted cannot disable a profile that restricts tools";
-                    notices.add(ignored(&path, why));
+                    notices.add(ignored(&path, why, scopes.owner));
                     continue;
                 }
-                (Some(restricted), Some(profile)) if !is_trusted => Some(Profile {
-                    tools: Some(match profile.tools {
-                        None => restricted,
-                        Some(tools) => tools
-                            .into_iter()
-                            .filter(|tool| restricted.contains(tool))
-                            .collect(),
-                    }),
-                    ..profile
-                }),
+                (Some(restricted), Some((profile, named))) if !is_trusted => {
+                    let profile = restrict(profile, named.clone(), restricted, notices);
+                    Some((profile, named))
+                }
                 // A project's profile that is disabled hides the global one.
                 (_, profile) => profile,
             };
@@ -85,7 +79,35 @@ pub(super) fn load(
     if !problems.is_empty() {
         return Err(ResourceError::Profiles(problems.into_vec()));
     }
-    Ok(all.into_values().flatten().collect())
+    Ok(all
+        .into_values()
+        .flatten()
+        .map(|(profile, _)| profile)
+        .collect())
+}
+
+/// The profile of a project that is not trusted, with no tool that the person's own of its name leaves out. `named` is
+/// where it names its tools.
+fn restrict(profile: Profile, named: Reason, own: Vec<String>, notices: &mut Reasons) -> Profile {
+    let Some(wanted) = profile.tools else {
+        return Profile {
+            tools: Some(own),
+            ..profile
+        };
+    };
+    let (tools, left_out): (Vec<_>, Vec<_>) =
+        wanted.into_iter().partition(|tool| own.contains(tool));
+    if !left_out.is_empty() {
+        let why = "your own profile of this name leaves out, and a project that is not trusted does not give back";
+        notices.add(Reason {
+            reason: format!("{why}, {}", listed(&left_out)),
+            ..named.help(super::TRUST)
+        });
+    }
+    Profile {
+        tools: Some(tools),
+        ..profile
+    }
 }
 
 fn directory_of(
@@ -102,7 +124,7 @@ fn directory_of(
         Ok(listing) => listing,
         Err(error) => {
             let why = format!("this directory of profiles cannot be read: {error}");
-            problems.add(Reason::of_file(directory, why));
+            problems.add(Reason::of_file(directory, why).help(super::READABLE));
             return Ok(found);
         }
     };
@@ -115,16 +137,20 @@ fn directory_of(
         }
         count += 1;
         if count > MAX_PROFILES {
-            invalid(&path, Fault::new("is one too many"));
+            let help = format!("keep at most {MAX_PROFILES} in a directory");
+            invalid(&path, Fault::new("is one too many").help(help));
             break;
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let parsed = match reader.text(&path, MAX_PROFILE_BYTES, owner)? {
             Ok(Content::Read(text)) => parse(&text, &stem, tools, &path, notices),
             // It was there a moment ago.
+            Ok(Content::Missing) if path.is_symlink() => {
+                Err(Fault::new("is a link that cannot be followed").help(super::RELINK))
+            }
             Ok(Content::Missing) => Err(Fault::new("is missing")),
             Ok(Content::Ignored(why)) => {
-                notices.add(ignored(&path, why));
+                notices.add(ignored(&path, why, owner));
                 continue;
             }
             Err(fault) => Err(fault),
@@ -136,11 +162,14 @@ fn directory_of(
                 continue;
             }
         };
-        if let Some(profile) = &mut profile {
+        if let Some((profile, _)) = &mut profile {
             profile.of_stranger = matches!(owner, Owner::Stranger(_));
         }
         match (found.get_mut(&name), profile) {
-            (Some(Some(_)), Some(_)) => invalid(&path, Fault::new("has the name of another")),
+            (Some(Some(_)), Some(_)) => invalid(
+                &path,
+                Fault::new("has the name of another").help("rename one of the two"),
+            ),
             // A disabled one beside it is no collision.
             (Some(_), None) => {}
             (Some(slot), profile) => *slot = profile,
@@ -151,7 +180,7 @@ fn directory_of(
     }
     if listing.more {
         let why = "this directory of profiles has too many entries";
-        problems.add(Reason::of_file(directory, why));
+        problems.add(Reason::of_file(directory, why).help("keep profiles alone in it"));
     }
     Ok(found)
 }
@@ -162,12 +191,20 @@ fn parse(
     known: &[&str],
     path: &Path,
     notices: &mut Reasons,
-) -> Result<(String, Option<Profile>), Fault> {
+) -> Result<(String, Option<(Profile, Reason)>), Fault> {
     let document = Document::parse(text)?;
-    let at = |key: &str, reason: String| Fault::at(document.place(key), reason);
+    let at = |key: &str, reason: &str, help: String| {
+        Err(Fault::at(document.place(key), reason).help(help))
+    };
+    let shorten = |most: usize| format!("shorten it to {most} bytes");
     let name = document.text("name")?.unwrap_or(stem);
     if !is_name(name) {
-        return Err(at("name", "has a name beyond `[a-z0-9-]{1,64}`".to_owned()));
+        let help = "use 1 to 64 of a-z, 0-9 and `-`, also for the file where no name is said";
+        return at(
+            "name",
+            "has a name beyond `[a-z0-9-]{1,64}`",
+            help.to_owned(),
+        );
     }
     if document.flag("disabled")? {
         return Ok((name.to_owned(), None));
@@ -177,18 +214,24 @@ fn parse(
     }
     let description = document.text("description")?.unwrap_or_default();
     if description.len() > MAX_DESCRIPTION_BYTES {
-        return Err(at(
-            "description",
-            "has a description that is too long".to_owned(),
-        ));
+        let help = shorten(MAX_DESCRIPTION_BYTES);
+        return at("description", "has a description that is too long", help);
     }
     let model = document.text("model")?;
     if model.is_some_and(|model| model.len() > MAX_NAME_BYTES) {
-        return Err(at("model", "names a model that is too long".to_owned()));
+        return at(
+            "model",
+            "names a model that is too long",
+            shorten(MAX_NAME_BYTES),
+        );
     }
     let tools = document.list("tools")?;
     if tools.is_some_and(|tools| tools.len() > MAX_TOOLS) {
-        return Err(at("tools", "names too many tools".to_owned()));
+        return at(
+            "tools",
+            "names too many tools",
+            format!("name at most {MAX_TOOLS}"),
+        );
     }
     let is_known = |tool: &String| known.is_empty() || known.contains(&tool.as_str());
     if let Some(tool) = tools
@@ -203,22 +246,26 @@ fn parse(
             shown(tool),
             meant.unwrap_or_default()
         );
-        return Err(at("tools", reason));
+        return at("tools", &reason, format!("use some of {}", listed(known)));
     }
-    let (line, column) = document.place("model");
+    let named = |member: &str, is_said: bool| {
+        let (line, column) = document.place(member);
+        Reason {
+            line: Some(line),
+            column: Some(column),
+            key: is_said.then(|| member.to_owned()),
+            ..Reason::of_file(path, String::new())
+        }
+    };
     let profile = Profile {
         name: name.to_owned(),
         description: description.to_owned(),
         tools: tools.map(<[String]>::to_vec),
         model: model.map(str::to_owned),
         body: document.body.to_owned(),
-        named: Reason {
-            line: Some(line),
-            column: Some(column),
-            key: model.map(|_| "model".to_owned()),
-            ..Reason::of_file(path, String::new())
-        },
+        named: named("model", model.is_some()),
         of_stranger: false,
     };
-    Ok((name.to_owned(), Some(profile)))
+    let of_tools = named("tools", tools.is_some());
+    Ok((name.to_owned(), Some((profile, of_tools))))
 }

@@ -163,16 +163,19 @@ impl<'a> Reader<'a> {
     ) -> Result<Result<Content<String>, Fault>, ResourceError> {
         self.go_on()?;
         Ok(match self.prefix(path, limit, owner) {
-            Err(error) => Err(Fault::new(format!("cannot be read: {error}"))),
+            Err(error) => Err(Fault::new(format!("cannot be read: {error}"))
+                .help("put a file that your user can read in its place")),
             Ok(Content::Missing) => Ok(Content::Missing),
             Ok(Content::Ignored(why)) => Ok(Content::Ignored(why)),
-            Ok(Content::Read(prefix)) if prefix.more => Err(Fault::new("is too long")),
+            Ok(Content::Read(prefix)) if prefix.more => {
+                Err(Fault::new("is too long").help(format!("shorten it to {limit} bytes")))
+            }
             Ok(Content::Read(prefix)) => match String::from_utf8(prefix.bytes) {
                 Ok(text) => Ok(Content::Read(match text.strip_prefix('\u{feff}') {
                     Some(rest) => rest.to_owned(),
                     None => text,
                 })),
-                Err(_) => Err(Fault::new("is not UTF-8")),
+                Err(_) => Err(Fault::new("is not UTF-8").help("save it as UTF-8")),
             },
         })
     }

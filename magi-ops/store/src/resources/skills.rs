@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use super::front_matter::{Document, Fault};
 use super::reader::{Content, Owner, Reader};
-use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name, unknown};
+use super::{
+    MAX_DESCRIPTION_BYTES, RELINK, ResourceError, Scopes, faulty, ignored, is_name, unknown,
+};
+use crate::file;
 use crate::reason::{Reason, Reasons};
 
 /// Longest `SKILL.md`, in bytes.
@@ -60,13 +63,13 @@ pub(super) fn load(
             Ok(listing) => listing,
             Err(error) => {
                 let why = format!("this directory of skills cannot be read: {error}");
-                notices.add(Reason::of_file(&directory, why));
+                notices.add(Reason::of_file(&directory, why).help(super::READABLE));
                 continue;
             }
         };
         if listing.more {
             let why = "this directory of skills has too many entries";
-            notices.add(Reason::of_file(&directory, why));
+            notices.add(Reason::of_file(&directory, why).help("keep skills alone in it"));
         }
         for name in &listing.names {
             let path = directory.join(name).join(FILE_NAME);
@@ -74,10 +77,11 @@ pub(super) fn load(
                 continue;
             };
             match candidate {
-                Err(Left::Faulty(fault)) => {
-                    notices.add(faulty(&path, &shown(name), fault).help(MEND));
+                Err(Left::Faulty(mut fault)) => {
+                    fault.help.push_str("; it is left out until then");
+                    notices.add(faulty(&path, &shown(name), fault));
                 }
-                Err(Left::Ignored(why)) => notices.add(ignored(&path, why)),
+                Err(Left::Ignored(why)) => notices.add(ignored(&path, why, owner)),
                 Ok((name, _)) if found.contains_key(&name) => {}
                 Ok((name, None)) => {
                     found.insert(name, None);
@@ -86,7 +90,8 @@ pub(super) fn load(
                     let admitted = found.values().flatten().count();
                     if admitted == MAX_SKILLS || bytes + skill.body.len() > MAX_SKILLS_BYTES {
                         let why = format!("the skill `{name}` is one too many");
-                        notices.add(Reason::of_file(&path, why));
+                        let help = "remove or disable one that you need less";
+                        notices.add(Reason::of_file(&path, why).help(help));
                     } else {
                         bytes += skill.body.len();
                         found.insert(name, Some(skill));
@@ -97,9 +102,6 @@ pub(super) fn load(
     }
     Ok(found.into_values().flatten().collect())
 }
-
-/// What to do about a skill that is left out.
-const MEND: &str = "it is left out until that is mended";
 
 /// Why a skill is left out.
 enum Left {
@@ -124,15 +126,27 @@ fn candidate(
     notices: &mut Reasons,
 ) -> Result<Option<Candidate>, ResourceError> {
     let directory = directory.join(name);
-    if name.as_encoded_bytes().starts_with(b".") || !directory.is_dir() {
+    if name.as_encoded_bytes().starts_with(b".") {
+        return Ok(None);
+    }
+    if file::is_dangling(&directory) {
+        let fault = Fault::new("is a link that cannot be followed").help(RELINK);
+        return Ok(Some(Err(fault.into())));
+    }
+    if !directory.is_dir() {
         return Ok(None);
     }
     let Some(name) = name.to_str().filter(|name| is_name(name)) else {
-        return Ok(Some(Err(Fault::new("is no name of a skill").into())));
+        let help = "rename the directory: 1 to 64 of a-z, 0-9 and `-`";
+        let fault = Fault::new("is no name of a skill").help(help);
+        return Ok(Some(Err(fault.into())));
     };
     let text = match reader.text(&directory.join(FILE_NAME), MAX_SKILL_BYTES, owner)? {
         Ok(Content::Read(text)) => text,
-        Ok(Content::Missing) => return Ok(Some(Err(Fault::new("is missing").into()))),
+        Ok(Content::Missing) => {
+            let fault = Fault::new("is missing").help("put the skill's SKILL.md there");
+            return Ok(Some(Err(fault.into())));
+        }
         Ok(Content::Ignored(why)) => return Ok(Some(Err(Left::Ignored(why)))),
         Err(fault) => return Ok(Some(Err(fault.into()))),
     };
@@ -153,7 +167,8 @@ fn parse(
     let document = Document::parse(text)?;
     if document.text("name")? != Some(name) {
         let why = "has a name that is not its directory's";
-        return Err(Fault::at(document.place("name"), why));
+        let help = format!("write `name: {name}`, or rename the directory");
+        return Err(Fault::at(document.place("name"), why).help(help));
     }
     if document.flag("disabled")? {
         return Ok(None);
@@ -162,10 +177,12 @@ fn parse(
         notices.add(unknown(member, &directory.join(FILE_NAME)));
     }
     let description = document.text("description")?;
-    let description = description.ok_or_else(|| Fault::new("has no description"))?;
+    let missing = || Fault::new("has no description").help("say in `description` what it is for");
+    let description = description.ok_or_else(missing)?;
     if description.len() > MAX_DESCRIPTION_BYTES {
         let why = "has a description that is too long";
-        return Err(Fault::at(document.place("description"), why));
+        let help = format!("shorten it to {MAX_DESCRIPTION_BYTES} bytes");
+        return Err(Fault::at(document.place("description"), why).help(help));
     }
     Ok(Some(Skill {
         name: name.to_owned(),

@@ -100,8 +100,7 @@ fn change<T>(
         Ok(Bounded::Bytes(bytes)) => (bytes, false),
         Ok(Bounded::Missing) => (b"{}\n".to_vec(), true),
         Ok(Bounded::TooLong) => {
-            let reason = Reason::of_file(&path, format!("this is longer than {MAX_BYTES} bytes"));
-            return Err(EditError::Unusable(vec![reason]));
+            return Err(EditError::Unusable(vec![file::too_long(&path, MAX_BYTES)]));
         }
         Err(error) => return Err(EditError::Unusable(vec![file::unreadable(&path, &error)])),
     };

@@ -6,11 +6,12 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::hooks::Hooks;
 use super::model::{ModelSettings, Reasoning};
+use super::server::Servers;
 
 /// The tool whose calls are command lines: its permission may be a set of rules.
 pub(super) const COMMANDS: &str = "bash";
@@ -40,11 +41,7 @@ pub(super) struct Layer {
     /// How tools run. Global settings only.
     pub(super) tools: ToolsLayer,
     /// MCP servers by name.
-    #[cfg_attr(
-        test,
-        schemars(with = "BTreeMap<String, serde_json::Map<String, serde_json::Value>>")
-    )]
-    pub(super) mcp_servers: BTreeMap<String, BTreeMap<String, IgnoredAny>>,
+    pub(super) mcp_servers: Servers,
     /// Commands to run at certain moments, by event. Global settings only.
     #[cfg_attr(test, schemars(transform = super::hooks::name_the_events))]
     pub(super) hooks: Hooks,

@@ -4,35 +4,38 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::io;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::file::{self, Bounded, Links};
 use crate::local::LocalHome;
-use crate::reason::{Reason, Reasons, SourceText};
+use crate::reason::{Reason, SourceText};
 
+mod approval;
+mod check;
 mod edit;
+mod folder;
 mod hooks;
 mod layer;
+mod merge;
 mod model;
 mod permissions;
 mod project;
 mod projects;
 mod read;
 mod rule_advice;
+mod server;
 mod source;
 mod tree;
 
 pub use edit::EditError;
+pub(crate) use folder::Folder;
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
 pub use layer::{Api, CommandEnvironment, Permission, ThinkingLevel};
-use layer::{Layer, ProviderLayer};
 pub use model::{ModelSettings, Reasoning};
 pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
 pub use projects::Projects;
 pub use rule_advice::{RuleAdvice, rule_advice};
-use source::{File, Source};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
 pub(crate) const FILE_NAME: &str = "settings.json";
@@ -240,153 +243,6 @@ pub struct Overrides<'a> {
 }
 
 impl Settings {
-    /// Reads the layers: `<home>/settings.json`, `<cwd>/.magi-code/settings.json`, environment.
-    /// A missing file is an empty layer. Relative paths in the global file start at `home`, in
-    /// the project's file at `cwd`.
-    fn load(
-        home: &Path,
-        cwd: &Path,
-        env: Overrides<'_>,
-        tools: &[&str],
-    ) -> Result<Self, SettingsError> {
-        let cwd = &cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-        let mut problems = Reasons::default();
-        let mut notices = Reasons::default();
-        let mut settings = Self {
-            provider: String::new(),
-            model: None,
-            thinking_level: ThinkingLevel::Default,
-            providers: BTreeMap::new(),
-            fast: false,
-            permissions: BTreeMap::new(),
-            bash: CommandRules::default(),
-            code: BTreeMap::new(),
-            command_environment: CommandEnvironment::default(),
-            trusted: false,
-            projects: Projects::default(),
-            hooks: Hooks::new(),
-            compaction_threshold: DEFAULT_COMPACTION_THRESHOLD,
-            instructions: Vec::new(),
-            retention_days: DEFAULT_RETENTION_DAYS,
-            notices: Vec::new(),
-            origins: BTreeMap::new(),
-        };
-        let mut permissions = permissions::Merged::default();
-
-        let global = File::read(&home.join(FILE_NAME), None, tools);
-        problems.extend(global.problems.into_vec());
-        notices.extend(global.notices.into_vec());
-        let mut layer = global.layer;
-        settings.fast = layer.fast.unwrap_or_default();
-        settings.hooks = std::mem::take(&mut layer.hooks);
-        settings.command_environment = layer.tools.environment.unwrap_or_default();
-        permissions.person(std::mem::take(&mut layer.permissions));
-        settings.projects = Projects::of(&layer.projects);
-        settings.trusted = settings.projects.trust(cwd);
-        let mut own = projects::nearest(std::mem::take(&mut layer.projects), cwd);
-        match own.len() {
-            1 => own.drain(..).for_each(|own| permissions.person(own)),
-            // Two entries for one directory: each counts where it is stricter, as a notice says.
-            _ => own
-                .into_iter()
-                .for_each(|own| drop(permissions.project(own, false))),
-        }
-        settings.apply(layer, home, global.source.as_ref(), false);
-        settings.remember(global.source.as_ref(), &[]);
-
-        match Folder::of(home, cwd, settings.trusted) {
-            Folder::Own => {}
-            Folder::Linked(folder) => notices.add(
-                Reason::of_file(&folder, "this is a link, so nothing below it counts")
-                    .help(project::TRUST),
-            ),
-            Folder::At(folder) => {
-                let inside = (!settings.trusted).then_some(cwd.as_path());
-                let file = File::read(&folder.join(FILE_NAME), inside, tools);
-                problems.extend(file.problems.into_vec());
-                notices.extend(file.notices.into_vec());
-                let mut layer = file.layer;
-                let mut ignored = project::admit(&mut layer, &settings);
-                let own = std::mem::take(&mut layer.permissions);
-                ignored.extend(permissions.project(own, settings.trusted));
-                let moved: Vec<_> = layer
-                    .providers
-                    .iter()
-                    .filter(|(_, own)| own.api.is_some() || own.base_url.is_some())
-                    .map(|(id, _)| id.clone())
-                    .collect();
-                settings.apply(layer, cwd, file.source.as_ref(), true);
-                for id in moved {
-                    settings.providers.entry(id).or_default().placed_by_project = true;
-                }
-                settings.remember(file.source.as_ref(), &ignored);
-                if let Some(source) = &file.source {
-                    notices.extend(ignored.into_iter().map(|ignored| {
-                        let reason = source.reason(&ignored.path, ignored.why);
-                        Reason {
-                            help: ignored.help.map(str::to_owned),
-                            ..reason
-                        }
-                    }));
-                }
-            }
-        }
-        (settings.bash, settings.permissions) = permissions.rules_and_words();
-        settings.code = permissions.code;
-        settings.environment(env, &mut problems);
-
-        if settings.provider.is_empty() {
-            DEFAULT_PROVIDER.clone_into(&mut settings.provider);
-        }
-        if settings.model.is_none() && settings.provider == DEFAULT_PROVIDER {
-            settings.model = Some(DEFAULT_MODEL.to_owned());
-        }
-        settings.notices = notices.into_vec();
-        if !problems.is_empty() {
-            return Err(SettingsError {
-                reasons: problems.into_vec(),
-                usable: Box::new(settings),
-            });
-        }
-        Ok(settings)
-    }
-
-    fn environment(&mut self, env: Overrides<'_>, problems: &mut Reasons) {
-        let mut given = |variable: &'static str, key: &str, value: Option<&str>| {
-            let value = value.filter(|value| !value.is_empty())?;
-            if value.len() > MAX_NAME_BYTES {
-                let reason = format!("this name is longer than {MAX_NAME_BYTES} bytes");
-                problems.add(Reason::of_variable(variable, reason));
-            }
-            self.origins
-                .insert(vec![key.to_owned()], Origin::Variable(variable));
-            Some(value.to_owned())
-        };
-        let provider = given("MC_PROVIDER", "provider", env.provider);
-        let model = given("MC_MODEL", "model", env.model);
-        self.select(provider, model);
-    }
-
-    /// Keeps where the members of a file stand, but those that don't count.
-    fn remember(&mut self, source: Option<&Source>, ignored: &[project::Ignored]) {
-        let Some(source) = source else { return };
-        source.walk(&mut |path, at| {
-            let told = matches!(
-                path[0].as_str(),
-                "provider" | "model" | "thinking_level" | "providers"
-            );
-            if told
-                && path.len() <= 3
-                && !ignored
-                    .iter()
-                    .any(|ignored| path.starts_with(&ignored.path))
-            {
-                let origin = Origin::File(Arc::clone(&source.text), at);
-                self.origins.insert(path.to_vec(), origin);
-            }
-        });
-    }
-
     /// A reason about the member under `path`: it stands where that member, or the nearest one above it, was
     /// said last.
     #[must_use]
@@ -445,102 +301,12 @@ impl Settings {
         all.dedup();
         all
     }
-
-    /// A layer that changes the provider without naming a model doesn't inherit the model of
-    /// the layer below: that one belongs to another provider.
-    fn select(&mut self, provider: Option<String>, model: Option<String>) {
-        let current = match self.provider.as_str() {
-            "" => DEFAULT_PROVIDER,
-            named => named,
-        };
-        if let Some(provider) = provider
-            && provider != current
-        {
-            self.provider = provider;
-            self.model = None;
-        }
-        if model.is_some() {
-            self.model = model;
-        }
-    }
-
-    fn apply(&mut self, layer: Layer, base: &Path, source: Option<&Source>, of_project: bool) {
-        self.select(layer.provider, layer.model);
-        if let Some(level) = layer.thinking_level {
-            self.thinking_level = level;
-        }
-        if let Some(days) = layer.retention_days {
-            self.retention_days = days;
-        }
-        if let Some(threshold) = layer.compaction.threshold {
-            self.compaction_threshold = threshold;
-        }
-        // A person's own instructions hold in every project, as their AGENTS.md does.
-        let files = layer.instructions.into_iter().enumerate();
-        self.instructions
-            .extend(files.map(|(index, path)| InstructionFile {
-                path: base.join(path),
-                of_project,
-                named: source.map_or_else(Reason::default, |source| {
-                    source.reason(&["instructions".to_owned(), index.to_string()], "")
-                }),
-            }));
-        for (id, over) in layer.providers {
-            self.providers.entry(id).or_default().apply(over, base);
-        }
-    }
 }
 
 impl ProviderSettings {
-    fn apply(&mut self, over: ProviderLayer, base: &Path) {
-        fn set<T>(slot: &mut Option<T>, over: Option<T>) {
-            if over.is_some() {
-                *slot = over;
-            }
-        }
-        set(&mut self.api, over.api);
-        set(&mut self.base_url, over.base_url);
-        set(&mut self.api_key_env, over.api_key_env);
-        set(&mut self.script, over.script.map(|path| base.join(path)));
-        if let Some(models) = over.models {
-            self.models = models;
-        }
-        let number = |value: Option<NonZeroU64>| value.map(NonZeroU64::get);
-        set(&mut self.max_output_tokens, number(over.max_output_tokens));
-        set(&mut self.context_window, number(over.context_window));
-        set(&mut self.reasoning, over.reasoning);
-    }
-
     /// What is said of one model; `None` if it is not among [`Self::models`].
     pub fn model(&self, id: &str) -> Option<&ModelSettings> {
         self.models.iter().find(|model| model.id == id)
-    }
-}
-
-/// Where a project's own settings, skills and profiles lie.
-pub(crate) enum Folder {
-    /// In the person's own home: nothing there is a project's.
-    Own,
-    /// Behind a link, in a project that is not trusted.
-    Linked(PathBuf),
-    At(PathBuf),
-}
-
-impl Folder {
-    /// Of the working directory `cwd`, which is canonical.
-    pub(crate) fn of(home: &Path, cwd: &Path, trusted: bool) -> Self {
-        let folder = cwd.join(PROJECT_FOLDER);
-        let real = folder.canonicalize();
-        if real.is_ok() && real.ok() == home.canonicalize().ok() {
-            return Self::Own;
-        }
-        let linked = folder
-            .symlink_metadata()
-            .is_ok_and(|folder| folder.is_symlink());
-        if linked && !trusted {
-            return Self::Linked(folder);
-        }
-        Self::At(folder)
     }
 }
 

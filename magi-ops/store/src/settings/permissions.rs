@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::layer::{COMMANDS, Permission, PermissionLayer, Permissions, RulesLayer};
-use super::project::{Ignored, TRUST};
+use super::project::{Ignored, TO_GLOBAL, TRUST};
 
 /// Most rules of one list.
 pub const MAX_RULES: usize = 256;
@@ -97,6 +97,7 @@ impl Merged {
                 }
                 PermissionLayer::Word(word) => {
                     let known = self.words.get(&tool).copied();
+                    self.bind_snippets(&tool, word);
                     match counts(known, word, trusted) {
                         Ok(()) => drop(self.words.insert(tool, word)),
                         Err(why) => ignored.push((key, why)),
@@ -128,9 +129,16 @@ impl Merged {
         let ignored = ignored.into_iter().map(|(key, why)| Ignored {
             path: [vec!["permissions".to_owned()], key].concat(),
             why: why.to_owned(),
-            help: (why == LAXER).then_some(TRUST),
+            help: if why == LAXER { TRUST } else { TO_GLOBAL },
         });
         ignored.collect()
+    }
+
+    /// What the person lets snippets do is laxer than a project's stricter word for the tool, which holds there too.
+    fn bind_snippets(&mut self, tool: &str, word: Permission) {
+        if let Some(inside) = self.code.get_mut(tool) {
+            *inside = word.min(*inside);
+        }
     }
 
     fn project_default(
@@ -144,6 +152,7 @@ impl Merged {
         if word < Permission::Allow {
             self.allow.clear();
         }
+        self.bind_snippets(COMMANDS, word);
         match counts(self.default, word, trusted) {
             Ok(()) => self.default = Some(word),
             Err(why) => ignored.push((key, why)),
@@ -320,6 +329,21 @@ mod tests {
                 r#"{"code":{"write":"deny"}}"#,
                 Ask,
                 Some(("code.write", Deny)),
+                vec![],
+            ),
+            // What the person lets snippets do is bound by the project's word for the tool.
+            (
+                r#"{"code":{"bash":"allow"}}"#,
+                r#"{"bash":"deny"}"#,
+                Deny,
+                Some(("code.bash", Deny)),
+                vec![],
+            ),
+            (
+                r#"{"code":{"bash":"allow"}}"#,
+                r#"{"bash":{"default":"ask"}}"#,
+                Ask,
+                Some(("code.bash", Ask)),
                 vec![],
             ),
             (

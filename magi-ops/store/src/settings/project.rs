@@ -8,11 +8,14 @@ use super::{BUILT_IN, BUILT_IN_KEYS, Settings};
 pub(super) const TRUST: &str =
     "run `magi-code trust` in the project if you know everything that it configures";
 
+/// What to do about something that no project may say.
+pub(super) const TO_GLOBAL: &str = "say it in the global settings, or take it out";
+
 /// A member of the project's file that does not count: the names that lead to it, why, and what to do.
 pub(super) struct Ignored {
     pub(super) path: Vec<String>,
     pub(super) why: String,
-    pub(super) help: Option<&'static str>,
+    pub(super) help: &'static str,
 }
 
 impl Ignored {
@@ -20,13 +23,13 @@ impl Ignored {
         Self {
             path: path.iter().map(|&name| name.to_owned()).collect(),
             why: why.into(),
-            help: None,
+            help: TO_GLOBAL,
         }
     }
 
     fn untrusted(path: &[&str], why: impl Into<String>) -> Self {
         Self {
-            help: Some(TRUST),
+            help: TRUST,
             ..Self::new(path, why)
         }
     }
@@ -50,9 +53,13 @@ pub(super) fn admit(layer: &mut Layer, global: &Settings) -> Vec<Ignored> {
     if layer.tools.environment.take().is_some() {
         ignored.push(Ignored::new(&["tools"], PERSON));
     }
-    for name in layer.mcp_servers.keys() {
-        let why = "this server waits for approval; nothing of it is started";
-        ignored.push(Ignored::new(&["mcp_servers", name], why));
+    for (name, server) in &layer.mcp_servers {
+        if server.approved.is_some() {
+            ignored.push(Ignored::new(&["mcp_servers", name, "approved"], PERSON));
+        }
+        if server.trust.is_some() {
+            ignored.push(Ignored::new(&["mcp_servers", name, "trust"], PERSON));
+        }
     }
     if !global.trusted {
         let own = std::mem::take(&mut layer.providers);

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::fmt::{self, Display};
 
+use redact::Redactor;
 use serde::de::value::StrDeserializer;
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAccess,
@@ -12,7 +13,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use super::tree::{Member, Node, Value};
-use crate::reason::{MAX_REASONS, near_miss, shown};
+use crate::reason::{MAX_REASONS, listed, near_miss, shown};
 
 /// Something that is not right at a byte of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +93,11 @@ impl Error {
         }
     }
 
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
     fn at(mut self, offset: usize, value: usize) -> Self {
         self.place.get_or_insert(Place { offset, value });
         self
@@ -113,31 +119,27 @@ impl de::Error for Error {
 
     // None of these repeats a value: a secret may stand in the place of another word.
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(format!(
-            "{} stands where {} belongs",
-            kind(found),
-            wanted(expected)
-        ))
+        let wanted = wanted(expected);
+        Self::new(format!("{} stands where {wanted} belongs", kind(found)))
+            .help("write one, or take the member out")
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::new(format!(
-            "this {} is not {}",
-            kind(found).trim_start_matches("a "),
-            wanted(expected)
-        ))
+        let wanted = wanted(expected);
+        let found = kind(found).trim_start_matches("a ");
+        Self::new(format!("this {found} is not {wanted}")).help("write one, or take the member out")
     }
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
-        let mut error = match near_miss(word, known.iter().copied()) {
-            Some(meant) => Self::new(format!(
-                "`{}` is no known word here; did you mean `{meant}`?",
-                shown(word)
-            )),
-            None => Self::new("this is no known word here".to_owned()),
+        let near = near_miss(word, known.iter().copied());
+        let word = match near.is_some() || Redactor::default().is_presentable(word) {
+            true => format!("`{}`", shown(word)),
+            false => "this".to_owned(),
         };
-        error.help = Some(format!("use one of {}", list(known)));
-        error
+        let meant = near.map(|meant| format!("; did you mean `{meant}`?"));
+        let meant = meant.unwrap_or_default();
+        Self::new(format!("{word} is no known word here{meant}"))
+            .help(format!("use one of {}", listed(known)))
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
@@ -145,7 +147,7 @@ impl de::Error for Error {
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self::new(format!("the member `{name}` is missing here"))
+        Self::new(format!("the member `{name}` is missing here")).help(format!("add `{name}`"))
     }
 }
 
@@ -161,11 +163,6 @@ fn unknown_member(name: &str, known: &'static [&'static str]) -> Error {
         None => "nothing reads it; remove it if nobody else does".to_owned(),
     });
     error
-}
-
-fn list(words: &[&str]) -> String {
-    let words: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
-    words.join(", ")
 }
 
 fn kind(found: Unexpected<'_>) -> &'static str {
@@ -236,12 +233,15 @@ impl<'de> Deserializer<'de> for At<'_> {
         match &self.node.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
-            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(number), ..) => visitor.visit_u64(number),
-                (_, Some(number), _) => visitor.visit_i64(number),
-                (.., Some(number)) => visitor.visit_f64(number),
-                (None, None, None) => Err(Error::new("this number is too large".to_owned())),
-            },
+            Value::Number(number) => {
+                match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                    (Some(number), ..) => visitor.visit_u64(number),
+                    (_, Some(number), _) => visitor.visit_i64(number),
+                    (.., Some(number)) => visitor.visit_f64(number),
+                    (None, None, None) => Err(Error::new("this number is too large".to_owned())
+                        .help("write a smaller one")),
+                }
+            }
             Value::Text(text) => visitor.visit_str(text),
             Value::List(list) => visitor.visit_seq(Elements {
                 rest: list.iter(),

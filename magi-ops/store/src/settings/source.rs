@@ -1,20 +1,17 @@
 //! One settings file: read within its bounds, as a tree and as a layer, with everything that is wrong or ignored of
 //! it. What of a project's file counts is decided beside.
 
-use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::hooks::{MAX_HOOK_BYTES, MAX_HOOKS};
-use super::layer::{COMMANDS, Layer, PermissionLayer, Permissions, SNIPPETS};
-use super::permissions::{MAX_RULE_BYTES, MAX_RULES};
-use super::projects::directory;
+use super::MAX_BYTES;
+use super::check::check;
+use super::layer::Layer;
 use super::read::{Finding, read};
-use super::rule_advice::rule_advice;
 use super::tree::{self, Node};
-use super::{MAX_BYTES, MAX_INSTRUCTIONS, MAX_NAME_BYTES};
 use crate::file::{self, Bounded, Opened};
-use crate::reason::{MAX_REASONS, Reason, Reasons, SourceText, near_miss, shown};
+use crate::reason::{MAX_REASONS, Reason, Reasons, SourceText};
 
 /// A file's own text and tree: what is said of its members names their places.
 #[derive(Debug)]
@@ -25,23 +22,30 @@ pub(super) struct Source {
 
 impl Source {
     /// A reason that stands at the member or element under `path`, or at the nearest one above it.
-    pub(super) fn reason(&self, path: &[String], reason: impl Into<String>) -> Reason {
+    pub(super) fn reason(&self, path: &[impl AsRef<str>], reason: impl Into<String>) -> Reason {
+        let names: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+        let (offset, _) = self.nearest(&names);
         Reason {
-            key: Some(path.join(".")),
-            ..self.text.reason(self.offset(path), reason)
+            key: Some(names.join(".")),
+            ..self.text.reason(offset, reason)
         }
     }
 
-    fn offset(&self, path: &[String]) -> usize {
-        let mut at = self.root.span.start;
-        let mut node = &self.root;
+    /// The names of the members under `path`, however wrong they are.
+    pub(super) fn members(&self, path: &[&str]) -> impl Iterator<Item = &str> {
+        let (_, node) = self.nearest(path);
+        node.members().iter().map(|member| member.name.as_str())
+    }
+
+    fn nearest(&self, path: &[&str]) -> (usize, &Node) {
+        let mut found = (self.root.span.start, &self.root);
         for name in path {
-            let Some((offset, below)) = node.child(name) else {
-                break;
-            };
-            (at, node) = (offset, below);
+            match found.1.child(name) {
+                Some(below) => found = below,
+                None => break,
+            }
         }
-        at
+        found
     }
 
     /// Every member and element, with the names that lead to it and where it begins.
@@ -126,13 +130,14 @@ impl File {
             }
         }
         if let Some(layer) = layer {
-            check(
-                &layer,
-                &source,
-                tools,
-                &mut self.problems,
-                &mut self.notices,
-            );
+            check(&layer, tools, &mut |path, found| {
+                let mut reason = source.reason(path, found.reason);
+                reason.help = Some(found.help);
+                match found.ignored {
+                    true => self.notices.add(reason),
+                    false => self.problems.add(reason),
+                }
+            });
             self.layer = layer;
         }
         self.source = Some(source);
@@ -189,168 +194,15 @@ fn bytes(path: &Path, inside: Option<&Path>) -> Found {
         },
         None => match file::open_regular(path, file::Links::Follow) {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            // What the person denied must not vanish with the place that a link leads to.
+            Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
+                return Ok(None);
+            }
             Err(error) => return Err(unreadable(error)),
         },
     };
     match file::bounded(file, MAX_BYTES).map_err(unreadable)? {
         Bounded::Bytes(bytes) => Ok(Some(Ok(bytes))),
-        Bounded::TooLong | Bounded::Missing => Err(Box::new(Reason::of_file(
-            path,
-            format!("this is longer than {MAX_BYTES} bytes"),
-        ))),
-    }
-}
-
-/// Values that have the right type and can't be used, and names that mean nothing.
-fn check(
-    layer: &Layer,
-    source: &Source,
-    tools: &[&str],
-    problems: &mut Reasons,
-    notices: &mut Reasons,
-) {
-    let at = |path: &[&str], reason: String| {
-        let path: Vec<_> = path.iter().map(|&name| name.to_owned()).collect();
-        source.reason(&path, reason)
-    };
-    for (key, name) in [("provider", &layer.provider), ("model", &layer.model)] {
-        if name
-            .as_ref()
-            .is_some_and(|name| name.len() > MAX_NAME_BYTES)
-        {
-            problems.add(at(
-                &[key],
-                format!("this name is longer than {MAX_NAME_BYTES} bytes"),
-            ));
-        }
-    }
-    if layer.model.as_deref() == Some("") {
-        problems.add(at(&["model"], "this name is empty".to_owned()));
-    }
-    if let Some(threshold) = layer.compaction.threshold
-        && (threshold <= 0.0 || threshold > 1.0)
-    {
-        let reason = "this is not above 0 and at most 1".to_owned();
-        problems.add(at(&["compaction", "threshold"], reason));
-    }
-    for (event, commands) in &layer.hooks {
-        let event = event.word();
-        if commands.len() > MAX_HOOKS {
-            problems.add(at(
-                &["hooks", event],
-                format!("these are more than {MAX_HOOKS} commands"),
-            ));
-        }
-        for (index, command) in commands.iter().enumerate() {
-            let why = if command.trim().is_empty() {
-                "this command is blank".to_owned()
-            } else if command.contains('\0') {
-                "this command holds a null character".to_owned()
-            } else if command.len() > MAX_HOOK_BYTES {
-                format!("this command is longer than {MAX_HOOK_BYTES} bytes")
-            } else {
-                continue;
-            };
-            problems.add(at(&["hooks", event, &index.to_string()], why));
-        }
-    }
-    if layer.instructions.len() > MAX_INSTRUCTIONS {
-        problems.add(at(
-            &["instructions"],
-            format!("these are more than {MAX_INSTRUCTIONS} files"),
-        ));
-    }
-    for (index, path) in layer.instructions.iter().enumerate() {
-        if path.as_os_str().is_empty() {
-            let index = index.to_string();
-            problems.add(at(
-                &["instructions", &index],
-                "this path is empty".to_owned(),
-            ));
-        }
-    }
-    let mut permissions = |all: &Permissions, path: &[&str]| {
-        check_permissions(all, path, tools, &at, problems, notices);
-    };
-    permissions(&layer.permissions, &["permissions"]);
-    for (path, project) in &layer.projects {
-        permissions(&project.permissions, &["projects", path, "permissions"]);
-    }
-    let mut directories = BTreeMap::new();
-    for path in layer.projects.keys() {
-        let reason = match directory(path) {
-            None => "this path is not absolute, so it is no project".to_owned(),
-            Some(real) => match directories.insert(real, path) {
-                None => continue,
-                Some(other) => format!(
-                    "this is the same directory as `{}`; of both only what is stricter counts",
-                    shown(other)
-                ),
-            },
-        };
-        notices.add(at(&["projects", path], reason));
-    }
-}
-
-fn check_permissions(
-    all: &Permissions,
-    path: &[&str],
-    tools: &[&str],
-    at: &impl Fn(&[&str], String) -> Reason,
-    problems: &mut Reasons,
-    notices: &mut Reasons,
-) {
-    let mut name = |tool: &str, path: &[&str]| {
-        // Tools of MCP servers are known only once these run.
-        if tools.is_empty() || tools.contains(&tool) || tool.starts_with("mcp__") {
-            return;
-        }
-        let path = [path, &[tool]].concat();
-        let word = shown(tool);
-        match near_miss(tool, tools.iter().copied()) {
-            Some(meant) => problems.add(
-                at(
-                    &path,
-                    format!("no tool is called `{word}`; did you mean `{meant}`?"),
-                )
-                .help(format!(
-                    "rename it to `{meant}`: as it stands it guards nothing"
-                )),
-            ),
-            None => notices.add(at(&path, format!("no tool is called `{word}`"))),
-        }
-    };
-    for (tool, permission) in &all.0 {
-        name(tool, path);
-        if let PermissionLayer::Tools(words) = permission {
-            let path = [path, &[SNIPPETS]].concat();
-            words.keys().for_each(|tool| name(tool, &path));
-        }
-    }
-    let Some(PermissionLayer::Rules(rules)) = all.0.get(COMMANDS) else {
-        return;
-    };
-    for (key, list) in [("allow", &rules.allow), ("deny", &rules.deny)] {
-        let path = [path, &[COMMANDS, key]].concat();
-        if list.len() > MAX_RULES {
-            problems.add(at(&path, format!("these are more than {MAX_RULES} rules")));
-        }
-        for (index, rule) in list.iter().enumerate() {
-            let why = if rule.trim().is_empty() {
-                "this rule is blank, and would be about every command".to_owned()
-            } else if rule.len() > MAX_RULE_BYTES {
-                format!("this rule is longer than {MAX_RULE_BYTES} bytes")
-            } else {
-                if let Some(advice) = rule_advice(rule, key == "deny") {
-                    notices.add(
-                        at(&[&path[..], &[&index.to_string()]].concat(), advice.reason)
-                            .help(advice.help),
-                    );
-                }
-                continue;
-            };
-            problems.add(at(&[&path[..], &[&index.to_string()]].concat(), why));
-        }
+        Bounded::TooLong | Bounded::Missing => Err(Box::new(file::too_long(path, MAX_BYTES))),
     }
 }

@@ -159,7 +159,12 @@ fn syntax(text: &str, error: &serde_json::Error) -> SyntaxError {
         _ if error.is_eof() => Some("close what was opened"),
         _ if text[offset..].starts_with('/') => Some("JSON has no comments"),
         "key must be a string" => Some("put the name in double quotes"),
-        _ => None,
+        "expected `,` or `}`" | "expected `,` or `]`" => {
+            Some("put a comma in front of this, or close what is open")
+        }
+        "expected value" => Some("write a text in double quotes, a number, true, false or null"),
+        "trailing characters" => Some("keep one object and nothing behind it"),
+        _ => Some("compare this place with the examples in docs/configuration.md"),
     };
     SyntaxError {
         offset,
@@ -187,7 +192,7 @@ impl Walk<'_> {
         SyntaxError {
             offset,
             reason: reason.to_owned(),
-            help: None,
+            help: Some("write it in a simpler way"),
         }
     }
 

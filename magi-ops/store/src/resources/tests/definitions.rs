@@ -25,11 +25,11 @@ fn a_tool_that_there_is_not_is_named_where_it_stands() {
         texts,
         [
             format!(
-                "{}:3:1: the profile names a tool `grpe` that there is not; did you mean `grep`?",
+                "{}:3:1: the profile names a tool `grpe` that there is not; did you mean `grep`?; use some of `read`, `grep`",
                 at("home/agents/a.md")
             ),
             format!(
-                "{}:1:1: the profile has no front matter between lines of `---`",
+                "{}:1:1: the profile has no front matter between lines of `---`; begin the file with a line of `---`, its members, and another such line",
                 at("home/agents/b.md")
             ),
         ]

@@ -160,7 +160,7 @@ fn an_untrusted_projects_profile_gives_no_tool_back() {
     assert_eq!(tools("---\nname:\n---\n", false), (some("read grep"), 0));
     assert_eq!(
         tools("---\ntools: [bash, grep]\n---\n", false),
-        (some("grep"), 0)
+        (some("grep"), 1)
     );
     assert_eq!(
         tools("---\ndisabled: true\n---\n", false),

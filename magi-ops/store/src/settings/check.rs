@@ -1,0 +1,339 @@
+//! What of a settings file has the right type and can't be used all the same, and names that mean nothing.
+//! Knows the layer only: where its members stand, and what of a project's counts, is said elsewhere.
+
+use std::collections::BTreeMap;
+
+use super::hooks::{MAX_HOOK_BYTES, MAX_HOOKS};
+use super::layer::{COMMANDS, Layer, PermissionLayer, Permissions, ProviderLayer, SNIPPETS};
+use super::permissions::{MAX_RULE_BYTES, MAX_RULES};
+use super::projects::directory;
+use super::rule_advice::rule_advice;
+use super::{MAX_INSTRUCTIONS, MAX_NAME_BYTES};
+use crate::reason::{listed, near_miss, shown};
+
+/// Something that is wrong with a member.
+pub(super) struct Fault {
+    pub(super) reason: String,
+    pub(super) help: String,
+    /// Whether it is ignored only: nothing fails for it.
+    pub(super) ignored: bool,
+}
+
+/// Who is told of each fault, and of the names that lead to its member.
+type Tell<'a> = &'a mut dyn FnMut(&[&str], Fault);
+
+/// What begins the name of a server's tool.
+const SERVERS: &str = "mcp__";
+/// Longest name that a model is offered, in bytes.
+const MAX_TOOL_NAME_BYTES: usize = 64;
+const SHORTEN: &str = "shorten it";
+const TAKE_OUT: &str = "write something here, or take the member out";
+
+fn problem(reason: impl Into<String>, help: impl Into<String>) -> Fault {
+    Fault {
+        reason: reason.into(),
+        help: help.into(),
+        ignored: false,
+    }
+}
+
+/// Tells everything that is wrong with `layer`. `tools` are the names that `permissions` may hold; without any, all do.
+pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
+    for (key, name) in [("provider", &layer.provider), ("model", &layer.model)] {
+        blank(&[key], name.as_deref(), tell);
+        if name
+            .as_ref()
+            .is_some_and(|name| name.len() > MAX_NAME_BYTES)
+        {
+            let why = format!("this name is longer than {MAX_NAME_BYTES} bytes");
+            tell(&[key], problem(why, SHORTEN));
+        }
+    }
+    if let Some(threshold) = layer.compaction.threshold
+        && (threshold <= 0.0 || threshold > 1.0)
+    {
+        let fault = problem(
+            "this is not above 0 and at most 1",
+            "write a share such as 0.8",
+        );
+        tell(&["compaction", "threshold"], fault);
+    }
+    for (id, provider) in &layer.providers {
+        check_provider(id, provider, tell);
+    }
+    for (event, commands) in &layer.hooks {
+        check_hooks(event.word(), commands, tell);
+    }
+    if layer.instructions.len() > MAX_INSTRUCTIONS {
+        let why = format!("these are more than {MAX_INSTRUCTIONS} files");
+        tell(
+            &["instructions"],
+            problem(why, "put some of them into one file"),
+        );
+    }
+    for (index, path) in layer.instructions.iter().enumerate() {
+        let index = index.to_string();
+        blank(&["instructions", &index], path.to_str(), tell);
+    }
+    check_permissions(&layer.permissions, &["permissions"], tools, tell);
+    for (path, project) in &layer.projects {
+        check_permissions(
+            &project.permissions,
+            &["projects", path, "permissions"],
+            tools,
+            tell,
+        );
+    }
+    check_projects(layer, tell);
+    for name in layer.mcp_servers.keys().filter(|name| is_blank(name)) {
+        tell(
+            &["mcp_servers", name],
+            problem("this name is blank", "give the server a name"),
+        );
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+fn blank(path: &[&str], text: Option<&str>, tell: Tell<'_>) {
+    if text.is_some_and(is_blank) {
+        tell(path, problem("this is blank", TAKE_OUT));
+    }
+}
+
+fn check_provider(id: &str, own: &ProviderLayer, tell: Tell<'_>) {
+    if is_blank(id) {
+        let fault = problem(
+            "this id is blank",
+            "give the provider an id, which `provider` selects",
+        );
+        tell(&["providers", id], fault);
+    }
+    let script = own.script.as_ref().and_then(|path| path.to_str());
+    for (member, text) in [
+        ("base_url", own.base_url.as_deref()),
+        ("issuer_url", own.issuer_url.as_deref()),
+        ("api_key_env", own.api_key_env.as_deref()),
+        ("script", script),
+    ] {
+        blank(&["providers", id, member], text, tell);
+    }
+    let variable = own.api_key_env.as_deref().filter(|name| !is_blank(name));
+    if variable.is_some_and(|name| name.contains(['=', '\0', ' ', '\t', '\n'])) {
+        let fault = problem(
+            "this is no name of an environment variable",
+            "write the variable's name alone; its value stays in the environment",
+        );
+        tell(&["providers", id, "api_key_env"], fault);
+    }
+    for (index, model) in own.models.iter().flatten().enumerate() {
+        if is_blank(&model.id) {
+            let path = ["providers", id, "models", &index.to_string(), "id"];
+            tell(
+                &path,
+                problem(
+                    "this id is blank",
+                    "write the model's name as its server has it",
+                ),
+            );
+        }
+    }
+}
+
+fn check_hooks(event: &str, commands: &[String], tell: Tell<'_>) {
+    if commands.len() > MAX_HOOKS {
+        let why = format!("these are more than {MAX_HOOKS} commands");
+        tell(
+            &["hooks", event],
+            problem(why, "put some of them into one script"),
+        );
+    }
+    for (index, command) in commands.iter().enumerate() {
+        let (why, help) = if is_blank(command) {
+            (
+                "this command is blank".to_owned(),
+                "write a command, or take it out",
+            )
+        } else if command.contains('\0') {
+            (
+                "this command holds a null character".to_owned(),
+                "take it out",
+            )
+        } else if command.len() > MAX_HOOK_BYTES {
+            let why = format!("this command is longer than {MAX_HOOK_BYTES} bytes");
+            (why, "put it into a script")
+        } else {
+            continue;
+        };
+        tell(&["hooks", event, &index.to_string()], problem(why, help));
+    }
+}
+
+fn check_projects(layer: &Layer, tell: Tell<'_>) {
+    let mut directories = BTreeMap::new();
+    for path in layer.projects.keys() {
+        let (reason, help) = match directory(path) {
+            None => (
+                "this path is not absolute, so it is no project".to_owned(),
+                "write the whole path of a directory; `~` and variables are not replaced",
+            ),
+            Some(real) => match directories.insert(real, path) {
+                None => continue,
+                Some(other) => (
+                    format!(
+                        "this is the same directory as `{}`; of both only what is stricter counts",
+                        shown(other)
+                    ),
+                    "make one entry of the two",
+                ),
+            },
+        };
+        let fault = Fault {
+            ignored: true,
+            ..problem(reason, help)
+        };
+        tell(&["projects", path], fault);
+    }
+}
+
+fn check_permissions(all: &Permissions, path: &[&str], tools: &[&str], tell: Tell<'_>) {
+    for (tool, permission) in &all.0 {
+        check_tool(tool, path, tools, tell);
+        if let PermissionLayer::Tools(words) = permission {
+            let path = [path, &[SNIPPETS]].concat();
+            for tool in words.keys() {
+                check_tool(tool, &path, tools, tell);
+            }
+        }
+    }
+    let Some(PermissionLayer::Rules(rules)) = all.0.get(COMMANDS) else {
+        return;
+    };
+    for (key, list) in [("allow", &rules.allow), ("deny", &rules.deny)] {
+        let path = [path, &[COMMANDS, key]].concat();
+        if list.len() > MAX_RULES {
+            let why = format!("these are more than {MAX_RULES} rules");
+            tell(&path, problem(why, "say it in fewer words"));
+        }
+        for (index, rule) in list.iter().enumerate() {
+            let fault = if is_blank(rule) {
+                problem(
+                    "this rule is blank, and would be about every command",
+                    "write the first words of a command, or take it out",
+                )
+            } else if rule.len() > MAX_RULE_BYTES {
+                let why = format!("this rule is longer than {MAX_RULE_BYTES} bytes");
+                problem(why, SHORTEN)
+            } else if let Some(advice) = rule_advice(rule, key == "deny") {
+                Fault {
+                    ignored: true,
+                    ..problem(advice.reason, advice.help)
+                }
+            } else {
+                continue;
+            };
+            tell(&[&path[..], &[&index.to_string()]].concat(), fault);
+        }
+    }
+}
+
+/// A name that no tool can have would guard nothing. Tools of MCP servers are known only once these run, but not their
+/// form.
+fn check_tool(tool: &str, path: &[&str], tools: &[&str], tell: Tell<'_>) {
+    if tools.is_empty() || tools.contains(&tool) || is_of_server(tool) {
+        return;
+    }
+    let of_server = meant_of_server(tool);
+    let near = near_miss(tool, tools.iter().copied());
+    let why = format!("no tool is called `{}`", shown(tool));
+    let fault = match near
+        .map(str::to_owned)
+        .or_else(|| of_server.clone().flatten())
+    {
+        Some(meant) => problem(
+            format!("{why}; did you mean `{meant}`?"),
+            format!("rename it to `{meant}`: as it stands it guards nothing"),
+        ),
+        None if of_server.is_some() => problem(
+            why,
+            "write `mcp__<server>__<tool>`, at most 64 of letters, digits, `_` and `-`: as it stands it guards nothing",
+        ),
+        None => problem(
+            why,
+            format!(
+                "use one of {}, or `mcp__<server>__<tool>`: as it stands it guards nothing",
+                listed(tools)
+            ),
+        ),
+    };
+    tell(&[path, &[tool]].concat(), fault);
+}
+
+/// Whether a name has the form of a server's tool: `mcp__<server>__<tool>`.
+fn is_of_server(tool: &str) -> bool {
+    let parts = tool.strip_prefix(SERVERS).and_then(|rest| {
+        // The tool may hold the two underscores too, and the server may end with one.
+        let at = rest.get(1..)?.find("__")? + 1;
+        Some((&rest[..at], &rest[at + 2..]))
+    });
+    tool.len() <= MAX_TOOL_NAME_BYTES
+        && tool
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+        && parts.is_some_and(|(_, tool)| !tool.is_empty())
+}
+
+/// For a name that was to be one of a server's tool: what was probably meant, if that can be told.
+fn meant_of_server(tool: &str) -> Option<Option<String>> {
+    const BETWEEN: [char; 6] = ['_', '-', '.', ':', '/', ' '];
+    let begins = tool
+        .get(..3)
+        .is_some_and(|start| start.eq_ignore_ascii_case("mcp"));
+    let rest = tool.get(3..).filter(|rest| rest.starts_with(BETWEEN));
+    let rest = rest.filter(|_| begins)?.trim_matches(BETWEEN);
+    let parts = rest.split_once("__").or_else(|| rest.split_once(BETWEEN));
+    let meant = parts.map(|(server, tool)| {
+        let tool = tool.trim_start_matches(BETWEEN);
+        format!("{SERVERS}{server}__{tool}")
+    });
+    Some(meant.filter(|meant| is_of_server(meant)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_a_server_s_tool_is_known_and_near_ones_are_mended() {
+        for tool in ["mcp__a__b", "mcp__a_b__c-d", "mcp__a__b__c", "mcp__a___b"] {
+            assert!(is_of_server(tool), "{tool}");
+        }
+        let long = format!("mcp__a__{}", "x".repeat(57));
+        for (tool, meant) in [
+            ("mcp__", None),
+            ("mcp__a", None),
+            ("mcp__a__", None),
+            ("mcp____b", None),
+            ("mcp__a__b c", None),
+            ("mcp_x_y", Some("mcp__x__y")),
+            ("mcp_x__y", Some("mcp__x__y")),
+            ("mcp__x_y", Some("mcp__x__y")),
+            ("MCP__x__y", Some("mcp__x__y")),
+            ("mcp-x-y", Some("mcp__x__y")),
+            ("mcp:x/y", Some("mcp__x__y")),
+            (&long, None),
+        ] {
+            assert!(!is_of_server(tool), "{tool}");
+            assert_eq!(
+                meant_of_server(tool),
+                Some(meant.map(str::to_owned)),
+                "{tool}"
+            );
+        }
+        for tool in ["zzz", "mcpx", "é", ""] {
+            assert_eq!(meant_of_server(tool), None, "{tool}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Where a project's own settings, skills and profiles lie, and when nothing there counts.
+//! Reads none of them.
+
+use std::path::{Path, PathBuf};
+
+use super::PROJECT_FOLDER;
+use crate::file;
+use crate::reason::Reason;
+
+/// A project's folder.
+pub(crate) enum Folder {
+    /// There is none: that one is the person's own home.
+    Own,
+    /// Nothing in it counts, as the reason says.
+    Ignored(Reason),
+    At(PathBuf),
+}
+
+impl Folder {
+    /// Of the working directory `cwd`, which is canonical.
+    pub(crate) fn of(home: &Path, cwd: &Path, trusted: bool) -> Self {
+        let folder = cwd.join(PROJECT_FOLDER);
+        let ignored =
+            |why: &str, help: &str| Self::Ignored(Reason::of_file(&folder, why).help(help));
+        let is_link = folder.is_symlink();
+        let is_home = match (folder.canonicalize(), home.canonicalize()) {
+            (Ok(folder), Ok(home)) => folder == home,
+            _ => false,
+        };
+        match (is_home, is_link) {
+            (true, false) => Self::Own,
+            (true, true) => ignored(
+                "this is a link to your own home of magi-code, so the project says nothing",
+                "remove the link; what stands there counts in every project anyway",
+            ),
+            (false, true) if file::is_dangling(&folder) => ignored(
+                file::DANGLING,
+                "put back what it leads to, or remove the link",
+            ),
+            (false, true) if !trusted => ignored(
+                "this is a link, so nothing below it counts",
+                super::project::TRUST,
+            ),
+            (false, _) => Self::At(folder),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! MCP servers as settings define them, and what an approval is bound to.
+//! Nothing here starts one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::context::hex;
+
+/// Servers by name.
+pub(super) type Servers = BTreeMap<String, ServerLayer>;
+
+/// One MCP server: a command that is started, or an address.
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub(super) struct ServerLayer {
+    /// The program of a server that is started here.
+    pub(super) command: Option<String>,
+    /// Its arguments.
+    pub(super) args: Option<Vec<String>>,
+    /// Variables of its environment.
+    pub(super) env: Option<BTreeMap<String, String>>,
+    /// The address of a server over HTTP.
+    pub(super) url: Option<String>,
+    /// What its requests carry.
+    pub(super) headers: Option<BTreeMap<String, String>>,
+    /// Whether it is started at all. Default true.
+    pub(super) enabled: Option<bool>,
+    /// The digest of the definition that the person approved. Global settings only.
+    pub(super) approved: Option<String>,
+    /// Whether its tools run without a question. Global settings only.
+    pub(super) trust: Option<bool>,
+}
+
+/// What an approval is bound to: the members that a definition states, sorted.
+#[derive(Serialize)]
+struct Definition<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: &'a Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: &'a Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    env: &'a Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headers: &'a Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: &'a Option<String>,
+}
+
+impl ServerLayer {
+    /// `sha256:` and the hex digest of the definition's canonical JSON.
+    pub(super) fn digest(&self) -> String {
+        let definition = Definition {
+            args: &self.args,
+            command: &self.command,
+            env: &self.env,
+            headers: &self.headers,
+            url: &self.url,
+        };
+        // Texts alone: there is nothing that JSON can't say.
+        let json = serde_json::to_vec(&definition).unwrap_or_default();
+        format!("sha256:{}", hex(&Sha256::digest(&json)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn an_approval_is_bound_to_what_the_definition_states() {
+        let digest = |json: &str| serde_json::from_str::<ServerLayer>(json).unwrap().digest();
+        let stated = digest(r#"{"env":{"B":"2","A":"1"},"command":"x","args":["a"]}"#);
+        let json = br#"{"args":["a"],"command":"x","env":{"A":"1","B":"2"}}"#;
+        assert_eq!(stated, format!("sha256:{}", hex(&Sha256::digest(json))));
+        let other = r#"{"command":"x","args":["a"],"env":{"A":"1","B":"2"},"enabled":false,"trust":true,"approved":"x"}"#;
+        assert_eq!(digest(other), stated);
+        assert_ne!(
+            digest(r#"{"command":"x"}"#),
+            digest(r#"{"command":"x","args":[]}"#)
+        );
+    }
+}
