@@ -1,7 +1,7 @@
 //! Secrets known by their own form: reads `data/shapes.txt` once and finds what it describes.
 //! No issuer's form stands here; key blocks and addresses, which are no runs of characters, stand in `blocks`.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use super::alphabet::Alphabet;
 use super::random::is_random;
@@ -43,34 +43,65 @@ enum Look {
     More,
 }
 
+/// A line of the data file, which is read when a text begins as it does: most lines never are.
+struct Line {
+    text: &'static str,
+    /// The text that its shape begins with; none where it begins with a run.
+    prefix: &'static [u8],
+    shape: OnceLock<Shape>,
+}
+
 struct Shapes {
-    all: Vec<Shape>,
+    all: Vec<Line>,
     /// For each byte the shapes that may begin with it.
     by_first: [Vec<u16>; 256],
 }
 
 static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
-    let lines = include_str!("../data/shapes.txt").lines();
-    let all: Vec<Shape> = lines.filter_map(Shape::read).collect();
+    let mut all = Vec::new();
     let mut by_first = [const { Vec::new() }; 256];
-    for (index, shape) in all.iter().enumerate() {
-        match &shape.parts[0] {
-            Part::Text(text) => by_first[usize::from(text[0])].push(index as u16),
-            Part::Run { alphabet, .. } => (0..=u8::MAX)
-                .filter(|&byte| alphabet.allows(byte))
-                .for_each(|byte| by_first[usize::from(byte)].push(index as u16)),
-        }
+    for text in include_str!("../data/shapes.txt").lines() {
+        let Some(first) = text
+            .split(' ')
+            .next()
+            .filter(|word| !matches!(*word, "" | "#"))
+        else {
+            continue;
+        };
+        let index = all.len() as u16;
+        let prefix = match Part::read(first) {
+            Part::Text(text) => {
+                by_first[usize::from(text[0])].push(index);
+                text
+            }
+            Part::Run { alphabet, .. } => {
+                let own = (0..=u8::MAX).filter(|&byte| alphabet.allows(byte));
+                own.for_each(|byte| by_first[usize::from(byte)].push(index));
+                &[]
+            }
+        };
+        let shape = OnceLock::new();
+        all.push(Line {
+            text,
+            prefix,
+            shape,
+        });
     }
     Shapes { all, by_first }
 });
 
+impl Line {
+    /// Its shape, if `text` may begin with it.
+    fn of(&self, text: &[u8]) -> Option<&Shape> {
+        let both = text.len().min(self.prefix.len());
+        (text[..both] == self.prefix[..both])
+            .then(|| self.shape.get_or_init(|| Shape::read(self.text)))
+    }
+}
+
 impl Shape {
-    /// A line of the data file; `None` if it holds no shape.
-    fn read(line: &'static str) -> Option<Self> {
-        let line = match line.strip_prefix('#') {
-            Some(_) => "",
-            None => line.split(" #").next().unwrap_or_default(),
-        };
+    fn read(line: &'static str) -> Self {
+        let line = line.split(" #").next().unwrap_or_default();
         let mut shape = Self {
             parts: Vec::new(),
             shown: 0,
@@ -84,12 +115,12 @@ impl Shape {
                 "random" => shape.random = true,
                 "within" => shape.within = true,
                 _ => match word.strip_prefix("whole=") {
-                    Some(whole) => shape.whole = whole.parse().ok()?,
+                    Some(whole) => shape.whole = whole.parse().unwrap_or(usize::MAX),
                     None => shape.parts.push(Part::read(word)),
                 },
             }
         }
-        (!shape.parts.is_empty()).then_some(shape)
+        shape
     }
 
     /// Looks at the beginning of `bytes`.
@@ -199,9 +230,11 @@ impl Part {
 /// How the shapes begin, those that begin with a text.
 #[cfg(test)]
 pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
-    SHAPES.all.iter().filter_map(|shape| match shape.parts[0] {
-        Part::Text(text) => std::str::from_utf8(text).ok(),
-        Part::Run { .. } => None,
+    let texts = SHAPES.all.iter().map(|line| line.prefix);
+    texts.filter_map(|text| {
+        std::str::from_utf8(text)
+            .ok()
+            .filter(|text| !text.is_empty())
     })
 }
 
@@ -227,10 +260,11 @@ pub(super) fn find(text: &str, found: &mut Found) {
         let begins = own.is_empty() || begins(bytes, at);
         let mut end = at + 1;
         for &index in own {
-            let shape = &shapes.all[index as usize];
-            if !(begins || shape.within) {
+            let line = &shapes.all[usize::from(index)];
+            let shape = line.of(&bytes[at..]);
+            let Some(shape) = shape.filter(|shape| begins || shape.within) else {
                 continue;
-            }
+            };
             match shape.look(&bytes[at..], found.complete) {
                 Look::Secret(shown, known, alphabet) => {
                     end = found.hit(text, at + shown, at + known, Tail::run(alphabet));
@@ -238,11 +272,8 @@ pub(super) fn find(text: &str, found: &mut Found) {
                 }
                 Look::More => {
                     // A beginning that is an issuer's own, and some of what follows it.
-                    let prefix = match &shape.parts[0] {
-                        Part::Text(text) if text.len() >= 3 => text.len(),
-                        _ => usize::MAX,
-                    };
-                    match bytes.len() - at >= prefix.saturating_add(4) {
+                    let prefix = line.prefix.len();
+                    match prefix >= 3 && bytes.len() - at >= prefix + 4 {
                         true => found.expect(at),
                         false => found.wait(at),
                     }
