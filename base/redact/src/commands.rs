@@ -83,6 +83,10 @@ fn in_program(byte: u8) -> bool {
 
 pub(super) fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
+    // No command has an option without one.
+    if memchr::memchr(b' ', bytes).is_none() {
+        return;
+    }
     let (rules, first) = &*RULES;
     let mut at = 0;
     steps(bytes.len());

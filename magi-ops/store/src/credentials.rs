@@ -20,7 +20,8 @@ pub struct CredentialPlaces {
     roots: Vec<&'static Path>,
     /// Parts of paths that say it below any directory.
     parts: Vec<Vec<&'static str>>,
-    names: GlobSet,
+    /// Made when a path is asked about: patterns cost more than the rest of a start.
+    names: LazyLock<GlobSet, Box<dyn FnOnce() -> GlobSet + Send>>,
     exempt: Vec<&'static Path>,
 }
 
@@ -34,7 +35,7 @@ impl CredentialPlaces {
     fn read() -> Self {
         let (mut homes, mut roots, mut parts, mut exempt) =
             <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
-        let mut names = GlobSetBuilder::new();
+        let mut names = Vec::new();
         for line in CREDENTIAL_PLACES.lines() {
             match line.split_once(' ') {
                 Some(("home", path)) => {
@@ -43,12 +44,7 @@ impl CredentialPlaces {
                 }
                 Some(("root", path)) => roots.push(Path::new(path)),
                 Some(("not", path)) => exempt.push(Path::new(path)),
-                // A test reads every line; what is no pattern names nothing.
-                Some(("name", name)) => {
-                    if let Ok(glob) = Glob::new(name) {
-                        names.add(glob);
-                    }
-                }
+                Some(("name", name)) => names.push(name),
                 _ => {}
             }
         }
@@ -56,7 +52,13 @@ impl CredentialPlaces {
             homes,
             roots,
             parts,
-            names: names.build().unwrap_or_default(),
+            names: LazyLock::new(Box::new(move || {
+                // A test reads every line; what is no pattern names nothing.
+                let globs = names.iter().filter_map(|name| Glob::new(name).ok());
+                let mut set = GlobSetBuilder::new();
+                globs.for_each(|glob| _ = set.add(glob));
+                set.build().unwrap_or_default()
+            })),
             exempt,
         }
     }
