@@ -334,18 +334,6 @@ const CIRCLES: &[&[&str]] = &[
         "mighty-ops/toolchain/src/check.rs",
         "mighty-ops/toolchain/src/session.rs",
     ],
-    &["base/redact/src/blocks.rs", "base/redact/src/tail.rs"],
-    &[
-        "host/consumer/src/application_service/activity.rs",
-        "host/consumer/src/application_service/answer.rs",
-        "host/consumer/src/application_service/event.rs",
-        "host/consumer/src/application_service/preflight.rs",
-        "host/consumer/src/application_service/request.rs",
-    ],
-    &[
-        "host/consumer/src/local_agent/answer.rs",
-        "host/consumer/src/local_agent/request.rs",
-    ],
     &[
         "host/protocols/local-agent/src/messages/lifecycle.rs",
         "host/protocols/local-agent/src/rules.rs",

@@ -3,5 +3,7 @@
 
 #[cfg(feature = "application-service")]
 pub mod application_service;
+#[cfg(any(feature = "local-agent", feature = "application-service"))]
+mod common;
 #[cfg(feature = "local-agent")]
 pub mod local_agent;

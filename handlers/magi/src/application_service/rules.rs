@@ -3,39 +3,25 @@
 
 use ::application_service::Word;
 use agent::{
-    Authoritative, DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, Selection,
-    SessionId, TextPolicy,
+    DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, Selection, SessionId, TextPolicy,
 };
 use host::Cx;
+
+use crate::common::{POLICY, logged};
 
 /// The rules of a turn. No text may be missing and a client's output has no deadline, so deltas wait; activities
 /// that find no room are counted. The terminal event holds all text as one string, within a payload of 32,768
 /// bytes. Nobody can be asked.
 pub const TURN: RunPolicy = RunPolicy {
-    max_prompt_bytes: 16_384,
-    approval_expiry: None,
     delivery: DeliveryPolicy {
-        queue: 32,
-        queued_deltas: 32,
-        wait: None,
-        deltas_may_drop: false,
         activities_may_drop: true,
+        ..POLICY.delivery
     },
     text: TextPolicy {
-        max_bytes: 16_384,
         max_json_bytes: Some(31_744),
-        max_messages: 512,
-        max_event_bytes: 4000,
-        authoritative: Authoritative::AtTheEnd,
+        ..POLICY.text
     },
-    max_activities: 4096,
-    max_responses: 1024,
-    max_summary_bytes: 1024,
-    max_reasoning_bytes: 2048,
-    max_reasoning_input_bytes: 16_384,
-    max_unshown_bytes: 8 * 1024 * 1024,
-    // They stay in memory for the next requests, and a session holds 64 MiB.
-    max_result_bytes: 32 * 1024 * 1024,
+    ..POLICY
 };
 
 /// A turn, with the model that the settings name when it begins.
@@ -53,9 +39,7 @@ pub fn turn(prompt: String) -> RunSpec {
 /// The word for an error of the engine; its reason goes to the log.
 #[must_use]
 pub fn word(error: EngineError) -> Word {
-    let word = word_of(error.kind());
-    error.log(word.code());
-    word
+    logged(&error, word_of)
 }
 
 fn word_of(kind: ErrorKind) -> Word {
@@ -92,9 +76,6 @@ pub fn session_of<B>(cx: &Cx<B>) -> Result<Option<SessionId>, Word> {
 /// # Errors
 /// [`Word::InvalidSessionId`] if the engine never gave out such an id.
 pub fn session_id(id: &str) -> Result<SessionId, Word> {
-    id.parse().map_err(|error: agent::InvalidSessionId| {
-        let word = Word::InvalidSessionId;
-        EngineError::from(error).log(word.code());
-        word
-    })
+    id.parse()
+        .map_err(|error: agent::InvalidSessionId| logged(&error.into(), |_| Word::InvalidSessionId))
 }

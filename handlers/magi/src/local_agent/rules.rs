@@ -9,10 +9,11 @@ use agent::{
     StartupErrorKind, TextPolicy,
 };
 
+use crate::common::{POLICY, logged};
+
 /// The rules of a run. Deltas of a client that lags may drop, since each message is reconciled; what must
 /// arrive waits for 2,000 ms.
 const RUN: RunPolicy = RunPolicy {
-    max_prompt_bytes: 16_384,
     // Without the operation that answers nobody can.
     approval_expiry: if cfg!(feature = "approval") {
         Some(Duration::from_millis(60_000))
@@ -20,27 +21,17 @@ const RUN: RunPolicy = RunPolicy {
         None
     },
     delivery: DeliveryPolicy {
-        queue: 32,
         queued_deltas: 24,
         wait: Some(Duration::from_millis(2000)),
         deltas_may_drop: true,
-        activities_may_drop: false,
+        ..POLICY.delivery
     },
     text: TextPolicy {
         max_bytes: 8 * 1024 * 1024,
-        max_json_bytes: None,
-        max_messages: 512,
-        max_event_bytes: 4000,
         authoritative: Authoritative::ByMessage,
+        ..POLICY.text
     },
-    max_activities: 4096,
-    max_responses: 1024,
-    max_summary_bytes: 1024,
-    max_reasoning_bytes: 2048,
-    max_reasoning_input_bytes: 16_384,
-    max_unshown_bytes: 8 * 1024 * 1024,
-    // They stay in memory for the next requests, and a session holds 64 MiB.
-    max_result_bytes: 32 * 1024 * 1024,
+    ..POLICY
 };
 
 /// A run of the attached session, with the model that it was attached with.
@@ -58,9 +49,7 @@ pub fn run(prompt: String) -> RunSpec {
 /// The word for an error of the engine; its reason goes to the log.
 #[must_use]
 pub fn word(error: EngineError) -> Word {
-    let word = word_of(error.kind());
-    error.log(word.code());
-    word
+    logged(&error, word_of)
 }
 
 fn word_of(kind: ErrorKind) -> Word {
@@ -95,5 +84,24 @@ pub fn startup_word(error: StartupErrorKind) -> Word {
         StartupErrorKind::ProviderUnavailable => Word::ProviderUnavailable,
         StartupErrorKind::Cancelled => Word::StartupCancelled,
         StartupErrorKind::Failed => Word::StartupFailed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a run does at each of them is tested beside the engine.
+    #[test]
+    fn the_bounds_of_a_run_are_the_specified_ones() {
+        let bounds = (
+            RUN.max_prompt_bytes,
+            RUN.max_activities,
+            RUN.max_summary_bytes,
+        );
+        assert_eq!(bounds, (16_384, 4096, 1024));
+        let text = RUN.text;
+        let bounds = (text.max_bytes, text.max_messages, text.max_event_bytes);
+        assert_eq!(bounds, (8_388_608, 512, 4000));
     }
 }

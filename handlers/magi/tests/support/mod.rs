@@ -2,10 +2,15 @@
 //! Shared by the integration tests; nothing here asserts what a single test is about.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod service;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::{EngineError, Environment, HistoryEntry, MayDrop, MustArrive, Run, RunEvent, RunSpec};
+use agent::{
+    EngineError, Environment, HistoryEntry, MayDrop, MustArrive, Outcome, Persistence, Run,
+    RunErrorCode, RunEvent, RunSpec,
+};
 use magi::local_agent::Agent;
 use magi::{application_service, local_agent};
 use serde_json::{Value, json};
@@ -189,4 +194,27 @@ pub(crate) fn reconciled_run(prompt: &str) -> RunSpec {
 /// A turn by application-service's rules.
 pub(crate) fn collected_run(prompt: &str) -> RunSpec {
     application_service::turn(prompt.to_owned())
+}
+
+/// How a run ended; once.
+pub(crate) fn assert_finished(
+    events: &[RunEvent],
+    want: Outcome,
+    stored: Persistence,
+    code: Option<RunErrorCode>,
+) {
+    let Some(RunEvent::MustArrive(MustArrive::Finished {
+        outcome,
+        persistence,
+        error_code,
+        ..
+    })) = events.last()
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!((*outcome, *persistence, *error_code), (want, stored, code));
+    let terminals = events
+        .iter()
+        .filter(|event| matches!(event, RunEvent::MustArrive(MustArrive::Finished { .. })));
+    assert_eq!(terminals.count(), 1);
 }

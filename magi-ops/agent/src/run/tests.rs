@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::{Capacity, Engine, Environment};
 
+mod bounds;
 mod chunks;
 #[allow(dead_code)]
 pub(crate) mod policy;
@@ -276,118 +277,6 @@ async fn calls_of_one_response_run_together_and_answer_in_order() {
     assert_eq!(played.replayed, want);
 }
 
-#[tokio::test]
-async fn messages_beyond_512_are_a_content_limit() {
-    let response = |count: usize| {
-        let chunk = |n| [text("x "), call(format!("c{n}"), "nonsense", json!({}))];
-        (0..count).flat_map(chunk).collect::<Vec<_>>()
-    };
-    let messages = |events: &[RunEvent]| {
-        let last = |e: &&RunEvent| {
-            matches!(
-                e,
-                RunEvent::MustArrive(MustArrive::Reconcile {
-                    last_part: true,
-                    ..
-                })
-            )
-        };
-        events.iter().filter(last).count()
-    };
-    let played = play(vec![response(512)]).await;
-    assert_eq!(error_code(&played.events), None);
-    assert_eq!(messages(&played.events), 512);
-    let played = play(vec![response(513)]).await;
-    assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
-    assert_eq!(messages(&played.events), 512);
-    assert!(played.stored.contains("content_limit"));
-}
-
-#[tokio::test]
-async fn activities_beyond_4096_are_a_content_limit() {
-    let calls = (0..4097)
-        .map(|n| call(format!("c{n}"), "nonsense", json!({})))
-        .collect();
-    let played = play(vec![calls]).await;
-    assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
-    let started = |e: &&RunEvent| {
-        matches!(
-            e,
-            RunEvent::MayDrop {
-                event: MayDrop::Activity(Activity::Tool {
-                    state: ActivityState::Started,
-                    ..
-                }),
-                ..
-            }
-        )
-    };
-    assert_eq!(played.events.iter().filter(started).count(), 4096);
-    let ended = |e: &&RunEvent| {
-        matches!(
-            e,
-            RunEvent::MayDrop {
-                event: MayDrop::Activity(Activity::Tool {
-                    state: ActivityState::Failed,
-                    ..
-                }),
-                ..
-            }
-        )
-    };
-    assert_eq!(played.events.iter().filter(ended).count(), 4096);
-}
-
-/// Within one response too: what its calls bring stays in memory until all of them are over.
-#[tokio::test]
-async fn results_beyond_32_mib_stop_the_calls_that_bring_them() {
-    let big = format!("{}\n", "x".repeat(170)).repeat(1500);
-    let reads = (0..1000).map(|n| call(format!("r{n}"), "read", json!({ "path": "big" })));
-    let write = call("w", "write", json!({ "path": "big", "content": big }));
-    let played = play(vec![vec![write], reads.collect()]).await;
-    assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
-    let results: usize = played
-        .replayed
-        .iter()
-        .map(|message| match message {
-            Message::ToolResult { content, .. } => content.len(),
-            _ => 0,
-        })
-        .sum();
-    assert!(results > RECONCILED.max_result_bytes, "{results}");
-    assert!(
-        results < RECONCILED.max_result_bytes + 16 * 300 * 1024,
-        "{results}"
-    );
-}
-
-#[tokio::test]
-async fn a_model_that_never_stops_asking_is_stopped() {
-    let responses = (0..RECONCILED.max_responses + 1)
-        .map(|n| vec![call(format!("c{n}"), "nonsense", json!({ "n": n }))]);
-    let played = play(responses.collect()).await;
-    assert_eq!(
-        error_code(&played.events),
-        Some(RunErrorCode::ExecutionFailed)
-    );
-    assert_eq!(played.asked.len(), 1024);
-}
-
-#[tokio::test]
-async fn overlong_call_ids_are_malformed() {
-    let played = play(vec![vec![
-        text("x"),
-        call("c".repeat(1025), "read", json!({})),
-    ]])
-    .await;
-    assert_eq!(
-        error_code(&played.events),
-        Some(RunErrorCode::ExecutionFailed)
-    );
-    let played = play(vec![vec![call("c".repeat(1024), "nonsense", json!({}))]]).await;
-    assert_eq!(error_code(&played.events), None);
-}
-
 /// Says one word after the other, as models do.
 struct Steady(u32);
 
@@ -457,27 +346,6 @@ async fn a_worker_that_breaks_off_still_ends_its_run() {
     // The end is in the file, and what was said before the fault.
     assert!(played.stored.contains("turn_finished"), "{}", played.stored);
     assert!(played.stored.contains("Half of it"), "{}", played.stored);
-}
-
-#[tokio::test]
-async fn endless_reasoning_and_inputs_are_a_content_limit() {
-    let reasoning = Chunk::Reasoning {
-        text: "r".repeat(1 << 20),
-        provider_summary: true,
-    };
-    let input = json!({"path": "x".repeat(1 << 20)});
-    for chunks in [
-        vec![reasoning; 9],
-        (0..9)
-            .map(|i| call(format!("c{i}"), "read", input.clone()))
-            .collect(),
-        (0..4097)
-            .map(|i| call(format!("c{i}"), "none", json!({})))
-            .collect(),
-    ] {
-        let played = play(vec![chunks]).await;
-        assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
-    }
 }
 
 /// The variable that settings name as a key need not be called one; and a value is known within

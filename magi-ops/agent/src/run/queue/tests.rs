@@ -146,7 +146,10 @@ async fn a_slow_reader_that_lives_loses_nothing() {
 async fn room_is_waited_for_while_the_reader_reads_and_not_beyond_a_time() {
     const TIME: Duration = Duration::from_millis(50);
     let cancel = CancellationToken::new();
-    let (sink, mut events) = ends_for(&COLLECTED, cancel.clone());
+    let mut policy = RECONCILED;
+    policy.delivery.deltas_may_drop = false;
+    policy.delivery.wait = None;
+    let (sink, mut events) = ends_for(&policy, cancel.clone());
     let mut deltas = Deltas::new("m".into());
     while sink.queue.capacity() > 0 {
         deltas.push(&sink, &text("x")).await;

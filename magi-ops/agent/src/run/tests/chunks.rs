@@ -126,8 +126,11 @@ async fn each_summary_is_an_item_of_its_own() {
 }
 
 #[tokio::test]
-async fn summaries_beyond_4096_are_a_content_limit() {
-    let played = play(vec![vec![summary("s"); 4097]]).await;
+async fn summaries_beyond_the_bound_are_a_content_limit() {
+    let played = play(vec![vec![summary("s"); RECONCILED.max_activities + 1]]).await;
     assert_eq!(error_code(&played.events), Some(RunErrorCode::ContentLimit));
-    assert_eq!(played.stored.matches("\"reasoning\"").count(), 4096);
+    assert_eq!(
+        played.stored.matches("\"reasoning\"").count(),
+        RECONCILED.max_activities
+    );
 }
