@@ -345,21 +345,6 @@ const CIRCLES: &[&[&str]] = &[
         "magi-ops/store/src/settings/permissions.rs",
         "magi-ops/store/src/settings/project.rs",
     ],
-    &[
-        "magi-ops/tools/src/access.rs",
-        "magi-ops/tools/src/context.rs",
-        "magi-ops/tools/src/input.rs",
-        "magi-ops/tools/src/skill.rs",
-        "magi-ops/tools/src/tool.rs",
-    ],
-    &[
-        "magi-ops/tools/src/credentials.rs",
-        "magi-ops/tools/src/workspace.rs",
-    ],
-    &[
-        "magi-ops/tools/src/edit/mod.rs",
-        "magi-ops/tools/src/write.rs",
-    ],
 ];
 
 #[test]

@@ -128,6 +128,41 @@ fn what_belongs_to_something_stands_within_it() {
 }
 
 #[test]
+fn a_hook_that_fails_is_named_by_its_event_number_and_exit_code() {
+    let place = place();
+    let script = place.root().join("script.json");
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": script}},
+        "permissions": {"bash": "allow"},
+        "hooks": {
+            "session_start": ["true", "echo words-canary >&2; exit 7"],
+            "pre_tool": ["exit 2"],
+            "turn_end": ["kill -9 $$"],
+        },
+    }));
+    turn(&place, "info");
+    let found: Vec<_> = lines(&place)
+        .iter()
+        .filter(|line| line.get("number").is_some())
+        .map(|line| {
+            json!([
+                line["event"],
+                line["number"],
+                line["exit_code"],
+                line["signal"]
+            ])
+        })
+        .collect();
+    let expected = json!([
+        ["session_start", 2, 7, null],
+        ["pre_tool", 1, 2, null],
+        ["turn_end", 1, null, 9],
+    ]);
+    assert_eq!(json!(found), expected);
+    assert!(!json!(lines(&place)).to_string().contains("words-canary"));
+}
+
+#[test]
 fn nothing_is_written_without_a_filter() {
     let place = place();
     turn(&place, "");

@@ -1,21 +1,22 @@
-//! Places that are known to hold credentials, as data: the list, and whether a file of a project leads to one.
-//! What tools may read of them is decided where calls are looked at.
+//! Places that are known to hold credentials: the list, and whether a path or a file belongs to one.
+//! What startup and tools do about it is decided there.
 
+use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 /// The list: its own first lines say what a line means.
-pub const CREDENTIAL_PLACES: &str = include_str!("credentials.txt");
+const LIST: &str = include_str!("credentials.txt");
 
 /// Most files of one place whose further names are known.
 const MAX_FILES: usize = 4096;
 
 /// What the list says, read once a process and only when somebody asks.
-pub struct CredentialPlaces {
+struct CredentialPlaces {
     homes: Vec<&'static str>,
     roots: Vec<&'static Path>,
     /// Parts of paths that say it below any directory.
@@ -26,7 +27,7 @@ pub struct CredentialPlaces {
 }
 
 /// The list of this program.
-pub fn credential_places() -> &'static CredentialPlaces {
+fn credential_places() -> &'static CredentialPlaces {
     static PLACES: LazyLock<CredentialPlaces> = LazyLock::new(CredentialPlaces::read);
     &PLACES
 }
@@ -36,7 +37,7 @@ impl CredentialPlaces {
         let (mut homes, mut roots, mut parts, mut exempt) =
             <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
         let mut names = Vec::new();
-        for line in CREDENTIAL_PLACES.lines() {
+        for line in LIST.lines() {
             match line.split_once(' ') {
                 Some(("home", path)) => {
                     homes.push(path);
@@ -64,8 +65,7 @@ impl CredentialPlaces {
     }
 
     /// The person's own places and the system's, as they are written.
-    #[must_use]
-    pub fn of(&self, user_home: Option<&Path>) -> Vec<PathBuf> {
+    fn of(&self, user_home: Option<&Path>) -> Vec<PathBuf> {
         let own = |home: &Path| self.homes.iter().map(|path| home.join(path)).collect();
         let mut places: Vec<PathBuf> = user_home.map(own).unwrap_or_default();
         places.extend(self.roots.iter().map(PathBuf::from));
@@ -73,8 +73,7 @@ impl CredentialPlaces {
     }
 
     /// Whether a resolved path is one by its words alone, wherever homes are.
-    #[must_use]
-    pub fn are_named_by(&self, path: &Path) -> bool {
+    fn are_named_by(&self, path: &Path) -> bool {
         let words: Vec<_> = path.iter().map(|word| word.to_string_lossy()).collect();
         let stands_in = |parts: &Vec<&str>| {
             words
@@ -88,43 +87,174 @@ impl CredentialPlaces {
     }
 }
 
-/// The places for one home and one workspace.
-pub(crate) struct Credentials<'a> {
-    workspace: &'a Path,
-    /// Links resolved; none that the workspace itself lies in.
-    places: Vec<PathBuf>,
+/// The places for one home and one workspace, each looked up when it is first asked for.
+#[derive(Debug)]
+pub struct Credentials {
+    user_home: Option<PathBuf>,
+    workspace: PathBuf,
+    places: OnceLock<Vec<PathBuf>>,
+    /// Device and inode of the files that stand directly in one.
+    files: OnceLock<HashSet<(u64, u64)>>,
 }
 
-impl<'a> Credentials<'a> {
+impl Credentials {
     /// `workspace` is canonical: what lies in it is its own.
-    pub(crate) fn of(user_home: Option<&Path>, workspace: &'a Path) -> Self {
-        let mut places = credential_places().of(user_home);
-        let real: Vec<_> = places
-            .iter()
-            .flat_map(|place| place.canonicalize())
-            .collect();
-        places.extend(real);
-        places.retain(|place| !workspace.starts_with(place));
-        Self { workspace, places }
+    #[must_use]
+    pub fn of(user_home: Option<&Path>, workspace: &Path) -> Self {
+        Self {
+            user_home: user_home.map(Path::to_owned),
+            workspace: workspace.to_owned(),
+            places: OnceLock::new(),
+            files: OnceLock::new(),
+        }
     }
 
-    /// Whether a resolved path is, or lies in, such a place.
-    pub(crate) fn hold(&self, path: &Path) -> bool {
-        self.places.iter().any(|place| path.starts_with(place))
-            || (!path.starts_with(self.workspace) && credential_places().are_named_by(path))
+    /// The person's own places and the system's, as they are written and with links resolved; none that the
+    /// workspace itself lies in, which says nothing about it.
+    pub fn places(&self) -> &[PathBuf] {
+        self.places.get_or_init(|| {
+            let home = self.user_home.as_deref();
+            let real_home = home.and_then(|home| home.canonicalize().ok());
+            let mut places = credential_places().of(home);
+            places.extend(credential_places().of(real_home.as_deref()));
+            let real: Vec<_> = places
+                .iter()
+                .flat_map(|place| place.canonicalize())
+                .collect();
+            places.extend(real);
+            places.sort();
+            places.dedup();
+            places.retain(|place| !self.workspace.starts_with(place));
+            places
+        })
+    }
+
+    /// Whether a resolved path is, or lies in, such a place. What lies in the workspace is the workspace's, unless
+    /// it is the person's home.
+    pub fn hold(&self, path: &Path) -> bool {
+        self.places().iter().any(|place| path.starts_with(place))
+            || (!path.starts_with(&self.workspace) && credential_places().are_named_by(path))
     }
 
     /// Whether a file is another name of one that stands directly in such a place.
-    pub(crate) fn are(&self, metadata: &Metadata) -> bool {
-        let is_same = |path: PathBuf| {
-            fs::symlink_metadata(path)
-                .is_ok_and(|other| (other.dev(), other.ino()) == (metadata.dev(), metadata.ino()))
-        };
-        metadata.nlink() > 1
-            && self.places.iter().any(|place| {
-                let inside = fs::read_dir(place).into_iter().flatten().flatten();
-                let mut names = inside.take(MAX_FILES).map(|entry| entry.path());
-                is_same(place.clone()) || names.any(is_same)
-            })
+    pub fn are(&self, metadata: &Metadata) -> bool {
+        metadata.nlink() > 1 && self.files().contains(&(metadata.dev(), metadata.ino()))
+    }
+
+    fn files(&self) -> &HashSet<(u64, u64)> {
+        self.files
+            .get_or_init(|| files_directly_in(self.places(), MAX_FILES))
+    }
+}
+
+/// Device and inode of each of `places` that is a file, and of at most `most` that stand directly in each: no path
+/// tells that a hard link is another name of one.
+pub fn files_directly_in<'a>(
+    places: impl IntoIterator<Item = &'a PathBuf>,
+    most: usize,
+) -> HashSet<(u64, u64)> {
+    let mut found = HashSet::new();
+    for place in places {
+        let inside = fs::read_dir(place).into_iter().flatten().flatten();
+        let names = inside.take(most).map(|entry| entry.path());
+        let files = names
+            .chain([place.clone()])
+            .filter_map(|name| fs::symlink_metadata(name).ok());
+        found.extend(
+            files
+                .filter(Metadata::is_file)
+                .map(|metadata| (metadata.dev(), metadata.ino())),
+        );
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hold(workspace: &str, path: &str) -> bool {
+        Credentials::of(Some(Path::new("/home/me")), Path::new(workspace)).hold(Path::new(path))
+    }
+
+    #[test]
+    fn every_line_of_the_list_says_something() {
+        for line in LIST.lines() {
+            let known = match line.split_once(' ') {
+                Some(("home", path)) => !path.starts_with(['/', '~']),
+                Some(("root" | "not", path)) => path.starts_with('/'),
+                Some(("name", name)) => Glob::new(name).is_ok(),
+                _ => line.starts_with('#'),
+            };
+            assert!(known, "{line}");
+        }
+    }
+
+    #[test]
+    fn places_are_known_wherever_homes_are() {
+        for path in [
+            "/home/me/.ssh",
+            "/home/me/.ssh/id_rsa",
+            "/home/me/.ssh/config",
+            "/home/other/.ssh/known_hosts",
+            "/root/.aws/credentials",
+            "/home/me/.config/gcloud/x/y",
+            "/home/me/.kube/config",
+            "/home/me/.netrc",
+            "/home/me/.git-credentials",
+            "/home/me/.npmrc",
+            "/home/me/.pypirc",
+            "/home/me/.docker/config.json",
+            "/home/me/.gnupg/x",
+            "/home/me/.config/gh/hosts.yml",
+            "/home/me/.cargo/credentials.toml",
+            "/home/me/.codex/auth.json",
+            "/home/me/.claude/.credentials.json",
+            "/home/me/.gemini/oauth_creds.json",
+            "/home/me/.mozilla/firefox/x/logins.json",
+            "/etc/shadow",
+            "/srv/backup/server.pem",
+            "/srv/backup/id_ed25519",
+            "/srv/app/.env",
+            "/srv/app/.env.production",
+        ] {
+            assert!(hold("/work", path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_like_one_is_none() {
+        for path in [
+            "/home/me/.sshd",
+            "/home/me/ssh/id",
+            "/home/me/notes.txt",
+            "/home/me/.config/git/ignore",
+            "/home/me/.cargo/registry/src/x.rs",
+            "/home/me/.cargo/config.toml",
+            "/home/me/.bashrc",
+            "/etc/passwd",
+            "/etc/hosts",
+            "/etc/ssl/certs/ca.pem",
+            "/usr/lib/x/test.key",
+            "/srv/id_rsa.pub",
+            "/work/server.pem",
+            "/work/.env",
+            "/work/.ssh/config",
+        ] {
+            assert!(!hold("/work", path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_home_that_is_the_workspace_keeps_its_places() {
+        assert!(hold("/home/me", "/home/me/.ssh/id_rsa"));
+        assert!(hold("/", "/etc/shadow"));
+        assert!(!hold("/home/me", "/home/me/project/.env"));
+        // A workspace within one is a workspace.
+        assert!(!hold(
+            "/home/me/.claude/work",
+            "/home/me/.claude/work/a.txt"
+        ));
+        assert!(hold("/home/me/.aws/work", "/home/me/.ssh/config"));
     }
 }

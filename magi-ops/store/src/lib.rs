@@ -14,7 +14,7 @@ pub mod sessions;
 pub mod settings;
 
 pub use accounts::{AccountError, AccountStore};
-pub use credentials::{CREDENTIAL_PLACES, CredentialPlaces, credential_places};
+pub use credentials::{Credentials, files_directly_in};
 pub use home::{Home, LocalPlaces};
 pub use local::{HomeError, KERNEL_TREES, LocalHome};
 pub use object::Object;

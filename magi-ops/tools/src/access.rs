@@ -1,21 +1,12 @@
 //! What a call would touch, before it runs: allowed or to be asked for by default, and what a person is asked.
-//! What the settings and the person say goes above this, and is not known here.
+//! The data only: tools look at their calls in `look`, and what the settings and the person say goes above.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde_json::Value;
 use store::settings::Permission;
 
 use crate::approval::Question;
-use crate::context::Context;
 use crate::rules::Ruling;
-use crate::workspace::{Scope, spellings};
-
-/// Names, wherever they stand in a workspace, of what instructs an agent later or runs later: settings, hooks
-/// and skills of ours, instructions, hooks and commands of git.
-const OWN_RIGHTS: &[&str] = &[".magi-code", ".git", "AGENTS.md", ".githooks", ".husky"];
 
 /// What holds for a call where the settings say nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,18 +22,10 @@ pub struct Access {
     /// For the person who is asked.
     pub question: Question,
     /// What the rules say about a command line, and what holds where they say nothing.
-    ruling: Option<(Ruling, Permission)>,
+    pub(crate) ruling: Option<(Ruling, Permission)>,
     /// Where the file to be written really is, or the place with credentials that is read; none where neither
     /// may be touched.
-    target: Option<PathBuf>,
-}
-
-/// Where a file to be written lies.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Inside,
-    Outside,
-    Protected,
+    pub(crate) target: Option<PathBuf>,
 }
 
 impl Access {
@@ -64,132 +47,9 @@ impl Access {
             .map(|(ruling, default)| (ruling, *default))
     }
 
-    /// A call that only reads what lies at or below the member `path` of its input, the workspace without one;
-    /// `about` is what is looked for there. Allowed but for places that are known to hold credentials.
-    pub fn reading(name: &str, input: &Value, about: &[&str], cx: &Context) -> Self {
-        let member = |member: &&str| Some((*member).to_owned()).zip(input.get(*member)?.as_str());
-        let path = input.get("path").and_then(Value::as_str);
-        let look = cx.scope().and_then(|scope| {
-            let resolved = scope.resolve(path.unwrap_or("."))?;
-            let credentials = scope.holds_credentials(&resolved);
-            let outside = !resolved.starts_with(scope.workspace());
-            Ok((credentials, outside, scope.shown(&resolved), resolved))
-        });
-        let (default, words, place, target) = match look {
-            Ok((true, _, shown, path)) => {
-                let words = " a place that may hold credentials";
-                (DefaultPolicy::Ask, words, shown, Some(path))
-            }
-            Ok((_, outside, shown, _)) => {
-                let words = if outside {
-                    " outside the workspace"
-                } else {
-                    ""
-                };
-                (DefaultPolicy::Allow, words, shown, None)
-            }
-            // It will be refused for the same reason, or what appears there is not admitted.
-            Err(_) => {
-                let path = path.unwrap_or(".").to_owned();
-                (DefaultPolicy::Allow, "", path, None)
-            }
-        };
-        let mut about = about.iter().filter_map(member);
-        let subject = match about.next() {
-            None => place,
-            Some((_, first)) => about.fold(format!("{first} in {place}"), |all, (member, more)| {
-                format!("{all} ({member} {more})")
-            }),
-        };
-        Self {
-            target,
-            ..Self::new(default, Question::new(format!("{name}{words}"), subject))
-        }
-    }
-
-    /// A command line; none where the call is going to be refused.
-    pub(crate) fn command(name: &str, line: Option<&str>, cx: &Context) -> Self {
-        let Some(line) = line else {
-            return Self {
-                // There is nothing to ask for, whatever is said of other lines.
-                ruling: Some((Ruling::Allowed, cx.rules().default())),
-                ..Self::new(DefaultPolicy::Allow, Question::new(name, ""))
-            };
-        };
-        let is_free = |target: &str| {
-            cx.scope().is_ok_and(|scope| {
-                scope.resolve_for_writing(target).is_ok_and(|target| {
-                    // A second name of a file may stand anywhere, and the shell writes into the file itself.
-                    let is_shared = fs::symlink_metadata(&target)
-                        .is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1);
-                    !is_shared && place(&scope, cx.protected(), &target) == Place::Inside
-                })
-            })
-        };
-        let ruling = cx.rules().judge(line, &is_free);
-        Self {
-            ruling: Some((ruling, cx.rules().default())),
-            ..Self::new(DefaultPolicy::Ask, Question::new(name, line))
-        }
-    }
-
-    /// A call that writes the file of its member `path`: allowed inside the workspace, to be asked for
-    /// elsewhere. Links and `..` are resolved first.
-    pub(crate) fn writing(name: &str, input: &Value, cx: &Context) -> Self {
-        let Some(path) = input.get("path").and_then(Value::as_str) else {
-            return Self::new(DefaultPolicy::Allow, Question::new(name, ""));
-        };
-        let look = cx.scope().and_then(|scope| {
-            let target = scope.resolve_for_writing(path)?;
-            let place = place(&scope, cx.protected(), &target);
-            Ok((place, scope.shown(&target), target))
-        });
-        match look {
-            Ok((place, shown, target)) => {
-                let (default, words) = match place {
-                    Place::Inside => (DefaultPolicy::Allow, ""),
-                    Place::Outside => (DefaultPolicy::Ask, " outside the workspace"),
-                    Place::Protected => (DefaultPolicy::Ask, " to a protected place"),
-                };
-                Self {
-                    target: Some(target),
-                    ..Self::new(default, Question::new(format!("{name}{words}"), shown))
-                }
-            }
-            // It will be refused for the same reason; and should the reason go away in between,
-            // nothing was admitted.
-            Err(_) => Self::new(DefaultPolicy::Allow, Question::new(name, path)),
-        }
-    }
-
     /// The one path that the admitted call may write, or the one place with credentials that it may read. The
     /// empty one matches none.
     pub(crate) fn target(&self) -> PathBuf {
         self.target.clone().unwrap_or_default()
-    }
-}
-
-fn place(scope: &Scope, protected: &[PathBuf], target: &Path) -> Place {
-    let under = |path: PathBuf| target.starts_with(path);
-    if protected
-        .iter()
-        .flat_map(|path| spellings(scope.workspace(), path))
-        .any(under)
-    {
-        return Place::Protected;
-    }
-    let Ok(inside) = target.strip_prefix(scope.workspace()) else {
-        return Place::Outside;
-    };
-    // Without regard to case: some file systems have none.
-    let own = |part: std::path::Component<'_>| {
-        OWN_RIGHTS
-            .iter()
-            .any(|name| part.as_os_str().eq_ignore_ascii_case(name))
-    };
-    if inside.components().any(own) {
-        Place::Protected
-    } else {
-        Place::Inside
     }
 }

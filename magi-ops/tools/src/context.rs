@@ -7,12 +7,22 @@ use std::sync::{Arc, Mutex};
 use store::settings::Permission;
 use work::Pool;
 
-use crate::credentials::Credentials;
 use crate::error::ToolError;
 use crate::guard::Guard;
 use crate::rules::Rules;
-use crate::skill::Skill;
 use crate::workspace::Scope;
+
+/// A skill as it was admitted (the Agent Skills convention).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    pub name: String,
+    /// What it is for; models choose by it.
+    pub description: String,
+    /// Where `SKILL.md` and the files beside it are.
+    pub dir: PathBuf,
+    /// The Markdown after the front matter. At most 256 KiB of it are shown.
+    pub body: String,
+}
 
 /// Calls that work on files at once, where nobody gives a pool; more wait within their limits.
 const CALLS: u32 = 16;
@@ -24,7 +34,6 @@ pub struct Context {
     hidden: Vec<PathBuf>,
     protected: Vec<PathBuf>,
     skills: Vec<Skill>,
-    credentials: Arc<Credentials>,
     home: Option<PathBuf>,
     staging: Option<Arc<files::Staging>>,
     /// What commands run under.
@@ -45,7 +54,6 @@ impl Context {
             hidden,
             protected: Vec::new(),
             skills: Vec::new(),
-            credentials: Arc::new(Credentials::of(None)),
             rules: Rules::new(Permission::Ask, [], []),
             home: None,
             staging: None,
@@ -66,7 +74,6 @@ impl Context {
     /// read.
     #[must_use]
     pub fn with_home(mut self, home: Option<&Path>) -> Self {
-        self.credentials = Arc::new(Credentials::of(home));
         self.home = home.map(Path::to_owned);
         self
     }
@@ -145,9 +152,7 @@ impl Context {
     /// The workspace is missing or can't be looked at.
     pub fn scope(&self) -> Result<Scope, ToolError> {
         let scope = Scope::new(&self.workspace, &self.hidden)?;
-        Ok(scope
-            .with_credentials(Arc::clone(&self.credentials))
-            .with(self.home.clone(), self.staging.clone()))
+        Ok(scope.with(self.home.clone(), self.staging.clone()))
     }
 
     /// The path of an input as a person is shown it, by its words alone: relative inside the workspace, its

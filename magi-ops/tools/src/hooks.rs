@@ -68,18 +68,6 @@ enum HookResult {
     Unknown(String),
 }
 
-impl HookResult {
-    /// Without its words: those are the hook's own.
-    fn log(&self) {
-        match self {
-            Self::Nothing => tracing::debug!("a hook ended"),
-            Self::Failed(_) => tracing::warn!("a hook failed"),
-            Self::Refused(_) => tracing::info!("a hook refuses"),
-            Self::Unknown(_) => tracing::warn!("a hook could not say anything"),
-        }
-    }
-}
-
 /// What a hook printed, seen from the call.
 enum Decision {
     /// Nothing that is one.
@@ -132,10 +120,8 @@ impl Hooks {
                 break;
             }
             let span = tracing::debug_span!("hook", event = name(event), number = index + 1);
-            let result = self.run_one(event, command, payload, cancel);
-            let result = result.instrument(span.clone()).await;
-            span.in_scope(|| result.log());
-            match result {
+            let result = self.run_one(event, index + 1, command, payload, cancel);
+            match result.instrument(span).await {
                 HookResult::Nothing => {}
                 HookResult::Refused(reason) if event == HookEvent::PreTool => {
                     let reason = format!("refused by the {called}: {reason}");
@@ -156,6 +142,7 @@ impl Hooks {
     async fn run_one(
         &self,
         event: HookEvent,
+        number: usize,
         command: &str,
         payload: &Value,
         cancel: &CancellationToken,
@@ -171,10 +158,42 @@ impl Hooks {
             keep: OUTPUT_BYTES / 2,
             ..Command::shell(command, self.workspace.clone())
         };
-        match command.run(&self.guard, cancel).await {
-            Ok(finished) => hook_result(event, &finished, self.time_limit),
-            Err(error) => HookResult::Unknown(format!("could not run: {error}")),
+        let event_name = name(event);
+        let (result, status) = match command.run(&self.guard, cancel).await {
+            Ok(finished) => (
+                hook_result(event, &finished, self.time_limit),
+                finished.status,
+            ),
+            Err(error) => {
+                tracing::warn!(event = event_name, number, %error, "a hook can't be run");
+                return HookResult::Unknown(format!("could not run: {error}"));
+            }
+        };
+        let (exit_code, signal) = match status {
+            Some(Status::Exited(code)) => (Some(code), None),
+            Some(Status::Signalled(signal)) => (None, Some(signal)),
+            None => (None, None),
+        };
+        // Without its words: those are the hook's own.
+        match &result {
+            HookResult::Nothing => tracing::debug!(event = event_name, number, "a hook ended"),
+            HookResult::Refused(_) => {
+                tracing::info!(event = event_name, number, exit_code, "a hook refuses");
+            }
+            HookResult::Failed(_) => {
+                tracing::warn!(event = event_name, number, exit_code, "a hook failed");
+            }
+            HookResult::Unknown(_) => {
+                tracing::warn!(
+                    event = event_name,
+                    number,
+                    exit_code,
+                    signal,
+                    "a hook could not say anything"
+                );
+            }
         }
+        result
     }
 }
 

@@ -6,7 +6,6 @@ mod approval;
 mod bash;
 mod bounds;
 mod context;
-mod credentials;
 mod edit;
 mod error;
 mod glob;
@@ -14,7 +13,9 @@ mod grep;
 pub mod guard;
 pub mod hooks;
 mod input;
+mod lines;
 mod list;
+mod look;
 pub mod policy;
 pub mod process;
 mod read;
@@ -32,10 +33,9 @@ mod write;
 pub use access::{Access, DefaultPolicy};
 pub use approval::Question;
 pub use bounds::Watch;
-pub use context::Context;
+pub use context::{Context, Skill};
 pub use error::ToolError;
 pub use set::{NameClash, ToolSet};
-pub use skill::Skill;
 pub use tool::{
     ActivityKind, Call, Concurrency, Limits, Registration, Running, Success, Tool, ToolOutcome,
     ToolSpec, registered, registered_names,

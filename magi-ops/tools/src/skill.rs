@@ -1,7 +1,6 @@
 //! `skill`: the text of one of the admitted skills, with its directory for the files beside it.
 //! Finds and reads nothing itself: the skills were loaded when the process started.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -14,21 +13,9 @@ use crate::bounds::{
 };
 use crate::error::ToolError;
 use crate::tool::{Call, Running, Success, Tool, ToolSpec};
-use crate::{Access, Context, DefaultPolicy, Question, input};
+use crate::{Access, Context, DefaultPolicy, Question, Skill, input};
 
 const NAME: &str = "skill";
-
-/// A skill as it was admitted (the Agent Skills convention).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skill {
-    pub name: String,
-    /// What it is for; models choose by it.
-    pub description: String,
-    /// Where `SKILL.md` and the files beside it are.
-    pub dir: PathBuf,
-    /// The Markdown after the front matter. At most 256 KiB of it are shown.
-    pub body: String,
-}
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -156,6 +143,8 @@ fn load(skills: &[Skill], input: &Value) -> Result<Success, ToolError> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]

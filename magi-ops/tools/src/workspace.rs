@@ -11,10 +11,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::fs::OFlags;
-use store::KERNEL_TREES;
+use store::{Credentials, KERNEL_TREES};
 
 use crate::bounds::{PATH_BYTES, clip_bytes, printable};
-use crate::credentials::{Credentials, Resolved};
 use crate::error::ToolError;
 
 /// What the tools of one call may see. Resolved anew for every call.
@@ -23,9 +22,7 @@ pub struct Scope {
     hidden: Vec<PathBuf>,
     /// Device and inode of what is hidden, once a file with several names asks for it.
     hidden_files: OnceLock<HashSet<(u64, u64)>>,
-    credentials: Arc<Credentials>,
-    credential_places: OnceLock<Vec<PathBuf>>,
-    credential_files: OnceLock<HashSet<(u64, u64)>>,
+    credentials: Credentials,
     /// What `~` stands for.
     home: Option<PathBuf>,
     /// Where a file waits for its place.
@@ -49,12 +46,10 @@ impl Scope {
         all.sort();
         all.dedup();
         Ok(Self {
+            credentials: Credentials::of(None, &workspace),
             workspace,
             hidden: all,
             hidden_files: OnceLock::new(),
-            credentials: Arc::new(Credentials::of(None)),
-            credential_places: OnceLock::new(),
-            credential_files: OnceLock::new(),
             home: None,
             staging: None,
             admitted: None,
@@ -62,25 +57,10 @@ impl Scope {
         })
     }
 
-    /// With the places that are known to hold credentials.
-    pub(crate) fn with_credentials(mut self, credentials: Arc<Credentials>) -> Self {
-        self.credentials = credentials;
-        self
-    }
-
-    fn known(&self) -> Resolved<'_> {
-        Resolved {
-            credentials: &self.credentials,
-            workspace: &self.workspace,
-            places: &self.credential_places,
-            files: &self.credential_files,
-        }
-    }
-
     /// Whether a resolved path is a place that is known to hold credentials, or another name of a file there.
     pub(crate) fn holds_credentials(&self, resolved: &Path) -> bool {
-        self.known().hold(resolved)
-            || fs::symlink_metadata(resolved).is_ok_and(|metadata| self.known().are(&metadata))
+        self.credentials.hold(resolved)
+            || fs::symlink_metadata(resolved).is_ok_and(|metadata| self.credentials.are(&metadata))
     }
 
     /// Whether credentials at this path may be read: the admission named it or what it lies in, or there was
@@ -93,7 +73,7 @@ impl Scope {
 
     /// Whether a walk from `root` may come upon credentials that nobody was asked for.
     pub(crate) fn may_meet_credentials(&self, root: &Path) -> bool {
-        let known = self.known();
+        let known = &self.credentials;
         !known.hold(root)
             && (!root.starts_with(&self.workspace)
                 || known.places().iter().any(|place| place.starts_with(root)))
@@ -101,15 +81,16 @@ impl Scope {
 
     /// Whether a path that a walk found is a place that is known to hold credentials.
     pub(crate) fn is_credential(&self, path: &Path) -> bool {
-        self.known().hold(path)
+        self.credentials.hold(path)
     }
 
-    /// With the directory that `~` stands for, and one for files that wait for their place.
+    /// With the person's home, which `~` stands for and whose credentials are known, and a directory for files that wait for their place.
     pub(crate) fn with(
         mut self,
         home: Option<PathBuf>,
         staging: Option<Arc<files::Staging>>,
     ) -> Self {
+        self.credentials = Credentials::of(home.as_deref(), &self.workspace);
         self.home = home;
         self.staging = staging;
         self
@@ -281,7 +262,7 @@ impl Scope {
         {
             return Err(ToolError::Hidden(self.shown(path)));
         }
-        if !self.may_read_credentials(path) && self.known().are(metadata) {
+        if !self.may_read_credentials(path) && self.credentials.are(metadata) {
             return Err(ToolError::Moved(self.shown(path)));
         }
         Ok(())
@@ -290,18 +271,8 @@ impl Scope {
     /// The hidden files themselves, and those that stand directly in a hidden directory.
     fn hidden_files(&self) -> &HashSet<(u64, u64)> {
         self.hidden_files.get_or_init(|| {
-            let own = |path: &PathBuf| !KERNEL_TREES.iter().any(|tree| path.starts_with(tree));
-            let mut found = HashSet::new();
-            for path in self.hidden.iter().filter(|path| own(path)) {
-                let inside = fs::read_dir(path).into_iter().flatten().flatten();
-                let names = inside.map(|entry| entry.path()).chain([path.clone()]);
-                found.extend(
-                    names
-                        .filter_map(|name| fs::symlink_metadata(name).ok())
-                        .map(|metadata| (metadata.dev(), metadata.ino())),
-                );
-            }
-            found
+            let own = |path: &&PathBuf| !KERNEL_TREES.iter().any(|tree| path.starts_with(tree));
+            store::files_directly_in(self.hidden.iter().filter(own), usize::MAX)
         })
     }
 

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounds::{WRITE_BYTES, Watch, counted};
-use crate::edit::{only_crlf, with_crlf};
+use crate::bounds::{WRITE_BYTES, Watch};
 use crate::error::ToolError;
+use crate::lines::{only_crlf, size, with_crlf};
 use crate::read::BOM;
 use crate::replace::Slot;
 use crate::tool::{Call, Running, Success, Tool, ToolSpec};
@@ -138,20 +138,4 @@ impl Style {
         };
         (mark, lines)
     }
-}
-
-/// `12 lines, 340 bytes`; a last line without an end counts.
-pub(crate) fn size(parts: &[&[u8]]) -> String {
-    let ends: usize = parts
-        .iter()
-        .map(|part| memchr::memchr_iter(b'\n', part).count())
-        .sum();
-    let last = parts.iter().rev().find_map(|part| part.last());
-    let open = last.is_some_and(|last| *last != b'\n');
-    let bytes: usize = parts.iter().map(|part| part.len()).sum();
-    format!(
-        "{}, {}",
-        counted(ends as u64 + u64::from(open), "line", "lines"),
-        counted(bytes as u64, "byte", "bytes")
-    )
 }

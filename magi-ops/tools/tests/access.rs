@@ -1,5 +1,5 @@
 //! What a call would touch: the defaults, what a person is asked, and that an admission holds.
-//! Only the public API; also the tool `skill`, which a tools is given from outside.
+//! Only the public API; places with credentials are tested in `credentials.rs`.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -11,25 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 use store::settings::Permission;
-use support::place;
+use support::{look, place};
 use tokio_util::sync::CancellationToken;
-use tools::DefaultPolicy::{self, Allow, Ask};
+use tools::DefaultPolicy::{Allow, Ask};
 use tools::policy::{Policy, Rules};
-use tools::{Concurrency, Context, Skill, ToolSet};
+use tools::{Context, ToolSet};
 
 mod support;
-
-async fn look(tools: &ToolSet, tool: &str, input: Value) -> (DefaultPolicy, bool, String) {
-    let access = tools.access(tool, &input).await;
-    let beside = tools
-        .spec(tool)
-        .is_none_or(|spec| spec.concurrency == Concurrency::SideBySide);
-    let summary = access
-        .question
-        .render(&redact::Redactor::default(), 960)
-        .into_string();
-    (access.default, beside, summary)
-}
 
 fn writing(path: &str) -> Value {
     json!({ "path": path, "content": "text" })
@@ -281,200 +269,6 @@ async fn a_link_that_is_swapped_all_the_time_never_leads_outside() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(outside, ["notes.txt"]);
-}
-
-fn skill(name: &str, description: &str, body: &str) -> Skill {
-    Skill {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        dir: PathBuf::from("/skills").join(name),
-        body: body.to_owned(),
-    }
-}
-
-#[tokio::test]
-async fn skills_are_offered_and_loaded() {
-    let place = place();
-    let none = place.tools();
-    assert!(none.spec("skill").is_none());
-    let outcome = none
-        .run("skill", &json!({ "name": "pdf" }), CancellationToken::new())
-        .await;
-    assert!(
-        outcome.content.starts_with("no such tool;"),
-        "{}",
-        outcome.content
-    );
-
-    let long = "line\n".repeat(100_000);
-    let context = place.context().with_skills(vec![
-        skill(
-            "pdf",
-            "Fills forms.\nReads \u{202e}them.",
-            "# PDF\n\nRun fill.py",
-        ),
-        skill("long", &"words ".repeat(1000), &long),
-    ]);
-    let tools = ToolSet::registered(context).unwrap();
-    let spec = tools.specs().last().unwrap();
-    assert_eq!((spec.name.as_str(), spec.read_only), ("skill", true));
-    assert!(
-        spec.description
-            .contains("\n- pdf: Fills forms.\\nReads \\u{202e}them.\n- long: words")
-    );
-    assert!(spec.description.len() < 1000);
-    assert_eq!(spec.input_schema["required"], json!(["name"]));
-    let run = async |input| tools.run("skill", &input, CancellationToken::new()).await;
-    let outcome = run(json!({ "name": "pdf" })).await;
-    assert_eq!(
-        outcome.content,
-        "[skill directory, for relative paths: /skills/pdf]\n# PDF\n\nRun fill.py\n"
-    );
-    assert_eq!(outcome.summary, "skill pdf (3 lines)");
-    let outcome = run(json!({ "name": "long" })).await;
-    assert!(outcome.content.len() < 300 * 1024);
-    assert!(outcome.content.ends_with(
-        "[truncated: the first 262144 of 500000 bytes; the rest is in /skills/long/SKILL.md]\n"
-    ));
-    let outcome = run(json!({ "name": "none" })).await;
-    assert_eq!(outcome.content, "no such skill; the skills are pdf, long");
-    assert_eq!(outcome.summary, "skill failed: unknown skill");
-    assert!(
-        run(json!({ "skill": "pdf" }))
-            .await
-            .content
-            .contains("missing field `name`")
-    );
-}
-
-#[test]
-fn the_description_of_many_skills_is_bounded() {
-    let skills = (0..500).map(|n| skill(&format!("skill-{n}"), &"d".repeat(500), "x"));
-    let tools = ToolSet::registered(
-        Context::new(PathBuf::from("/"), Vec::new()).with_skills(skills.collect()),
-    )
-    .unwrap();
-    let description = &tools.specs().last().unwrap().description;
-    assert!(description.len() < 9 * 1024 && description.contains(" more are not listed"));
-}
-
-/// A place whose home holds credentials, with a link to them from the workspace.
-fn with_credentials() -> (support::Place, ToolSet) {
-    let place = place();
-    let home = place.outside.join("me");
-    fs::create_dir_all(home.join(".ssh")).unwrap();
-    fs::create_dir_all(home.join("real/aws")).unwrap();
-    fs::write(home.join(".ssh/id_rsa"), "key-canary\n").unwrap();
-    fs::write(home.join("real/aws/credentials"), "key-canary\n").unwrap();
-    fs::write(home.join("notes.txt"), "key-words\n").unwrap();
-    symlink("real/aws", home.join(".aws")).unwrap();
-    symlink(home.join(".ssh/id_rsa"), place.workspace.join("link")).unwrap();
-    fs::hard_link(home.join(".ssh/id_rsa"), place.workspace.join("hard")).unwrap();
-    let context = Context::new(place.workspace.clone(), vec![place.hidden.clone()]);
-    let tools = ToolSet::registered(context.with_home(Some(&home))).unwrap();
-    (place, tools)
-}
-
-#[tokio::test]
-async fn places_with_credentials_ask_wherever_links_lead() {
-    let (place, tools) = with_credentials();
-    let home = place.outside.join("me");
-    let at = |path: &str| home.join(path).to_str().unwrap().to_owned();
-    for path in [
-        at(".ssh/id_rsa"),
-        at(".aws/credentials"),
-        at("real/aws/credentials"),
-        at("x/../.ssh/id_rsa").replace("x/../", ""),
-        "link".to_owned(),
-        "hard".to_owned(),
-        "../outside/me/.ssh/id_rsa".to_owned(),
-    ] {
-        let (default, _, question) = look(&tools, "read", json!({ "path": path })).await;
-        assert_eq!(default, Ask, "{path}");
-        assert!(
-            question.starts_with("read a place that may hold credentials: "),
-            "{question}"
-        );
-        let input = json!({ "path": path, "pattern": "key" });
-        assert_eq!(look(&tools, "grep", input).await.0, Ask, "{path}");
-    }
-    for tool in ["list", "glob"] {
-        let input = json!({ "path": at(".ssh"), "pattern": "*" });
-        assert_eq!(look(&tools, tool, input).await.0, Ask, "{tool}");
-    }
-    for path in [at("notes.txt"), at("real"), at("none")] {
-        assert_eq!(
-            look(&tools, "list", json!({ "path": path })).await.0,
-            Allow,
-            "{path}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn what_a_person_was_not_asked_for_is_not_read() {
-    let (place, tools) = with_credentials();
-    let cancel = CancellationToken::new;
-    let home = place.outside.join("me");
-    // A walk that began elsewhere leaves it out, and says so.
-    for (tool, found) in [("grep", "key-words"), ("glob", "notes.txt")] {
-        let input = json!({ "path": home, "pattern": if tool == "grep" { "key" } else { "*" } });
-        let access = tools.access(tool, &input).await;
-        assert_eq!(access.default, Allow);
-        let outcome = tools.run_admitted(tool, &input, &access, cancel()).await;
-        assert!(outcome.content.contains(found), "{}", outcome.content);
-        assert!(
-            !outcome.content.contains("key-canary") && !outcome.content.contains("id_rsa"),
-            "{}",
-            outcome.content
-        );
-        assert!(
-            outcome
-                .content
-                .contains("that may hold credentials left out"),
-            "{}",
-            outcome.content
-        );
-    }
-    let input = json!({ "pattern": "key" });
-    let access = tools.access("grep", &input).await;
-    let outcome = tools.run_admitted("grep", &input, &access, cancel()).await;
-    assert!(
-        !outcome.content.contains("key-canary"),
-        "{}",
-        outcome.content
-    );
-    // What stands there when it is read is what was asked for.
-    let input = json!({ "path": "a" });
-    place.write("a", "words\n");
-    let access = tools.access("read", &input).await;
-    fs::remove_file(place.workspace.join("a")).unwrap();
-    symlink(home.join(".ssh/id_rsa"), place.workspace.join("a")).unwrap();
-    let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
-    assert_eq!(outcome.summary, "read failed: path changed");
-    fs::remove_file(place.workspace.join("a")).unwrap();
-    fs::hard_link(home.join(".ssh/id_rsa"), place.workspace.join("a")).unwrap();
-    let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
-    assert_eq!(outcome.summary, "read failed: path changed");
-    // And what was asked for is read.
-    for path in ["link", "hard"] {
-        let input = json!({ "path": path });
-        let access = tools.access("read", &input).await;
-        let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
-        assert!(
-            outcome.content.contains("key-canary"),
-            "{}",
-            outcome.content
-        );
-    }
-    let input = json!({ "path": home.join(".ssh"), "pattern": "key" });
-    let access = tools.access("grep", &input).await;
-    let outcome = tools.run_admitted("grep", &input, &access, cancel()).await;
-    assert!(
-        outcome.content.contains("key-canary"),
-        "{}",
-        outcome.content
-    );
 }
 
 #[tokio::test]

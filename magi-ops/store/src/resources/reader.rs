@@ -33,7 +33,7 @@ pub(super) enum Owner<'a> {
 pub(super) struct Reader<'a> {
     hidden: Vec<PathBuf>,
     sessions: PathBuf,
-    credentials: Credentials<'a>,
+    credentials: Credentials,
     cancelled: &'a dyn Fn() -> bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Listing {
 impl<'a> Reader<'a> {
     pub(super) fn new(
         home: &LocalHome,
-        credentials: Credentials<'a>,
+        credentials: Credentials,
         cancelled: &'a dyn Fn() -> bool,
     ) -> Self {
         let mut hidden = home.hidden();

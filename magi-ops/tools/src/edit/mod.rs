@@ -13,11 +13,12 @@ use serde_json::Value;
 
 use crate::bounds::{EDIT_BYTES, WRITE_BYTES, Watch, counted};
 use crate::error::ToolError;
+use crate::lines::{only_crlf, size, with_crlf};
 use crate::read::BOM;
 use crate::replace::Slot;
 use crate::tool::{Call, Running, Success, Tool, ToolSpec};
 use crate::workspace::Scope;
-use crate::write::size;
+
 use crate::{Access, Context, input};
 
 mod excerpt;
@@ -270,23 +271,6 @@ impl Edit {
         after.extend_from_slice(&before[done..]);
         Ok(after)
     }
-}
-
-/// Whether every line of the file ends with CRLF.
-pub(crate) fn only_crlf(bytes: &[u8]) -> bool {
-    memchr::memchr_iter(b'\n', bytes).all(|at| at > 0 && bytes[at - 1] == b'\r')
-}
-
-/// The text with CRLF for each line end that is not one already.
-pub(crate) fn with_crlf(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len() + text.len() / 16);
-    for (at, byte) in text.iter().enumerate() {
-        if *byte == b'\n' && (at == 0 || text[at - 1] != b'\r') {
-            out.push(b'\r');
-        }
-        out.push(*byte);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Processes that are signalled together, and how all of them are killed without one running away.
-//! Who belongs to a tree is not known here: `tree` and `forsaken` look that up.
+//! Who belongs to a tree is not known here: `tree` and `orphans` look that up.
 
 use std::collections::HashSet;
 

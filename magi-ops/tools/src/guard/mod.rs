@@ -1,5 +1,5 @@
 //! The guard of a command: which program it is, and the words that host and guard exchange.
-//! What the guard does as a process is in `entry` and `tree`, what the host does without it in `forsaken`, who
+//! What the guard does as a process is in `entry` and `tree`, what the host does without it in `orphans`, who
 //! acts without either in `sentinel`; no tool lives here.
 //!
 //! A process that dies by SIGKILL runs no handler, so the host can't promise to end what it started. Each
@@ -23,13 +23,14 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 #[cfg(target_os = "linux")]
 mod descendants;
 mod entry;
-mod forsaken;
+
 mod members;
+mod orphans;
 mod sentinel;
 mod tree;
 
 pub use entry::run;
-pub(crate) use forsaken::Forsaken;
+pub(crate) use orphans::Orphans;
 
 /// The first argument that makes a program call [`run`] instead of what it does otherwise. It is
 /// nobody's command: the guard speaks on its standard input with the process that started it.

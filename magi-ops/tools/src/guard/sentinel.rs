@@ -1,5 +1,5 @@
 //! The sentinel: a process of this program that outlives the host by a moment and ends the calls of guards that
-//! can't. Its life as a process, and the host's hold on it; how a tree is killed is in `forsaken`.
+//! can't. Its life as a process, and the host's hold on it; how a tree is killed is in `orphans`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 
 use super::SUBCOMMAND;
-use super::forsaken::Forsaken;
+use super::orphans::Orphans;
 
 /// The second argument that makes a guard's program a sentinel.
 pub(super) const ROLE: &str = "sentinel";
@@ -189,12 +189,12 @@ fn end(guard: Pid, mark: String) -> bool {
         }
     };
     wait(GUARD_LIMIT);
-    let forsaken = Forsaken {
+    let orphans = Orphans {
         guard,
         command: None,
         mark: mark.clone(),
     };
-    let gone = forsaken.end();
+    let gone = orphans.end();
     // One that was stopped collects what was killed and ends; nobody is left to stop it again.
     if state(guard, &mark) != State::Gone {
         let _ = kill_process(guard, Signal::CONT);

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use crate::guard::{Forsaken, Guard, MARK, MAX_REPORT_BYTES, Report, Request};
+use crate::guard::{Guard, MARK, MAX_REPORT_BYTES, Orphans, Report, Request};
 
 mod capture;
 
@@ -460,12 +460,12 @@ impl GuardHandle {
         let mut gone = reports.gone;
         let guard = self.pid();
         if let Some(guard) = guard.filter(|_| !gone) {
-            let forsaken = Forsaken {
+            let orphans = Orphans {
                 guard,
                 command: reports.group.filter(|_| !reports.has_ended()),
                 mark: self.mark.clone(),
             };
-            gone = spawn_blocking(move || forsaken.end())
+            gone = spawn_blocking(move || orphans.end())
                 .await
                 .is_ok_and(|gone| gone);
             // Nobody is left to stop it. Now it collects what was killed.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use tools::{Context, ToolOutcome, ToolSet};
+use tools::{Concurrency, Context, DefaultPolicy, ToolOutcome, ToolSet};
 
 /// A workspace beside a hidden home, both in one temporary directory.
 pub struct Place {
@@ -33,6 +33,19 @@ pub fn place() -> Place {
     fs::write(place.hidden.join("auth.json"), "top secret\n").unwrap();
     fs::write(place.outside.join("notes.txt"), "outside\n").unwrap();
     place
+}
+
+/// What holds for a call by default, whether it runs beside others, and what a person is asked.
+pub async fn look(tools: &ToolSet, tool: &str, input: Value) -> (DefaultPolicy, bool, String) {
+    let access = tools.access(tool, &input).await;
+    let beside = tools
+        .spec(tool)
+        .is_none_or(|spec| spec.concurrency == Concurrency::SideBySide);
+    let summary = access
+        .question
+        .render(&redact::Redactor::default(), 960)
+        .into_string();
+    (access.default, beside, summary)
 }
 
 impl Place {

@@ -18,7 +18,7 @@ const EMPTY_LOOKS: usize = 2;
 /// A command whose guard can't be relied on. The guard must not have been waited for: its number is that of
 /// the session which the command began in.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))] // a group is all that can be found elsewhere
-pub(crate) struct Forsaken {
+pub(crate) struct Orphans {
     pub(crate) guard: Pid,
     /// The command's group, while the command is not known to have ended.
     pub(crate) command: Option<Pid>,
@@ -26,7 +26,7 @@ pub(crate) struct Forsaken {
     pub(crate) mark: String,
 }
 
-impl Forsaken {
+impl Orphans {
     /// Kills what lives of the tree. Whether nothing is left; given up after a second.
     pub(crate) fn end(&self) -> bool {
         let give_up = Instant::now() + LIMIT;
