@@ -18,7 +18,7 @@ const QUOTED_BYTES: usize = 64;
 const LEVELS_BYTES: usize = 7;
 
 /// How a name and its value are joined.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Join {
     /// Blanks stand between.
     spaced: bool,
@@ -31,24 +31,9 @@ struct Join {
     wrapped: bool,
 }
 
-impl Join {
-    /// Nothing but a blank stands between.
-    const BLANK: Self = Self {
-        spaced: true,
-        colon: false,
-        compared: false,
-        shown: false,
-        wrapped: false,
-    };
-}
-
-/// White space within a line, and what has no width at all.
+/// White space within a line.
 fn is_blank(c: char) -> bool {
-    match c {
-        ' ' | '\t' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => true,
-        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => false,
-        _ => c.is_whitespace(),
-    }
+    c.is_whitespace() && !matches!(c, '\n' | '\r')
 }
 
 /// What may stand between a name and its operator: quotes, brackets, emphasis.
@@ -62,14 +47,9 @@ fn is_operator(c: char) -> bool {
 
 /// The quote that ends what `opening` begins.
 fn closing(opening: char) -> Option<char> {
-    match opening {
-        '"' | '\'' | '`' | '＂' => Some(opening),
-        '“' => Some('”'),
-        '‘' => Some('’'),
-        '«' => Some('»'),
-        '「' => Some('」'),
-        _ => None,
-    }
+    const PAIRS: [&str; 8] = ["\"\"", "''", "``", "＂＂", "“”", "‘’", "«»", "「」"];
+    let pair = PAIRS.iter().find(|pair| pair.starts_with(opening))?;
+    pair.chars().nth(1)
 }
 
 impl Word<'_> {
@@ -100,21 +80,26 @@ impl Word<'_> {
     /// Where the value begins, and how it is joined to the name.
     fn join(&self) -> Option<(usize, Join)> {
         let end = self.name.end;
+        // Nothing else stands between.
+        let blank = Join {
+            spaced: true,
+            ..Join::default()
+        };
         if self.class == Class::Scheme {
             let at = self.skip(end, is_blank, 8);
-            return (at > end).then_some((at, Join::BLANK));
+            return (at > end).then_some((at, blank));
         }
         if self.class == Class::Password
             && let Some(quote) = self.sql()
         {
-            return Some((quote, Join::BLANK));
+            return Some((quote, blank));
         }
         let wrapped = self.skip(end, is_wrapping, LEVELS_BYTES + 1);
         let named = self.skip(wrapped, is_blank, 8);
         let operator = self.skip(named, is_operator, 2);
         let sign = &self.text[named..operator];
         if operator == named && wrapped == end && named > end && self.is_option() {
-            return Some((named, Join::BLANK));
+            return Some((named, blank));
         }
         let before = &self.text.as_bytes()[..self.name.start];
         // `<password>@host`.

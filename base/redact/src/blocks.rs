@@ -4,6 +4,7 @@
 use super::placeholder::is_filled_in;
 use super::random::is_random;
 use super::tail::{Tail, ends_authority};
+use super::vocabulary::list;
 use super::{Found, steps};
 
 const KEY_BEGIN: &[u8] = b"-----BEGIN ";
@@ -11,14 +12,8 @@ const KEY_BEGIN: &[u8] = b"-----BEGIN ";
 const PUTTY_BEGIN: &[u8] = b"Private-Lines: ";
 const DASHES: &[u8] = b"-----";
 const LINE_END_SIGN: &[u8] = "⏎".as_bytes();
-/// Headers that stand between the opening line of a block and its body.
-const HEADERS: [&[u8]; 5] = [
-    b"Proc-Type:",
-    b"DEK-Info:",
-    b"Version:",
-    b"Comment:",
-    b"Hash:",
-];
+/// No header's name is longer.
+const HEADER_BYTES: usize = 10;
 /// Longest label between the dashes of a key block.
 const MAX_LABEL_BYTES: usize = 64;
 /// How far behind the label its first line may begin: line ends, indents, numbers of lines.
@@ -95,7 +90,11 @@ fn key_body(bytes: &[u8]) -> Option<bool> {
         steps(MIN_BODY_BYTES);
         let in_body = |b: &&u8| b.is_ascii_alphanumeric() || matches!(**b, b'+' | b'/' | b'=');
         let word = rest.iter().take(MIN_BODY_BYTES).take_while(in_body).count();
-        if word == MIN_BODY_BYTES || HEADERS.iter().any(|name| rest.starts_with(name)) {
+        if word == MIN_BODY_BYTES
+            || list("key headers")
+                .iter()
+                .any(|name| rest.starts_with(name.as_bytes()))
+        {
             return Some(true);
         }
         if gap > MAX_GAP_BYTES {
@@ -113,7 +112,7 @@ fn key_body(bytes: &[u8]) -> Option<bool> {
             // A line end that is shown within one line.
             _ if rest.starts_with(LINE_END_SIGN) => LINE_END_SIGN.len(),
             // The end of the text may cut a line short.
-            _ if rest.len() <= HEADERS[0].len().max(word) => return None,
+            _ if rest.len() <= HEADER_BYTES.max(word) => return None,
             _ => return Some(false),
         };
         rest = &rest[next..];

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use super::placeholder::{is_filled_in, is_placeholder};
 use super::random::is_mixed;
 use super::tail::Tail;
+use super::vocabulary::list;
 use super::{Found, steps};
 
 /// How far behind a program its words are looked at, in bytes. A stream's context holds more.
@@ -162,14 +163,11 @@ impl<'a> Line<'a> {
         }
         let before = text[..program].trim_end_matches([' ', '\t']);
         let path = before.len() == program && before.ends_with('/');
-        let starts = [
-            "", "\n", ";", "&", "|", "(", "`", "\"", "'", "$", "#", "sudo", "exec", "then", "do",
-            "=",
-        ];
-        let starts = starts.iter().any(|sign| match *sign {
-            "" => before.is_empty(),
-            sign => before.ends_with(sign),
-        });
+        let starts = before.is_empty()
+            || before.ends_with('\n')
+            || list("command starts")
+                .iter()
+                .any(|sign| before.ends_with(sign));
         Self {
             text,
             words,

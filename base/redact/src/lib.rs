@@ -27,6 +27,7 @@ mod words;
 use display::displayable;
 use tail::Tail;
 use values::Value;
+use vocabulary::list;
 
 pub use display::is_unseen;
 pub use redacted::Redacted;
@@ -350,18 +351,15 @@ fn encoded(text: &str, kind: impl Fn(char) -> bool, write: impl Fn(char) -> Stri
 
 /// Names of variables that hold secrets.
 fn names_credential(name: &str) -> bool {
-    const WITHIN: [&str; 7] = [
-        "KEY",
-        "TOKEN",
-        "SECRET",
-        "PASS",
-        "CREDENTIAL",
-        "COOKIE",
-        "WEBHOOK",
-    ];
-    const AT_END: [&str; 5] = ["_PWD", "_AUTH", "_CREDS", "_PAT", "_JWT"];
-    let name = name.to_ascii_uppercase();
-    WITHIN.iter().any(|word| name.contains(word)) || AT_END.iter().any(|end| name.ends_with(end))
+    let ends = |end: &&str| {
+        let from = name.len().checked_sub(end.len());
+        from.and_then(|from| name.get(from..))
+            .is_some_and(|last| last.eq_ignore_ascii_case(end))
+    };
+    list("credentials")
+        .iter()
+        .any(|word| code::contains(name, word))
+        || list("credential endings").iter().any(ends)
 }
 
 fn starts_with_ignoring_case(bytes: &[u8], word: &str) -> bool {

@@ -185,18 +185,30 @@ fn is_drawn(value: &str) -> bool {
     turns.count() * 4 >= value.len() && is_random(value, DRAWN_BYTES)
 }
 
-/// Whether the line evaluates texts, or gives the interpreter of another language its code.
+/// Whether the line evaluates texts: by `eval`, by arguments or names of names, by a shell behind a pipe, or by the
+/// interpreter of another language that is given its code.
 fn is_code(text: &str) -> bool {
-    let given = |word: &str| {
-        let behind = word.as_ptr() as usize + word.len() - text.as_ptr() as usize;
-        let rest = text[behind..].trim_start_matches(char::is_whitespace);
+    let evaluates = |word: &str| {
+        let at = word.as_ptr() as usize - text.as_ptr() as usize;
+        let rest = text[at + word.len()..].trim_start();
         let next = rest.split(char::is_whitespace).next().unwrap_or_default();
         let option =
-            next == "-" || next.starts_with('-') && next.contains(['c', 'e', 'E', 'r', 'p']);
-        option || rest.is_empty() || rest.starts_with(|c| is_operator(c) || matches!(c, '"' | '\''))
+            next.starts_with('-') && (next.len() == 1 || next.contains(['c', 'e', 'E', 'r', 'p']));
+        let given = option
+            || rest.is_empty()
+            || rest.starts_with(|c| is_operator(c) || matches!(c, '"' | '\''));
+        let piped = text[..at].trim_end().ends_with('|');
+        word == "eval" || piped && is_runner(word) || is_interpreter(word) && given
     };
-    let evaluates = |word| word == "eval" || is_interpreter(word) && given(word);
-    text.contains("${!") || words_of(text).any(evaluates)
+    let argument = |(at, _)| {
+        let name = text[at + 1..].trim_start_matches('{');
+        name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '@' | '*' | '!'))
+    };
+    text.match_indices('$').any(argument) || words_of(text).any(evaluates)
+}
+
+fn is_runner(word: &str) -> bool {
+    lists("runners", file_name(word)) || is_interpreter(word)
 }
 
 fn is_interpreter(word: &str) -> bool {
@@ -271,13 +283,17 @@ fn names_program(text: &str, run: &Range<usize>) -> bool {
             let name = name.trim_start_matches(['"', '\'']).trim_end_matches('+');
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
         });
+    // `find -exec` runs what stands behind it.
+    let own = text[begin..start]
+        .rsplit("-exec ")
+        .next()
+        .unwrap_or_default();
     let mut option = false;
     !(assigned || array)
-        && words_of(&text[begin..start]).all(|word| {
+        && words_of(own).all(|word| {
             let number = word.starts_with(|c: char| c.is_ascii_digit());
-            let name = file_name(word);
-            let runs = lists("runners", name) || is_interpreter(name);
-            let passes = option || number || runs || word.starts_with('-') || word.contains('=');
+            let passes =
+                option || number || is_runner(word) || word.starts_with('-') || word.contains('=');
             option = word.starts_with('-');
             passes
         })

@@ -67,30 +67,26 @@ const WORDS: &[(&str, Class)] = &[
     ("token", Class::Token),
 ];
 
+/// For each first letter of a word its second ones, a bit each.
+const STARTS: [u32; 256] = {
+    let mut starts = [0; 256];
+    let mut at = 0;
+    while at < WORDS.len() {
+        let word = WORDS[at].0.as_bytes();
+        starts[word[0] as usize] |= 1 << (word[1] - b'a');
+        at += 1;
+    }
+    starts
+};
+
 /// The word at the beginning of `bytes`.
 fn word_at(bytes: &[u8]) -> Option<(usize, Class)> {
-    // Three letters dismiss nearly every position.
-    let [first, second, third, ..] = bytes else {
+    // Two letters dismiss nearly every position.
+    let [first, second, ..] = bytes else {
         return None;
     };
-    if !matches!(
-        &[first | 0x20, second | 0x20, third | 0x20],
-        b"aut"
-            | b"bea"
-            | b"coo"
-            | b"cre"
-            | b"ide"
-            | b"jwt"
-            | b"key"
-            | b"pas"
-            | b"pat"
-            | b"pwd"
-            | b"sec"
-            | b"ses"
-            | b"sid"
-            | b"sig"
-            | b"tok"
-    ) {
+    let second = (second | 0x20).wrapping_sub(b'a');
+    if second > 25 || STARTS[usize::from(first | 0x20)] >> second & 1 == 0 {
         return None;
     }
     WORDS
@@ -198,15 +194,12 @@ impl<'a> Word<'a> {
 
     /// Whether a part of a name stands before the word and none behind it, or it is a pair of a query.
     fn ends_longer(&self) -> bool {
-        const VARIABLES: [&str; 9] = [
-            "SSH", "PG", "DB", "SQL", "FTP", "SMTP", "USER", "ROOT", "MAIL",
-        ];
         let before = &self.text[self.name.start..self.start];
         let behind = &self.text[self.end..self.name.end];
         let capital = self.text.as_bytes()[self.start].is_ascii_uppercase();
         let part = before.ends_with(['_', '-', '.'])
             || capital && before.ends_with(|c: char| c.is_ascii_lowercase())
-            || VARIABLES.iter().any(|part| before.ends_with(part));
+            || list("passes").iter().any(|part| before.ends_with(part));
         let pair = before.is_empty() && self.text[..self.start].ends_with(['?', '&', ';']);
         behind.bytes().all(|b| b.is_ascii_digit() || b == b'_') && (part || pair)
     }
@@ -282,7 +275,7 @@ impl<'a> Word<'a> {
 
 /// The half of a pair that everyone may see, as `ssh-keygen` writes it.
 fn is_public_key(run: &str) -> bool {
-    ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh"]
+    list("public keys")
         .iter()
         .any(|begin| run.starts_with(begin))
 }

@@ -61,6 +61,13 @@ fn what_may_run_is_shown_as_it_is() {
         "x='password='rm -rf 'zz'",
         "sh -c \"env \\\"secret=\\\"a rm -rf \\\"zz\\\"\"",
         "TOKEN= evilscript -rf",
+        // Texts that a shell behind a pipe gets, or arguments.
+        "echo 'token: evil12345' | cut -d' ' -f2 | sh",
+        "echo token=evil12345 | cut -d= -f2 | xargs sh -c",
+        "printf 'password=%s' evil12345 | /bin/bash",
+        "echo password=evil1234 | while read x; do ${x#*=}; done",
+        "set -- --password=evil1; ${1#*=}",
+        "f() { ${2#*=}; }; f x token=evil12345; \"$@\"",
         // Other languages.
         "python3 -c 'password=\"touch RAN\";import os;os.system(password)'",
         "python -c 'import os; os.system(token:=\"touchRAN1\")'",
@@ -104,6 +111,7 @@ fn what_may_run_is_shown_as_it_is() {
         "python3.11 -u ",
         "if ",
         "! ",
+        "find . -exec ",
     ] {
         for token in [&token(), &id] {
             commands.push(format!("{before}{token} x"));
@@ -134,7 +142,7 @@ fn a_mask_covers_one_literal_run() {
             "export TOKEN=abc12345&&rm -rf zz",
             "export TOKEN=[redacted]&&rm -rf zz",
         ),
-        ("TOKEN=abc12345|sh", "TOKEN=[redacted]|sh"),
+        ("TOKEN=abc12345|cat", "TOKEN=[redacted]|cat"),
         (
             "sh -c 'TOKEN=Abcd1234;evil${IFS}x|cat'",
             "sh -c 'TOKEN=[redacted];evil${IFS}x|cat'",
@@ -144,8 +152,8 @@ fn a_mask_covers_one_literal_run() {
             "trap 'password=[redacted];touch${IFS}RAN' EXIT",
         ),
         (
-            "echo 'password=Abcd1234;touch${IFS}RAN'|sh",
-            "echo 'password=[redacted];touch${IFS}RAN'|sh",
+            "echo 'password=Abcd1234;touch${IFS}RAN'|cat",
+            "echo 'password=[redacted];touch${IFS}RAN'|cat",
         ),
         (
             "ssh h \"sh -c 'token=Abcd1234&evil'\"",
