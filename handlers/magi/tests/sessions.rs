@@ -315,6 +315,8 @@ async fn readiness_follows_the_settings_of_the_moment() {
         },
     );
     assert_eq!(backend.provider_ready(), Ok(true));
+    // It looks and makes nothing.
+    assert_eq!(std::fs::read_dir(place.home()).unwrap().count(), 0);
     place.settings(r#"{"provider":"anthropic","model":"m"}"#);
     assert_eq!(backend.provider_ready(), Ok(false));
     place.settings("{");

@@ -94,9 +94,10 @@ pub(crate) fn bounded(file: File, limit: u64) -> io::Result<Bounded> {
 
 /// The first `limit` bytes of an open file and whether there are more.
 pub(crate) fn prefix(file: File, limit: u64) -> io::Result<(Vec<u8>, bool)> {
-    let mut bytes = Vec::new();
     // One byte more than the bound tells "exactly full" from "more"; the size that `stat`
-    // names is no bound, since the file may grow while it is read.
+    // names is room for most reads to need no second one, and no bound: the file may grow meanwhile.
+    let room = file.metadata()?.len().min(limit) + 1;
+    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     file.take(limit + 1).read_to_end(&mut bytes)?;
     let more = bytes.len() as u64 > limit;
     if more {

@@ -74,11 +74,23 @@ impl LocalHome {
             .ok_or(HomeError::Unknown)
     }
 
+    /// The home as it is, whether there or not: nothing is created. For looking at settings and accounts.
+    #[must_use]
+    pub fn at(location: &Path) -> Self {
+        // What can't be resolved can't be read either, and then the reading says why.
+        let root = fs::canonicalize(location).unwrap_or_else(|_| location.to_owned());
+        Self {
+            sessions: root.join(SESSIONS),
+            staging: Staging::new(root.join(STAGING)),
+            root,
+        }
+    }
+
     /// Creates what is missing (mode 0700) and takes the real names of the storage roots, so
     /// that a link that changes later can't move a running process to another place.
     pub(crate) fn create(location: &Path) -> Result<Self, HomeError> {
         let root = create(location)?;
-        let sessions = create(&root.join("sessions"))?;
+        let sessions = create(&root.join(SESSIONS))?;
         let staging = Staging::new(root.join(STAGING));
         Ok(Self {
             root,
@@ -118,6 +130,7 @@ impl LocalHome {
     }
 }
 
+const SESSIONS: &str = "sessions";
 const STAGING: &str = "staging";
 
 /// Creates a directory and what is missing above it. A new name is flushed into its parent: a later claim

@@ -65,12 +65,17 @@ impl Environment {
     /// The person's home, whose directories are there afterwards: the one place that says what kind of home it is.
     /// Blocks.
     pub(super) fn home(&self) -> Result<Arc<dyn Home>, StartupError> {
-        let location = LocalHome::locate(
-            self.mc_home.as_deref(),
-            self.user_home.as_deref(),
-            &self.cwd,
-        )?;
-        Ok(Arc::new(LocalHome::prepare(&location)?))
+        Ok(Arc::new(LocalHome::prepare(&self.home_location()?)?))
+    }
+
+    /// The same to look at: nothing is made, and nothing need be there.
+    pub(super) fn home_as_it_is(&self) -> Result<LocalHome, StartupError> {
+        Ok(LocalHome::at(&self.home_location()?))
+    }
+
+    fn home_location(&self) -> Result<PathBuf, StartupError> {
+        let (mc_home, user_home) = (self.mc_home.as_deref(), self.user_home.as_deref());
+        Ok(LocalHome::locate(mc_home, user_home, &self.cwd)?)
     }
 
     /// The working directory under its real name.

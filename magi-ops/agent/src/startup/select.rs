@@ -8,7 +8,7 @@ use provider::{
     Secret, ThinkingLevel,
 };
 use store::settings::{BUILT_IN, ProviderSettings, Settings};
-use store::{Reason, listed, near_miss, shown, shown_path};
+use store::{Home, Reason, listed, near_miss, shown, shown_path};
 
 use super::cache::{ProviderCache, Remote};
 use super::{Environment, StartupError};
@@ -348,8 +348,8 @@ fn credential<'a>(
 pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupError> {
     let redactor = environment.redactor();
     let ready = || {
-        let home = environment.home()?;
-        let settings = environment.settings(&*home, &environment.cwd)?;
+        let home = environment.home_as_it_is()?;
+        let settings = environment.settings(&home, &environment.cwd)?;
         home.accounts().check()?;
         Ok(credential(&settings, environment, &settings.provider).is_ok())
     };
