@@ -212,6 +212,7 @@ fn request(turn: usize, response: usize) -> Request {
         system: "".into(),
         thinking: ThinkingLevel::Default,
         fast: false,
+        written: Default::default(),
         messages: Arc::new(messages),
         tools: Vec::new(),
         workspace: "/".into(),

@@ -172,6 +172,7 @@ fn request(model: &str, messages: Vec<Message>) -> Request {
         system: "".into(),
         thinking: ThinkingLevel::High,
         fast: false,
+        written: Default::default(),
         messages: Arc::new(messages),
         tools: Vec::new(),
         workspace: "/".into(),

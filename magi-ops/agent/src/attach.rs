@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use provider::{Message, ThinkingLevel};
+use provider::{Message, ThinkingLevel, Written};
 use store::sessions::{
     Body, Flush, Position, Record, SessionId, SessionLease, SessionWriter, recorded_cwd, verify_cwd,
 };
@@ -71,6 +71,8 @@ pub(crate) struct Conversation {
     pub(crate) recorded: Option<Choice>,
     /// The conversation as the provider replays it. A run takes it and gives it back.
     pub(crate) messages: Vec<Message>,
+    /// What a provider's wire wrote of them.
+    pub(crate) written: Written,
     pub(crate) revision: String,
     /// Someone else changed the file. Stays set: only a new attachment clears it.
     pub(crate) stale: bool,
@@ -87,6 +89,7 @@ pub(crate) struct Known {
     pub(crate) cwd: PathBuf,
     pub(crate) position: Position,
     pub(crate) messages: Vec<Message>,
+    pub(crate) written: Written,
     pub(crate) recorded: Option<Choice>,
 }
 
@@ -124,6 +127,7 @@ impl Conversation {
             selected,
             recorded,
             messages,
+            written: Written::default(),
             revision: crate::new_id(),
             stale: false,
             snapshot: None,
@@ -138,6 +142,7 @@ impl Conversation {
             position: position.filter(|_| !self.stale)?,
             cwd: std::mem::take(&mut self.cwd),
             messages: std::mem::take(&mut self.messages),
+            written: std::mem::take(&mut self.written),
             recorded: self.recorded.take(),
         })
     }
@@ -313,9 +318,14 @@ pub(crate) fn load(
         && let Some(writer) = Arc::clone(lease).resume(&known.position)?
     {
         let Known {
-            messages, recorded, ..
+            messages,
+            written,
+            recorded,
+            ..
         } = known;
-        return Ok(Conversation::new(writer, cwd, None, recorded, messages));
+        let mut conversation = Conversation::new(writer, cwd, None, recorded, messages);
+        conversation.written = written;
+        return Ok(conversation);
     }
     let (writer, content) = Content::of(lease)?;
     verify_cwd(&content.about, cwd)?;

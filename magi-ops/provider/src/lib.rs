@@ -17,6 +17,7 @@ mod response;
 mod script;
 #[cfg(feature = "wires")]
 mod wires;
+mod written;
 
 pub use config::{
     Api, BuildError, ModelLimits, ModelSettings, Patience, ProviderConfig, Reasoning,
@@ -29,3 +30,4 @@ pub use provider::Provider;
 pub use registry::{build, build_with};
 pub use response::{Chunk, Response, Retry, Usage};
 pub use script::{MAX_SCRIPT_BYTES, ScriptError};
+pub use written::Written;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 pub use store::settings::ThinkingLevel;
 
+use crate::written::Written;
+
 /// Everything one response depends on.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -23,6 +25,8 @@ pub struct Request {
     /// The conversation so far, oldest first; the last [`Message::User`] opens the current turn.
     /// Shared: a request costs the same however long the conversation is.
     pub messages: Arc<Vec<Message>>,
+    /// Stays with the conversation as long as it only grows.
+    pub written: Written,
     /// The tools that the model may ask for.
     pub tools: Vec<ToolSpec>,
     /// The directory the session works in.

@@ -44,6 +44,7 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
             system: "".into(),
             thinking: Default::default(),
             fast: false,
+            written: Default::default(),
             messages: messages.clone().into(),
             tools: tools.clone(),
             workspace: workspace.to_owned(),

@@ -49,6 +49,7 @@ fn respond(fixture: &Fixture, messages: Vec<Message>, cancel: &CancellationToken
         system: "".into(),
         thinking: Default::default(),
         fast: false,
+        written: Default::default(),
         messages: messages.into(),
         tools: Vec::new(),
         workspace: "/".into(),

@@ -52,13 +52,13 @@ async fn start(
         events,
     } = run.await.map_err(word)?;
     let sink = cx.events().for_session(&session_id);
-    let told = events::Turn::new(&run_id, &session_id);
+    let turn = events::Turn::new(&run_id, &session_id);
     let accepted = Accepted {
         turn_id: run_id,
         session_id,
         status: AdmissionStatus::Accepted,
     };
-    Ok(Reply::new(accepted).then(told.forward(events, sink)))
+    Ok(Reply::new(accepted).then(turn.forward(events, sink)))
 }
 
 host::operation! {

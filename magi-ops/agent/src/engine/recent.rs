@@ -58,6 +58,7 @@ mod tests {
             messages: vec![Message::User {
                 text: "x".repeat(bytes),
             }],
+            written: Default::default(),
             recorded: None,
         };
         let id = |n: usize| format!("s{n}").parse::<SessionId>();

@@ -12,7 +12,7 @@ use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Workspace;
 
 /// What every hook is told: who asks, and for which session and run.
-pub(super) fn told(control: &Control) -> Value {
+pub(super) fn payload(control: &Control) -> Value {
     json!({
         "invocation": control.spec.invocation,
         "session_id": control.session.as_str(),
@@ -26,27 +26,24 @@ pub(super) async fn run(
     control: &Control,
     sink: &Sink,
     event: HookEvent,
-    told: &Value,
+    payload: &Value,
 ) -> HookVerdict {
     if !workspace.hooks.any(event) {
         return HookVerdict::Go {
             diagnostics: Vec::new(),
         };
     }
-    let id = crate::new_id();
-    let began = Activity::Began {
-        id: id.clone(),
-        what: Category::Hook,
-    };
     // A loss shows at the next event that the run can't do without.
-    let _ = sink.activity(began).await;
-    let verdict = workspace.hooks.run(event, told, &control.cancel).await;
+    let began = sink.begin(Category::Hook).await;
+    let verdict = workspace.hooks.run(event, payload, &control.cancel).await;
     let state = match &verdict {
         _ if control.cancel.is_cancelled() => ActivityState::Cancelled,
         HookVerdict::Go { diagnostics } if diagnostics.is_empty() => ActivityState::Completed,
         _ => ActivityState::Failed,
     };
-    let _ = sink.activity(Activity::Ended { id, state }).await;
+    if let Ok(id) = began {
+        let _ = sink.activity(Activity::Ended { id, state }).await;
+    }
     verdict
 }
 
@@ -57,24 +54,20 @@ impl Worker {
         let first = self.owner.is_first_run(self.control.session.as_str());
         let first = first.then_some(HookEvent::SessionStart);
         for event in first.into_iter().chain([HookEvent::TurnStart]) {
-            self.hook(event, self.told()).await?;
+            self.hook(event, payload(&self.control)).await?;
         }
         Ok(())
     }
 
     /// The hooks after the last response. A cancelled run has none: it ends at once.
     pub(super) async fn end_hooks(&mut self, outcome: &str) -> Result<(), Stop> {
-        let mut told = self.told();
-        told["outcome"] = outcome.into();
-        self.hook(HookEvent::TurnEnd, told).await
+        let mut payload = payload(&self.control);
+        payload["outcome"] = outcome.into();
+        self.hook(HookEvent::TurnEnd, payload).await
     }
 
-    fn told(&self) -> Value {
-        told(&self.control)
-    }
-
-    async fn hook(&mut self, event: HookEvent, told: Value) -> Result<(), Stop> {
-        match run(&self.workspace, &self.control, &self.sink, event, &told).await {
+    async fn hook(&mut self, event: HookEvent, payload: Value) -> Result<(), Stop> {
+        match run(&self.workspace, &self.control, &self.sink, event, &payload).await {
             HookVerdict::Go { diagnostics } => self.report_hooks(&diagnostics).await,
             // Only a call can be refused.
             HookVerdict::Refuse { .. } => Ok(()),

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use provider::Message;
+use provider::{Message, Written};
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, recorded_cwd};
 use tracing::{Instrument, error, info, info_span};
@@ -99,6 +99,7 @@ pub(crate) struct Task {
     selected: Option<Arc<Selected>>,
     recorded: Option<Choice>,
     messages: Vec<Message>,
+    written: Written,
 }
 
 impl Task {
@@ -121,6 +122,7 @@ impl Task {
             },
             recorded: conversation.recorded.clone(),
             messages: std::mem::take(&mut conversation.messages),
+            written: conversation.written.clone(),
             workspace,
         }
     }
@@ -189,6 +191,7 @@ pub(crate) fn prepare(
         selected: task.selected,
         recorded: task.recorded,
         messages: Arc::new(task.messages),
+        written: task.written,
         sink,
         policy,
         shown: Redacted::default(),
@@ -220,6 +223,7 @@ struct Worker {
     selected: Option<Arc<Selected>>,
     recorded: Option<Choice>,
     messages: Arc<Vec<Message>>,
+    written: Written,
     sink: Sink,
     persist: Persist,
     policy: RunPolicy,

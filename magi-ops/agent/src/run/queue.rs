@@ -10,7 +10,7 @@ use store::sessions::Outcome;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use work::Deadline;
 
-use super::event::{Activity, MayDrop, MustArrive, Persistence, RunEvent};
+use super::event::{Activity, Category, MayDrop, MustArrive, Persistence, RunEvent};
 use super::{Control, DeliveryPolicy, Owner, RunErrorCode};
 
 /// How long a delta that can't be kept back any more waits. Longer than a caller that lives
@@ -123,6 +123,16 @@ impl Sink {
             counts.dropped += 1;
         }
         Ok(())
+    }
+
+    /// Tells that something without details begins. Returns its id.
+    pub(super) async fn begin(&self, what: Category) -> Result<String, Lost> {
+        let id = crate::new_id();
+        let began = Activity::Began {
+            id: id.clone(),
+            what,
+        };
+        self.activity(began).await.map(|()| id)
     }
 
     /// The only way into the queue on which something may be left out: `event` is made if it has room at once.

@@ -8,7 +8,7 @@ use provider::ToolCall;
 use tools::ToolOutcome;
 
 /// Identical calls with identical results after which the model is told.
-const TOLD_AFTER: u32 = 3;
+const NOTE_AFTER: u32 = 3;
 /// Those after which the run ends.
 const ENDED_AFTER: u32 = 8;
 
@@ -27,7 +27,7 @@ struct Repeated {
     result: u64,
     times: u32,
     /// The response behind which the model was told first: it must have had a chance to heed it.
-    told: Option<u32>,
+    noted: Option<u32>,
 }
 
 /// What is to be done about a call that ended.
@@ -36,7 +36,7 @@ pub(super) enum Repetition {
     /// Nothing.
     Fine,
     /// The model is told; the call has been made so often.
-    Tell(u32),
+    Note(u32),
     /// The model was told, and the run ends.
     End,
 }
@@ -55,22 +55,22 @@ impl Repeats {
             && known.result == result
         {
             known.times += 1;
-            return match known.told {
-                Some(told) if told < response && known.times >= ENDED_AFTER => Repetition::End,
-                _ if known.times >= TOLD_AFTER => {
-                    known.told.get_or_insert(response);
-                    Repetition::Tell(known.times)
+            return match known.noted {
+                Some(noted) if noted < response && known.times >= ENDED_AFTER => Repetition::End,
+                _ if known.times >= NOTE_AFTER => {
+                    known.noted.get_or_insert(response);
+                    Repetition::Note(known.times)
                 }
                 _ => Repetition::Fine,
             };
         }
         for other in self.calls.values_mut() {
-            (other.times, other.told) = (1, None);
+            (other.times, other.noted) = (1, None);
         }
         let first = Repeated {
             result,
             times: 1,
-            told: None,
+            noted: None,
         };
         self.calls.insert(id, first);
         Repetition::Fine
@@ -106,7 +106,7 @@ mod tests {
         repeats.count(response, &call, &outcome)
     }
 
-    use Repetition::{End, Fine, Tell};
+    use Repetition::{End, Fine, Note};
 
     #[test]
     fn the_same_call_with_the_same_result_counts() {
@@ -114,13 +114,13 @@ mod tests {
         let all: Vec<_> = (0..8).map(|at| count(&mut repeats, at, "a", "x")).collect();
         assert_eq!(
             all,
-            [Fine, Fine, Tell(3), Tell(4), Tell(5), Tell(6), Tell(7), End]
+            [Fine, Fine, Note(3), Note(4), Note(5), Note(6), Note(7), End]
         );
         assert_eq!(count(&mut repeats, 8, "a", "y"), Fine);
         // All in one response: the model is told before the run ends.
         let mut repeats = Repeats::default();
         let last = (0..20).map(|_| count(&mut repeats, 0, "a", "x")).last();
-        assert_eq!(last, Some(Tell(20)));
+        assert_eq!(last, Some(Note(20)));
         assert_eq!(count(&mut repeats, 1, "a", "x"), End);
     }
 

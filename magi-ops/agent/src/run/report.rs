@@ -106,13 +106,7 @@ impl Worker {
         if !self.workspace.guidance.has_instructions() {
             return Ok(());
         }
-        let id = crate::new_id();
-        let what = Category::ContextInjection;
-        let began = Activity::Began {
-            id: id.clone(),
-            what,
-        };
-        self.activity(began).await?;
+        let id = self.sink.begin(Category::ContextInjection).await?;
         let state = ActivityState::Completed;
         self.activity(Activity::Ended { id, state }).await
     }
@@ -185,13 +179,7 @@ impl Worker {
 
     /// Tells a person something: as words, and as an activity without details.
     pub(super) async fn diagnose(&self, code: RunErrorCode, summary: Redacted) -> Result<(), Stop> {
-        let id = crate::new_id();
-        let what = Category::Diagnostic;
-        self.activity(Activity::Began {
-            id: id.clone(),
-            what,
-        })
-        .await?;
+        let id = self.sink.begin(Category::Diagnostic).await?;
         self.send(MustArrive::Diagnostic { code, summary }).await?;
         let state = ActivityState::Completed;
         self.activity(Activity::Ended { id, state }).await

@@ -39,6 +39,7 @@ impl Worker {
                 thinking: selected.choice.thinking,
                 fast: selected.fast,
                 messages: Arc::clone(&self.messages),
+                written: self.written.clone(),
                 tools: self.workspace.offered.clone(),
                 workspace: self.workspace.cwd.clone(),
             },

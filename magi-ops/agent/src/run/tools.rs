@@ -1,8 +1,10 @@
 //! The tool calls of one provider response: policy, approval, running side by side, results in order.
 //! What a tool does is its own matter; whether it may is decided here.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use provider::{Message, ToolCall};
 use redact::{Redacted, Redactor};
 use serde_json::Value;
@@ -102,7 +104,7 @@ impl Worker {
                 true => self.repeats.count(response, &calls[index], &outcome),
                 false => Repetition::Fine,
             };
-            if let Repetition::Tell(times) = repetition {
+            if let Repetition::Note(times) = repetition {
                 outcome.content.push_str(&Repeats::note(times));
             }
             let reported = self.report(&calls[index], activity_id, &outcome).await;
@@ -128,11 +130,6 @@ impl Worker {
     fn beside(&self, call: &ToolCall) -> bool {
         let spec = self.workspace.tools.spec(&call.name);
         spec.is_none_or(|spec| spec.concurrency == Concurrency::SideBySide)
-    }
-
-    fn activity_kind(&self, call: &ToolCall) -> ActivityKind {
-        let spec = self.workspace.tools.spec(&call.name);
-        spec.map_or(ActivityKind::Tool, |spec| spec.activity)
     }
 
     /// What the call would touch; a look at a dead disk must not outlast the run.
@@ -173,41 +170,25 @@ impl Worker {
                 Flush::Durable
             })
             .await;
-        let name = shown_name(&call.name, self.workspace.redactor());
         let subject = self.workspace.tools.subject(&call.name, &call.input);
         let summary = shown_subject(&subject, call, self.workspace.redactor());
-        self.activity(Activity::Tool {
-            id: activity_id.clone(),
-            kind: self.activity_kind(call),
-            tool: call.name.clone(),
-            name,
-            state: ActivityState::Started,
-            summary: summary.summary(self.policy.max_summary_bytes),
-            timed_out: None,
-        })
-        .await?;
+        let summary = summary.summary(self.policy.max_summary_bytes);
+        self.tool_activity(call, &activity_id, ActivityState::Started, summary, None)
+            .await?;
         let (workspace, control) = (Arc::clone(&self.workspace), Arc::clone(&self.control));
         let (sink, call) = (self.sink.clone(), call.clone());
-        let (asked, settled) = oneshot::channel();
+        let (settles, settled) = oneshot::channel();
         let span = info_span!("tool", name = %call.name, activity = activity_id);
         let work = async move {
-            // A task of its own within: a tool that panics is a failed call, not a failed run.
-            let work = tokio::spawn(
-                async move { run(&workspace, &control, &sink, &call, &access, asked).await }
-                    .in_current_span(),
-            );
-            let outcome = work.await.unwrap_or_else(|failed| {
-                if let Ok(payload) = failed.try_into_panic() {
-                    error!(payload = panic_text(&*payload), "a tool panicked");
-                }
-                Ran::from(ToolOutcome {
-                    content: "the tool stopped unexpectedly".to_owned(),
-                    is_error: true,
-                    timed_out: false,
-                    summary: "stopped unexpectedly".to_owned(),
-                })
+            let work = run(&workspace, &control, &sink, &call, &access, settles);
+            // A call that panics is a failed call, not a failed run.
+            let ran = AssertUnwindSafe(work).catch_unwind().await;
+            let ran = ran.unwrap_or_else(|payload| {
+                error!(payload = panic_text(&*payload), "a call panicked");
+                let content = "the tool stopped unexpectedly".to_owned();
+                refused(content, "stopped unexpectedly").into()
             });
-            (index, activity_id, outcome)
+            (index, activity_id, ran)
         };
         running.spawn(work.instrument(span));
         // A question follows the start of its call directly, so that a person sees what it is about.
@@ -235,19 +216,32 @@ impl Worker {
             content: outcome.content.clone(),
         });
         self.persist.start();
-        let name = shown_name(&call.name, self.workspace.redactor());
+        let state = match outcome.is_error {
+            true => ActivityState::Failed,
+            false => ActivityState::Completed,
+        };
+        let timed_out = Some(outcome.timed_out);
+        self.tool_activity(call, &activity_id, state, summary, timed_out)
+            .await
+    }
+
+    async fn tool_activity(
+        &self,
+        call: &ToolCall,
+        id: &str,
+        state: ActivityState,
+        summary: Redacted,
+        timed_out: Option<bool>,
+    ) -> Result<(), Stop> {
+        let spec = self.workspace.tools.spec(&call.name);
         self.activity(Activity::Tool {
-            id: activity_id,
-            kind: self.activity_kind(call),
+            id: id.to_owned(),
+            kind: spec.map_or(ActivityKind::Tool, |spec| spec.activity),
             tool: call.name.clone(),
-            name,
-            state: if outcome.is_error {
-                ActivityState::Failed
-            } else {
-                ActivityState::Completed
-            },
+            name: shown_name(&call.name, self.workspace.redactor()),
+            state,
             summary,
-            timed_out: Some(outcome.timed_out),
+            timed_out,
         })
         .await
     }
@@ -317,7 +311,7 @@ async fn run(
     sink: &Sink,
     call: &ToolCall,
     access: &Access,
-    asked: oneshot::Sender<()>,
+    settles: oneshot::Sender<()>,
 ) -> Ran {
     let decision = workspace.decide(&call.name, access);
     let question_waits = match (decision.permission, control.spec.policy.approval_expiry) {
@@ -327,26 +321,26 @@ async fn run(
         (Permission::Ask, None) => {
             return refused(decision.unasked(&call.name), "nobody can be asked").into();
         }
-        (Permission::Ask, Some(expiry)) => Some((asked, expiry)),
+        (Permission::Ask, Some(expiry)) => Some((settles, expiry)),
         (Permission::Allow, _) => {
             // Others may start meanwhile: no question follows.
-            drop(asked);
+            drop(settles);
             None
         }
     };
     // Before a person is asked: what a hook refuses is no question.
-    let mut told = hooks::told(control);
-    told["tool"] = call.name.as_str().into();
-    told["input"] = call.input.clone();
-    let mut hooks = match hooks::run(workspace, control, sink, HookEvent::PreTool, &told).await {
+    let mut payload = hooks::payload(control);
+    payload["tool"] = call.name.as_str().into();
+    payload["input"] = call.input.clone();
+    let mut hooks = match hooks::run(workspace, control, sink, HookEvent::PreTool, &payload).await {
         HookVerdict::Go { diagnostics } => diagnostics,
         HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),
     };
-    if let Some((asked, expiry)) = question_waits {
+    if let Some((settles, expiry)) = question_waits {
         let max = control.spec.policy.max_summary_bytes;
         let summary = access.question.render(workspace.redactor(), max);
         let approval = Approval::ask(control, sink, summary, expiry).await;
-        drop(asked);
+        drop(settles);
         let answer = match approval {
             Some(approval) => approval.answer().await,
             None => Answer::Cancelled,
@@ -371,9 +365,9 @@ async fn run(
         .run_admitted(&call.name, &call.input, access, cancel)
         .await;
     if workspace.hooks.any(HookEvent::PostTool) {
-        told["result"] = outcome.content.as_str().into();
-        told["is_error"] = outcome.is_error.into();
-        let verdict = hooks::run(workspace, control, sink, HookEvent::PostTool, &told).await;
+        payload["result"] = outcome.content.as_str().into();
+        payload["is_error"] = outcome.is_error.into();
+        let verdict = hooks::run(workspace, control, sink, HookEvent::PostTool, &payload).await;
         if let HookVerdict::Go { diagnostics } = verdict {
             hooks.extend(diagnostics);
         }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::message::{Message, ToolCall};
 
@@ -90,6 +90,21 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>
         }
     }
     turns
+}
+
+/// A request's body with the elements of its `messages`.
+pub(crate) fn with_messages(body: &Map<String, Value>, elements: &[u8]) -> Vec<u8> {
+    // Keys are strings and values are JSON already: writing to memory cannot fail.
+    let rest = serde_json::to_vec(body).unwrap_or_default();
+    let more = if body.is_empty() { "]" } else { "]," };
+    let head = &b"{\"messages\":["[..];
+    [
+        head,
+        elements,
+        more.as_bytes(),
+        rest.get(1..).unwrap_or_default(),
+    ]
+    .concat()
 }
 
 /// Whether a text has anything that a provider takes as text.

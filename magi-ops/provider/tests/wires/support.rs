@@ -251,6 +251,7 @@ pub(crate) fn request(messages: Vec<Message>) -> Request {
         system: "".into(),
         thinking: ThinkingLevel::Default,
         fast: false,
+        written: Default::default(),
         messages: Arc::new(messages),
         tools: Vec::new(),
         workspace: "/".into(),

@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 
 use super::models;
 use crate::config::Reasoning;
-use crate::message::Request;
+use crate::message::{Message, Request};
 use crate::wires::call_ids::wire_id;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
-use crate::wires::turns::{Answered, Turn, says_something, turns, wire_name};
+use crate::wires::turns::{Answered, Turn, says_something, turns, wire_name, with_messages};
 
 /// Where a thought stood in its response, and what it was.
 ///
@@ -121,12 +121,16 @@ pub(super) fn body(request: &Request, shape: Shape<'_>) -> Vec<u8> {
             body.insert("output_config".into(), json!({ "effort": effort }));
         }
     }
-    body.insert("messages".into(), messages(request, &shape));
-    // Keys are strings and values are JSON already: writing to memory cannot fail.
-    serde_json::to_vec(&body).unwrap_or_default()
+    let by = format!(
+        "{} {:?} {:?}",
+        shape.provider, shape.reasoning, shape.quirks
+    );
+    let write = |part: &[Message], is_last| messages(part, is_last, &shape);
+    let messages = request.written.elements(by, &request.messages, write);
+    with_messages(&body, &messages)
 }
 
-fn messages(request: &Request, shape: &Shape<'_>) -> Value {
+fn messages(part: &[Message], is_last: bool, shape: &Shape<'_>) -> Vec<Value> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut push = |role, blocks: Vec<Value>| {
         // Blocks of one side that follow each other are one message: results and the next prompt.
@@ -136,7 +140,7 @@ fn messages(request: &Request, shape: &Shape<'_>) -> Value {
             _ => messages.push((role, blocks)),
         }
     };
-    for turn in turns(&request.messages, shape.provider) {
+    for turn in turns(part, shape.provider) {
         match turn {
             Turn::User(text) => push("user", text_block(text).into_iter().collect()),
             Turn::Assistant {
@@ -155,7 +159,8 @@ fn messages(request: &Request, shape: &Shape<'_>) -> Value {
         }
     }
     // The conversation up to here is asked for again with the next response.
-    if let Some(("user", blocks)) = messages.last_mut()
+    if is_last
+        && let Some(("user", blocks)) = messages.last_mut()
         && let Some(last) = blocks.last_mut()
     {
         shape.cached(last);

@@ -4,11 +4,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::config::Reasoning;
-use crate::message::{Request, ThinkingLevel};
+use crate::message::{Message, Request, ThinkingLevel};
 use crate::wires::call_ids::wire_id;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
-use crate::wires::turns::{Answered, Turn, says_something, turns, wire_name};
+use crate::wires::turns::{Answered, Turn, says_something, turns, wire_name, with_messages};
 
 /// What Google's servers take for the signature of a call that another model made.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -98,17 +98,23 @@ pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
         });
         body.insert("tools".into(), tools.collect());
     }
-    body.insert("messages".into(), messages(request, shape).into());
-    // Keys are strings and values are JSON already: writing to memory cannot fail.
-    serde_json::to_vec(&body).unwrap_or_default()
+    let by = format!(
+        "{} {:?} {:?}",
+        shape.provider, shape.reasoning, shape.quirks
+    );
+    let write = |part: &[Message], _| messages(part, shape);
+    let conversation = request.written.elements(by, &request.messages, write);
+    let system = says_something(&request.system)
+        .then(|| json!({ "role": "system", "content": &*request.system }).to_string());
+    let parts = [system.unwrap_or_default().into_bytes(), conversation];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let messages = parts.collect::<Vec<_>>().join(&b',');
+    with_messages(&body, &messages)
 }
 
-fn messages(request: &Request, shape: &Shape<'_>) -> Vec<Value> {
-    let mut messages = Vec::with_capacity(request.messages.len() + 1);
-    if says_something(&request.system) {
-        messages.push(json!({ "role": "system", "content": &*request.system }));
-    }
-    for turn in turns(&request.messages, shape.provider) {
+fn messages(part: &[Message], shape: &Shape<'_>) -> Vec<Value> {
+    let mut messages = Vec::with_capacity(part.len());
+    for turn in turns(part, shape.provider) {
         match turn {
             Turn::User(text) => messages.push(json!({ "role": "user", "content": text })),
             Turn::Assistant {
@@ -212,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Api, ModelLimits, ProviderConfig};
-    use crate::message::{Message, ProviderState, ToolCall, ToolSpec};
+    use crate::message::{ProviderState, ToolCall, ToolSpec};
     use crate::wires::openai_chat::OpenaiChat;
     use crate::wires::wire::Wire as _;
 
@@ -250,6 +256,7 @@ mod tests {
             system: "Be brief.".into(),
             thinking: ThinkingLevel::Max,
             fast: false,
+            written: Default::default(),
             messages: Arc::new(vec![
                 Message::User { text: "go".into() },
                 Message::Assistant {
@@ -327,6 +334,7 @@ mod tests {
             system: "".into(),
             thinking: ThinkingLevel::Default,
             fast: false,
+            written: Default::default(),
             messages: Arc::new(vec![
                 Message::User { text: "go".into() },
                 Message::Assistant {

@@ -373,6 +373,7 @@ mod tests {
             system: "".into(),
             thinking: ThinkingLevel::Default,
             fast: false,
+            written: Default::default(),
             messages: Vec::new().into(),
             tools: Vec::new(),
             workspace: "/".into(),

@@ -20,6 +20,7 @@ fn request(messages: Vec<Message>) -> Request {
         system: "".into(),
         thinking: ThinkingLevel::Default,
         fast: false,
+        written: Default::default(),
         messages: Arc::new(messages),
         tools: Vec::new(),
         workspace: "/".into(),
@@ -39,6 +40,59 @@ fn wire(provider: &str, models: ModelLimits) -> Anthropic {
 fn json_of(request: &Request) -> Value {
     let wire = wire("anthropic", ModelLimits::default());
     serde_json::from_slice(&wire.body(request, &Quirks::default())).unwrap()
+}
+
+fn any_message() -> impl Strategy<Value = Message> {
+    let text = || prop_oneof![Just(String::new()), Just(" ".to_owned()), "[a-c\"]{1,4}"];
+    let id = || prop_oneof![Just("a".to_owned()), Just("b".to_owned())];
+    let call = id().prop_map(|id| ToolCall {
+        id,
+        name: "read".into(),
+        input: json!({"path": "x"}),
+    });
+    prop_oneof![
+        text().prop_map(|text| Message::User { text }),
+        (text(), prop::collection::vec(call, 0..3)).prop_map(|(text, tool_calls)| {
+            Message::Assistant {
+                state: ProviderState::default(),
+                text,
+                tool_calls,
+            }
+        }),
+        (id(), text()).prop_map(|(call_id, content)| Message::ToolResult {
+            call_id,
+            name: "read".into(),
+            content,
+            is_error: false,
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_was_written_before_is_what_would_be_written_now(messages in prop::collection::vec(any_message(), 1..24)) {
+        let chat = crate::wires::openai_chat::OpenaiChat::new(&ProviderConfig {
+            id: "anthropic".into(),
+            api: Api::OpenaiChat,
+            base_url: None,
+            script: None,
+            models: ModelLimits::default(),
+        });
+        let anthropic = wire("anthropic", ModelLimits::default());
+        let wires: [&dyn crate::wires::wire::Wire; 2] = [&chat, &anthropic];
+        for wire in wires {
+            let mut growing = request(Vec::new());
+            growing.system = "Be brief.".into();
+            for count in 1..=messages.len() {
+                growing.messages = Arc::new(messages[..count].to_vec());
+                let fresh = Request { written: Default::default(), ..growing.clone() };
+                let [now, anew] = [&growing, &fresh].map(|request| {
+                    serde_json::from_slice::<Value>(&wire.body(request, &Quirks::default())).unwrap()
+                });
+                prop_assert_eq!(now, anew, "{} messages", count);
+            }
+        }
+    }
 }
 
 fn shape(quirks: &Quirks) -> Shape<'_> {

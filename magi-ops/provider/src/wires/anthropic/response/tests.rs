@@ -18,6 +18,7 @@ fn reader() -> MessageReader {
         system: "".into(),
         thinking: ThinkingLevel::High,
         fast: false,
+        written: Default::default(),
         messages: Vec::new().into(),
         tools: Vec::new(),
         workspace: "/".into(),

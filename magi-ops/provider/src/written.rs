@@ -1,0 +1,95 @@
+//! What a wire has written of a conversation, so that what no longer changes is written once however many requests
+//! repeat it. How a message looks is the wire's matter.
+
+#[cfg(feature = "wires")]
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[cfg(feature = "wires")]
+use serde_json::Value;
+
+#[cfg(feature = "wires")]
+use crate::message::Message;
+
+/// Most bytes that are kept; a longer conversation is written anew from there on.
+#[cfg(feature = "wires")]
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// The beginning of one conversation as it was written last; clones share it. It stands for messages that are never
+/// changed: whoever does not only append begins with a new one.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    #[cfg(feature = "wires")]
+    last: Arc<Mutex<Prefix>>,
+}
+
+#[cfg(feature = "wires")]
+#[derive(Debug, Default)]
+struct Prefix {
+    /// By what it was written: whose wire, and what that had learned of its server.
+    by: String,
+    /// So many messages, which nothing that is appended changes the writing of.
+    messages: usize,
+    /// Them as elements of a JSON array, without its brackets.
+    json: Vec<u8>,
+}
+
+#[cfg(feature = "wires")]
+impl Written {
+    /// The conversation as elements of a JSON array, without its brackets. `write` gives the elements of a part of
+    /// it that begins with a response or at the beginning; whether it is the last part.
+    pub(crate) fn elements(
+        &self,
+        by: String,
+        messages: &[Message],
+        write: impl Fn(&[Message], bool) -> Vec<Value>,
+    ) -> Vec<u8> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.by != by || last.messages > messages.len() {
+            *last = Prefix {
+                by,
+                ..Prefix::default()
+            };
+        }
+        let settled = settled(&messages[last.messages..]);
+        if settled > 0 && last.json.len() < MAX_BYTES {
+            let part = &messages[last.messages..][..settled];
+            append(&mut last.json, &write(part, false));
+            last.messages += settled;
+        }
+        let mut all = last.json.clone();
+        append(&mut all, &write(&messages[last.messages..], true));
+        all
+    }
+}
+
+#[cfg(feature = "wires")]
+fn append(json: &mut Vec<u8>, elements: &[Value]) {
+    for element in elements {
+        if !json.is_empty() {
+            json.push(b',');
+        }
+        // Keys are strings and values are JSON already: writing to memory cannot fail.
+        json.extend(serde_json::to_vec(element).unwrap_or_default());
+    }
+}
+
+/// How many of the messages stand before the last response that follows something from the other side: what comes later
+/// neither answers a call before it nor joins the message before it.
+#[cfg(feature = "wires")]
+fn settled(messages: &[Message]) -> usize {
+    let says = |text: &str| !text.trim().is_empty();
+    let is_response = |message: &Message| matches!(message, Message::Assistant { text, tool_calls, .. } if says(text) || !tool_calls.is_empty());
+    let is_answered = |before: &[Message]| {
+        let behind_results = before
+            .iter()
+            .rev()
+            .find(|message| !matches!(message, Message::ToolResult { .. }));
+        match (before.last(), behind_results) {
+            (Some(Message::User { text }), _) => says(text),
+            (_, Some(Message::Assistant { tool_calls, .. })) => !tool_calls.is_empty(),
+            _ => false,
+        }
+    };
+    let cut = |at: &usize| is_response(&messages[*at]) && is_answered(&messages[..*at]);
+    (1..messages.len()).rev().find(cut).unwrap_or(0)
+}
