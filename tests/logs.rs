@@ -184,6 +184,130 @@ fn a_filter_that_is_none_and_a_folder_that_is_none_stop_nothing() {
 }
 
 #[test]
+fn a_word_that_no_part_is_called_is_told_whatever_it_lets_pass() {
+    let place = place();
+    turn(&place, "agnet=debug,store::session=off,too=info,hos=error");
+    let lines = lines(&place);
+    let told: Vec<_> = lines
+        .iter()
+        .filter(|line| {
+            line["message"]
+                .as_str()
+                .unwrap_or_default()
+                .contains("names no part")
+        })
+        .map(|line| line["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(told, ["agnet"], "{lines:?}");
+    // Whoever asks for one of these gets what the list promises: it has every part that can log.
+    let parts = lines
+        .iter()
+        .find_map(|line| line["parts"].as_str())
+        .unwrap();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut logging = Vec::new();
+    for folder in [
+        "",
+        "base",
+        "host",
+        "host/protocols",
+        "handlers",
+        "magi-ops",
+        "mighty-ops",
+    ] {
+        let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
+            continue;
+        };
+        for entry in entries {
+            let manifest = entry.unwrap().path().join("Cargo.toml");
+            let text = std::fs::read_to_string(manifest).unwrap_or_default();
+            let name = text.lines().find_map(|line| line.strip_prefix("name = "));
+            if text.contains("\ntracing.workspace") {
+                logging.push(name.unwrap().trim_matches('"').replace('-', "_"));
+            }
+        }
+    }
+    logging.sort();
+    assert_eq!(logging.join(", ") + ", log", parts);
+    let off = place_of_nothing();
+    turn(&off, "off");
+    assert!(logs(&off).is_empty());
+}
+
+fn place_of_nothing() -> Arc<Place> {
+    Place::with_script(&json!({"turns": [{"steps": [{"text": "ok"}]}]}))
+}
+
+#[test]
+fn a_run_that_fails_is_logged_in_words() {
+    let steps =
+        json!([{"tool": "bash", "input": {"command": "exit 3"}}, {"error": "unauthorized"}]);
+    let place = Place::with_script(&json!({"turns": [{ "steps": steps }]}));
+    let script = place.root().join("script.json");
+    place.write_settings(&json!({
+        "providers": {"fixture": {"script": script}}, "permissions": {"bash": "allow"},
+    }));
+    let mut agent = Agent::spawn(launch().place(&place).env("MC_LOG", "debug"));
+    agent.initialize();
+    let session = agent.create();
+    assert_eq!(agent.turn(&session, "go").outcome(), "failed");
+    agent.end();
+    let lines = lines(&place);
+    let of = |message: &str| {
+        lines
+            .iter()
+            .find(|line| line["message"] == message)
+            .unwrap()
+    };
+    let ended = of("the run has ended");
+    assert_eq!(ended["outcome"], "failed");
+    assert_eq!(ended["persistence"], "durable");
+    assert_eq!(ended["error_code"], "provider_unavailable");
+    let provider = of("the provider gave no answer");
+    assert_eq!(provider["kind"], "the provider refused the credential");
+    assert_eq!(of("a command ended")["exit_code"], 3);
+    assert_eq!(of("the connection ended")["ended"], "drained");
+}
+
+#[cfg(feature = "mty-agent")]
+#[test]
+fn mty_keeps_a_log_too() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
+    let place = place();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mty"))
+        .args(["agent", "--single-shot"])
+        .current_dir(place.work())
+        .env_clear()
+        .env("HOME", place.home())
+        .env("MC_HOME", place.mc_home())
+        .env("MC_LOG", "trace")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let request = b"{\"op\":\"explain\",\"id\":\"1\",\"code\":\"MT2001\"}\n";
+    child.stdin.take().unwrap().write_all(request).unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert!(done.stderr.is_empty(), "{done:?}");
+    for line in String::from_utf8(done.stdout).unwrap().lines() {
+        assert!(line.contains("\"kind\""), "no line of the protocol: {line}");
+    }
+    let lines = lines(&place);
+    assert_eq!(lines[0]["message"], "the log begins");
+    assert!(
+        json!(lines).to_string().contains("\"request\""),
+        "{lines:?}"
+    );
+    let files = logs(&place);
+    let mode = std::fs::metadata(&files[0]).unwrap().permissions().mode();
+    assert!(files.len() == 1 && mode & 0o777 == 0o600, "{files:?}");
+}
+
+#[test]
 fn logs_of_earlier_processes_leave_after_a_fortnight() {
     let place = place();
     let folder = place.mc_home().join("logs");

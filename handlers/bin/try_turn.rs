@@ -2,13 +2,12 @@
 //! A client, which reads no sessions and no credentials; why a start is refused it asks as `doctor` does.
 
 mod asker;
+mod input;
 mod screen;
 mod step;
 
-use std::io::{IsTerminal as _, Read as _};
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use consumer::local_agent::{
     Answer, AnswerParams, CancelParams, Child, Client, Event, History, Incoming, Launch,
     OpenParams, Outcome, Persistence, REQUIRED_FOR_TURNS, Request, StartParams, Transcript,
 };
+pub(crate) use input::{is_stderr, prompt};
 use screen::{Remarks, Screen, Terminals};
 use step::{Failure, explain, step};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -37,63 +37,6 @@ pub(crate) struct TryArgs {
     pub(crate) program: PathBuf,
     /// Whether the answer and the remarks go to one place, a terminal or a file.
     pub(crate) joined: bool,
-}
-
-/// Longest prompt of local-agent, in bytes.
-const PROMPT_BYTES: usize = 16_384;
-
-/// The prompt as it was given, or from `input` for `-`. Judged here: a session that never has a prompt is not
-/// to be made.
-///
-/// # Errors
-/// What is wrong with it, for a person.
-pub(crate) fn prompt(given: String, input: OwnedFd) -> Result<String, String> {
-    let prompt = if given == "-" {
-        let mut bytes = Vec::new();
-        std::fs::File::from(input)
-            .take(PROMPT_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("the prompt cannot be read from standard input: {error}"))?;
-        // A cut in the middle of a character is a matter of length.
-        match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) if error.as_bytes().len() > PROMPT_BYTES => {
-                return Err(too_long("more than 16,384"));
-            }
-            Err(error) => return Err(format!("the prompt is not UTF-8: {error}")),
-        }
-    } else {
-        given
-    };
-    if prompt.len() > PROMPT_BYTES {
-        return Err(too_long(&prompt.len().to_string()));
-    }
-    if prompt.trim().is_empty() {
-        return Err("the prompt is blank".to_owned());
-    }
-    Ok(prompt)
-}
-
-fn too_long(bytes: &str) -> String {
-    format!("the prompt has {bytes} bytes; at most 16,384 are taken")
-}
-
-/// Whether a file is the very one that stderr writes to.
-pub(crate) fn is_stderr(output: &std::fs::File) -> bool {
-    let stderr = std::io::stderr().as_fd().try_clone_to_owned();
-    let about = |file: &std::fs::File| file.metadata().map(|about| (about.dev(), about.ino()));
-    let stderr = stderr.and_then(|fd| about(&fd.into()));
-    matches!((about(output), stderr), (Ok(out), Ok(err)) if out == err)
-}
-
-/// Why a directory cannot be worked in, if it is known beforehand.
-fn unusable(cwd: &Path) -> Option<String> {
-    let shown = cwd.display();
-    match std::fs::metadata(cwd) {
-        Ok(about) if about.is_dir() => None,
-        Ok(_) => Some(format!("--cwd: {shown} is no directory")),
-        Err(error) => Some(format!("--cwd: {shown}: {error}")),
-    }
 }
 
 /// Why it stopped early: the exit status (2 before a turn could start, else 1) and what to say.
@@ -146,7 +89,7 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
     });
     let mut launch = Launch::new(args.program);
     if let Some(cwd) = args.cwd {
-        if let Some(why) = unusable(&cwd) {
+        if let Some(why) = input::unusable(&cwd) {
             screen.remark(&format!("magi-code try: {why}"));
             return 2;
         }

@@ -104,3 +104,39 @@ fn remove_old(folder: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_log_has_at_most_two_files_of_whole_lines_and_keeps_the_newest() {
+        let home = tempfile::tempdir().unwrap();
+        let mut log = LogFile::create(home.path()).unwrap();
+        let lines = 24;
+        for number in 0..lines {
+            let line = format!("{number:02}{}\n", "x".repeat((1 << 20) - 3));
+            log.append(line.as_bytes());
+        }
+        assert!(!log.broken);
+        let mut files: Vec<_> = fs::read_dir(home.path().join("logs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        // The older of the two is the first.
+        files.sort_by_key(|path| !path.to_string_lossy().ends_with(".old.jsonl"));
+        assert_eq!(files.len(), 2, "{files:?}");
+        let mut found = Vec::new();
+        for path in files {
+            let metadata = fs::metadata(&path).unwrap();
+            assert!(metadata.len() <= FILE_BYTES);
+            assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+            let text = fs::read_to_string(path).unwrap();
+            found.extend(text.lines().map(|line| line[..2].parse::<usize>().unwrap()));
+        }
+        assert_eq!(found, Vec::from_iter(lines - found.len()..lines));
+        assert!(found.len() > 8);
+    }
+}

@@ -14,34 +14,74 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use file::LogFile;
 use lines::Lines;
 
-/// Begins to log what `MC_LOG` asks for. A filter that can't be read counts as `info`, which the first line says; where
-/// no log can be written there is none. What `redactor` learns later counts for later lines.
+/// The parts of both programs that log something, by the names of their crates; a test compares them with the manifests.
+const PARTS: &[&str] = &[
+    "agent",
+    "host",
+    "magi",
+    "mty_agent",
+    "provider",
+    "store",
+    "tools",
+    OWN,
+];
+/// The log's own lines, which every filter lets pass.
+const OWN: &str = "log";
+
+/// Begins to log what `MC_LOG` asks for. A filter that can't be read counts as `info`, and a name that no part has logs
+/// nothing; the first lines say both. Where no log can be written there is none. What `redactor` learns later counts for
+/// later lines.
 pub(crate) fn start(redactor: Redactor) {
     let Some(wanted) = std::env::var_os("MC_LOG").filter(|filter| !filter.is_empty()) else {
         return;
     };
     let wanted = wanted.to_string_lossy();
     let parsed: Result<Targets, _> = wanted.parse();
-    let Some(file) = home().and_then(|home| LogFile::create(&home).ok()) else {
-        return;
-    };
     let filter = match &parsed {
         Ok(filter) => filter.clone(),
         Err(_) => Targets::new().with_default(LevelFilter::INFO),
     };
+    let asks = filter
+        .iter()
+        .map(|(_, level)| level)
+        .chain(filter.default_level());
+    if asks.max().is_none_or(|most| most == LevelFilter::OFF) {
+        return;
+    }
+    let Some(file) = home().and_then(|home| LogFile::create(&home).ok()) else {
+        return;
+    };
+    let unknown = unknown(&filter);
+    let filter = filter.with_target(OWN, LevelFilter::INFO);
     let lines = Lines::new(file, redactor).with_filter(filter);
     let subscriber = tracing_subscriber::registry().with(lines);
     if tracing::subscriber::set_global_default(subscriber).is_err() {
         return;
     }
     tracing::info!(
+        target: OWN,
         version = env!("CARGO_PKG_VERSION"),
         pid = std::process::id(),
         "the log begins"
     );
     if let Err(error) = parsed {
-        tracing::warn!(%error, "MC_LOG is no filter such as `info` or `agent=debug`; what is logged is `info`");
+        tracing::warn!(target: OWN, %error, "MC_LOG is no filter such as `info` or `agent=debug`; what is logged is `info`");
     }
+    for name in unknown {
+        let parts = PARTS.join(", ");
+        tracing::warn!(target: OWN, name, parts, "MC_LOG names no part of this program, so that word logs nothing");
+    }
+}
+
+/// The words of a filter with which no target begins, which is a part's name or that, `::` and a module of it.
+fn unknown(filter: &Targets) -> Vec<String> {
+    let is_of = |word: &str, part: &&str| {
+        let module = word.strip_prefix(part);
+        part.starts_with(word) || module.is_some_and(|module| module.starts_with("::"))
+    };
+    let words = filter.iter().map(|(word, _)| word);
+    let words = words.filter(|word| !PARTS.iter().any(|part| is_of(word, part)));
+    words.map(str::to_owned).collect()
 }
 
 /// `MC_HOME`, by default `~/.magi-code`.

@@ -31,6 +31,17 @@ pub enum Ended {
 
 mod requests;
 
+impl Ended {
+    /// As the log has it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Drained => "drained",
+            Self::Failed => "failed",
+            Self::Unencodable => "unencodable",
+        }
+    }
+}
+
 /// Serves one connection to its end. `cleanup` tears the engines down; it is bounded by the dialect.
 pub async fn serve<D: Codec>(
     dialect: D,
@@ -49,7 +60,10 @@ pub async fn serve<D: Codec>(
         .run(&mut input, &output, &mut frames, &mut events, terminated)
         .instrument(span.clone())
         .await;
-    span.in_scope(|| tracing::debug!(?ended, "the connection ended"));
+    span.in_scope(|| {
+        let ended = ended.as_ref().map_or("failed", |ended| ended.word());
+        tracing::debug!(ended, "the connection ended");
+    });
     state.connection.cancel.cancel();
     // Whoever still waits to send an event learns now that nobody listens; teardown must not wait for it.
     drop((state, events));

@@ -173,3 +173,14 @@ pub enum Persistence {
     /// Nothing.
     NotStarted,
 }
+
+impl Persistence {
+    /// As the log has it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Durable => "durable",
+            Self::Degraded => "degraded",
+            Self::NotStarted => "not_started",
+        }
+    }
+}

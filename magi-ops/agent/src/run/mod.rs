@@ -323,7 +323,12 @@ impl Worker {
             }
         };
         self.warn_if_degraded().await;
-        info!(?outcome, ?persistence, ?error_code, "the run has ended");
+        info!(
+            outcome = outcome.word(),
+            persistence = persistence.word(),
+            error_code = error_code.map(RunErrorCode::word),
+            "the run has ended"
+        );
         let durable = persistence == Persistence::Durable;
         release.ended = Some(Ended {
             recorded: self.recorded.take(),

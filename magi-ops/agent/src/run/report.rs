@@ -129,7 +129,7 @@ impl Worker {
     pub(super) fn provider_failed(&self, error: &ProviderError) -> Stop {
         let summary = self.reason_of(error).summary(self.policy.max_summary_bytes);
         tracing::info!(
-            kind = ?error.kind(),
+            kind = %error.kind(),
             status = error.status(),
             reason = summary.as_str(),
             "the provider gave no answer"

@@ -248,7 +248,7 @@ impl Exchange {
         let link = &self.link;
         let error = &failure.error;
         tracing::debug!(
-            kind = ?error.kind(),
+            kind = %error.kind(),
             status = error.status(),
             cause = error.cause(),
             attempt = self.attempts,

@@ -178,7 +178,12 @@ impl Learned {
         if !quirks.learn(refusal, body, optional) {
             return false;
         }
-        tracing::debug!(left_out = ?quirks.left_out, ids = ?quirks.ids, "the server wants other requests");
+        let left_out: Vec<_> = quirks.left_out.iter().copied().collect();
+        tracing::debug!(
+            left_out = left_out.join(", "),
+            short_ids = quirks.ids == IdForm::Short,
+            "the server wants other requests"
+        );
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         if models.len() < MAX_MODELS || models.contains_key(model) {
             models.insert(model.to_owned(), quirks);

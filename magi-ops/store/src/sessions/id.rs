@@ -42,6 +42,11 @@ impl SessionId {
         format!("{}.lock", self.0)
     }
 
+    /// The session whose writer lease a file of this name is.
+    pub(crate) fn of_lock_name(name: &str) -> Option<Self> {
+        name.strip_suffix(".lock")?.parse().ok()
+    }
+
     pub(crate) fn append_name(&self) -> String {
         format!("{}.append", self.0)
     }

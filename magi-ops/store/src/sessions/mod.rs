@@ -145,6 +145,17 @@ pub enum Flush {
     Durable,
 }
 
+impl Flush {
+    /// As the log has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Durable => "durable",
+        }
+    }
+}
+
 /// What lies behind an error: an I/O error, a [`Defect`], or whatever another store has.
 pub type Cause = Box<dyn Error + Send + Sync>;
 

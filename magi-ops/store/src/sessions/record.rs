@@ -151,6 +151,18 @@ pub enum Outcome {
     Failed,
 }
 
+impl Outcome {
+    /// As records and the log have it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// Milliseconds since the Unix epoch.
 pub fn now_ms() -> u64 {
     SystemTime::now()

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
+use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
 
 use super::hooks::Hooks;
-use super::model::{ModelSettings, Reasoning};
+use super::model::{ModelSettings, Reasoning, ThinkingLevel};
 use super::server::Servers;
 
 /// The tool whose calls are command lines: its permission may be a set of rules.
@@ -242,20 +242,6 @@ pub enum Api {
     Ollama,
     Gemini,
     Fixture,
-}
-
-/// How much a model thinks before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ThinkingLevel {
-    #[default]
-    Default,
-    Low,
-    Medium,
-    High,
-    XHigh,
-    Max,
 }
 
 /// What a tool may do; what is stricter is less.

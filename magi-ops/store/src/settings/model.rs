@@ -7,7 +7,19 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::ThinkingLevel;
+/// How much a model thinks before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkingLevel {
+    #[default]
+    Default,
+    Low,
+    Medium,
+    High,
+    XHigh,
+    Max,
+}
 
 /// One entry of `providers.<id>.models`: a model's id, or an object with more of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

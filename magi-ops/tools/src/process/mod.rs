@@ -81,6 +81,22 @@ pub enum Status {
     Signalled(i32),
 }
 
+impl Status {
+    fn exit_code(self) -> Option<i32> {
+        match self {
+            Self::Exited(code) => Some(code),
+            Self::Signalled(_) => None,
+        }
+    }
+
+    fn signal(self) -> Option<i32> {
+        match self {
+            Self::Exited(_) => None,
+            Self::Signalled(signal) => Some(signal),
+        }
+    }
+}
+
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -161,7 +177,8 @@ impl Command {
         let _entered = span.enter();
         match &result {
             Ok(finished) => tracing::debug!(
-                status = ?finished.status,
+                exit_code = finished.status.and_then(Status::exit_code),
+                signal = finished.status.and_then(Status::signal),
                 timed_out = finished.timed_out,
                 cancelled = finished.cancelled,
                 bytes = finished.stdout.total(),

@@ -13,7 +13,8 @@
 //! Without `<id>.append` a reader may see the torn end of an append, which reading tolerates.
 //!
 //! Who removes a session takes the writer lease and then the retention lease exclusively.
-//! Lock files go away with their last use: a directory of sessions that rest holds session files only.
+//! Lock files go away with their last use: a directory of sessions that rest holds session files only. What a killed
+//! process left of them goes when the next one works with sessions.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -26,13 +27,15 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::file::{self, Stamp, is_current, refusal};
-use super::{SessionError, SessionId};
+use super::{MAX_SCAN_ENTRIES, SessionError, SessionId};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
 const ATTEMPTS: usize = 16;
 /// How long the two sides of the append lock wait for each other: longer than a flush or the read of a
 /// window takes, short enough for a caller that waits.
 const APPEND_WAIT: Duration = Duration::from_millis(250);
+/// How long a lease that somebody holds is waited for.
+const SWEEP_WAIT: Duration = Duration::from_millis(10);
 /// Between two attempts; `flock` knows no deadline.
 const APPEND_POLL: Duration = Duration::from_millis(2);
 
@@ -56,7 +59,12 @@ pub(super) struct AppendLock {
 }
 
 impl Lease {
+    /// Takes it, or waits for a moment: who only looks whether somebody holds it is gone at once.
     pub(super) fn acquire(dir: &Path, id: &SessionId) -> Result<Self, SessionError> {
+        Self::acquire_within(dir, id, SWEEP_WAIT)
+    }
+
+    fn acquire_within(dir: &Path, id: &SessionId, wait: Duration) -> Result<Self, SessionError> {
         let _span = tracing::debug_span!("lease", session = id.as_str()).entered();
         let path = dir.join(id.lock_name());
         let append = dir.join(id.append_name());
@@ -73,12 +81,8 @@ impl Lease {
                     _ if error.kind() == ErrorKind::InvalidInput => refusal(error),
                     _ => SessionError::Io(error),
                 })?;
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {}
-                Err(Errno::WOULDBLOCK) => return Err(SessionError::Busy),
-                Err(Errno::INTR) => continue,
-                Err(error) => return Err(SessionError::Io(error.into())),
-            }
+            let deadline = Instant::now() + wait;
+            lock_until(&file, FlockOperation::NonBlockingLockExclusive, deadline)?;
             // Its last holder may have removed the file between our opening and locking it:
             // then the lock is on a file that nobody else can find.
             if is_current(&file, &path) {
@@ -164,6 +168,24 @@ impl AppendLock {
             }
         }
         Err(SessionError::Busy)
+    }
+}
+
+/// Removes the lock files that killed processes left: whoever gets such a lease gives it back at once. A holder that lives
+/// keeps its own, and who comes in that moment waits for a moment.
+pub(super) fn sweep(dir: &Path) {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.take(MAX_SCAN_ENTRIES).flatten() {
+        let name = entry.file_name();
+        let id = name.to_str().and_then(SessionId::of_lock_name);
+        if let Some(id) = id
+            && let Ok(lease) = Lease::acquire_within(dir, &id, Duration::ZERO)
+        {
+            tracing::debug!(session = %id, "a lock without a holder is removed");
+            drop(lease);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! process. Nothing outside knows that they are files.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use redact::Redactor;
 
@@ -28,6 +28,8 @@ use writer::{LocalPosition, Writer};
 #[derive(Debug, Clone)]
 pub struct LocalSessions {
     dir: PathBuf,
+    /// What killed processes left there is removed once.
+    swept: Arc<Once>,
 }
 
 impl LocalSessions {
@@ -35,12 +37,14 @@ impl LocalSessions {
     pub fn new(home: &LocalHome) -> Self {
         Self {
             dir: home.sessions_dir().to_owned(),
+            swept: Arc::new(Once::new()),
         }
     }
 }
 
 impl SessionStore for LocalSessions {
     fn create(&self) -> Result<Box<dyn SessionWriter>, SessionError> {
+        self.swept.call_once(|| lease::sweep(&self.dir));
         let lease = Lease::acquire(&self.dir, &SessionId::random())?;
         Ok(Box::new(Writer::lazy(Arc::new(lease))))
     }
@@ -49,6 +53,7 @@ impl SessionStore for LocalSessions {
         let path = self.dir.join(id.file_name());
         // A lookup first: a session that does not exist must not leave a lock file behind.
         file::open_to_write(&path).map_err(file::refusal)?;
+        self.swept.call_once(|| lease::sweep(&self.dir));
         let lease = Lease::acquire(&self.dir, id)?;
         lease.retain(&file::open_to_write(&path).map_err(file::refusal)?)?;
         Ok(Arc::new(lease))

@@ -128,7 +128,7 @@ impl SessionWriter for Writer {
         flush: Flush,
     ) -> Result<(), AppendError> {
         let _span = tracing::trace_span!(
-            "append", session = %self.lease.id, records = bodies.len(), flush = ?flush
+            "append", session = %self.lease.id, records = bodies.len(), flush = flush.word()
         )
         .entered();
         if self.failed {

@@ -121,3 +121,29 @@ fn a_read_waits_for_an_append_but_an_append_for_a_read_not_for_ever() {
     drop(place.sessions.attach(&id).unwrap());
     assert_eq!(place.names(), [id.file_name()]);
 }
+
+#[test]
+fn what_killed_processes_left_of_locks_goes_and_what_is_held_stays() {
+    let place = Place::new();
+    let held = place.sessions.create().unwrap();
+    let own = format!("{}.lock", held.lease().id());
+    let left = ["a.append", "a.lock", "b.lock"];
+    for name in left.into_iter().chain(["not an id.lock", "c.txt"]) {
+        fs::write(place.path(name), "").unwrap();
+    }
+    place.put("a", "");
+    // The next process.
+    let next = LocalSessions::new(&LocalHome::prepare(&place.dir.path().join("home")).unwrap());
+    let other = next.create().unwrap();
+    let mut expected = vec![
+        own,
+        format!("{}.lock", other.lease().id()),
+        "a.jsonl".to_owned(),
+        "c.txt".to_owned(),
+        "not an id.lock".to_owned(),
+    ];
+    expected.sort();
+    assert_eq!(place.names(), expected);
+    drop(held);
+    assert!(place.sessions.attach(&"a".parse().unwrap()).is_ok());
+}
