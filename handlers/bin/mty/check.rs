@@ -51,7 +51,7 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
     let mut out = Out::new(stdio.output);
     let mut status = 0;
     // What two paths have in common, say a package, is told once.
-    let mut told = tools::Told::default();
+    let mut reported = tools::Reported::default();
     let mut all = Vec::new();
     let mut cut = BTreeSet::new();
     for path in &args.paths {
@@ -82,9 +82,9 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
         }
         if format == Format::JsonResult {
             // A document is the whole answer about its path.
-            let mut told = tools::Told::default();
+            let mut reported = tools::Reported::default();
             for one in &mut checked {
-                one.keep_new(&mut told);
+                one.keep_new(&mut reported);
             }
             let mut document = Document::new(path, &checked);
             if failed {
@@ -94,7 +94,7 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
             continue;
         }
         for mut one in checked {
-            one.keep_new(&mut told);
+            one.keep_new(&mut reported);
             match format {
                 Format::Json => {
                     for envelope in &one.envelopes {

@@ -162,10 +162,10 @@ fn checked(path: &str) -> Result<Vec<Target>, String> {
         vec![tools::check_file(path, real).map_err(|e| (path.to_owned(), e))]
     };
     let mut targets = Vec::new();
-    let mut told = tools::Told::default();
+    let mut reported = tools::Reported::default();
     for one in found {
         let mut one = one.map_err(|(path, error)| error.about(&path))?;
-        one.keep_new(&mut told);
+        one.keep_new(&mut reported);
         for (at, file) in one.loaded.files.iter().enumerate() {
             // A named file does not stand for the rest of its package.
             if !is_dir && one.loaded.named != Some(at) {

@@ -4,7 +4,7 @@
 #[cfg(feature = "check")]
 pub use check::{Document, line};
 #[cfg(feature = "check")]
-pub use toolchain::{CUT, Checked, Envelope, Level, Told, check_directory, check_file};
+pub use toolchain::{CUT, Checked, Envelope, Level, Reported, check_directory, check_file};
 #[cfg(feature = "fix")]
 pub use toolchain::{
     Candidate, Code, DEFAULT_THRESHOLD, Offer, Pick, Plan, Policy, project_root, write_source,

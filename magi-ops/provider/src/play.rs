@@ -135,9 +135,9 @@ impl Player {
 /// Where the playback stands inside one text.
 #[derive(Debug, Default, Clone, Copy)]
 struct Cursor {
-    /// Pieces given so far.
-    given: usize,
-    /// Bytes given so far.
+    /// Pieces played so far.
+    played: usize,
+    /// Bytes played so far.
     bytes: usize,
     /// Characters of the whole text, counted with the first piece.
     chars: usize,
@@ -152,10 +152,10 @@ impl Cursor {
         }
         match pieces {
             Pieces::Repeat(times) => {
-                if self.given == times {
+                if self.played == times {
                     return None;
                 }
-                self.given += 1;
+                self.played += 1;
                 Some(text)
             }
             Pieces::Words => {
@@ -164,7 +164,7 @@ impl Cursor {
                 Some(piece)
             }
             Pieces::Even(count) => {
-                if self.given == 0 {
+                if self.played == 0 {
                     self.chars = text.chars().count();
                 }
                 let count = count.clamp(1, self.chars);
@@ -172,7 +172,7 @@ impl Cursor {
                 // at most, and since count <= chars none is empty.
                 let border =
                     |index: usize| (index as u128 * self.chars as u128 / count as u128) as usize;
-                let length = border(self.given + 1) - border(self.given);
+                let length = border(self.played + 1) - border(self.played);
                 let bytes = rest
                     .char_indices()
                     .nth(length)
@@ -184,7 +184,7 @@ impl Cursor {
     }
 
     fn advance(&mut self, bytes: usize) {
-        self.given += 1;
+        self.played += 1;
         self.bytes += bytes;
     }
 }

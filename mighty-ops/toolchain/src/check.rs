@@ -133,7 +133,7 @@ pub fn check_directory(
 impl Checked {
     /// Leaves what was not told before, by file, place, code and words, and notes it down: packages are checked
     /// again with each file beside their sources. Ask [`Self::has_errors`] before.
-    pub fn keep_new(&mut self, told: &mut Told) {
+    pub fn keep_new(&mut self, reported: &mut Reported) {
         let files = &self.loaded.files;
         let mut real: BTreeMap<String, PathBuf> = BTreeMap::new();
         for file in files {
@@ -142,15 +142,16 @@ impl Checked {
         self.envelopes.retain(|e| {
             let file = real.get(&e.span.file).cloned().unwrap_or_default();
             let (from, to) = (e.span.byte_start, e.span.byte_end);
-            told.0
+            reported
+                .0
                 .insert((file, from, to, e.code.to_string(), e.title.clone()))
         });
     }
 }
 
-/// Diagnostics that were told.
+/// Diagnostics that were reported.
 #[derive(Debug, Default)]
-pub struct Told(BTreeSet<(PathBuf, usize, usize, String, String)>);
+pub struct Reported(BTreeSet<(PathBuf, usize, usize, String, String)>);
 
 impl Session {
     /// Checks a file, until `cancel` is cancelled, and remembers the outcome.

@@ -40,7 +40,7 @@ pub use assemble::project_root;
 #[cfg(feature = "check")]
 pub use assemble::{Loaded, LoadedFile, load_directory, load_file};
 #[cfg(feature = "check")]
-pub use check::{CUT, Checked, Told, check_directory, check_file};
+pub use check::{CUT, Checked, Reported, check_directory, check_file};
 #[cfg(feature = "find")]
 pub use find::{FindError, FindRequest, Found, Hit, MAX_TEXT_BYTES, find};
 #[cfg(feature = "fix")]

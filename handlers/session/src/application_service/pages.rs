@@ -11,14 +11,14 @@ use magi::application_service::{Service, session_id, word};
 
 /// Which page is asked for, within the bounds.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted<A> {
+struct PageRequest<A> {
     after: Option<A>,
     limit: usize,
 }
 
 /// The continuation and the number of items, within their bounds. A continuation beyond the bound
 /// of all correlation ids passes a limit of the protocol, whatever it would have meant.
-fn bounded(payload: PagePayload) -> Result<Wanted<String>, Word> {
+fn bounded(payload: PagePayload) -> Result<PageRequest<String>, Word> {
     if payload.limit == 0 {
         return Err(Word::InvalidPayload);
     }
@@ -26,23 +26,26 @@ fn bounded(payload: PagePayload) -> Result<Wanted<String>, Word> {
     if payload.limit > PAGE_ITEMS || payload.after.as_ref().is_some_and(too_long) {
         return Err(Word::LimitExceeded);
     }
-    Ok(Wanted {
+    Ok(PageRequest {
         after: payload.after,
         limit: payload.limit as usize,
     })
 }
 
 /// A page of the list begins behind a session.
-fn listed(_: &Cx<Service>, payload: PagePayload) -> Result<Wanted<SessionId>, Word> {
-    let Wanted { after, limit } = bounded(payload)?;
+fn listed(_: &Cx<Service>, payload: PagePayload) -> Result<PageRequest<SessionId>, Word> {
+    let PageRequest { after, limit } = bounded(payload)?;
     let after = after.as_deref().map(session_id).transpose()?;
-    Ok(Wanted { after, limit })
+    Ok(PageRequest { after, limit })
 }
 
 /// A page of one session begins behind a cursor, which only its projection can judge.
-fn replayed(cx: &Cx<Service>, payload: PagePayload) -> Result<(SessionId, Wanted<String>), Word> {
-    let wanted = bounded(payload)?;
-    Ok((super::session(cx)?, wanted))
+fn replayed(
+    cx: &Cx<Service>,
+    payload: PagePayload,
+) -> Result<(SessionId, PageRequest<String>), Word> {
+    let page_request = bounded(payload)?;
+    Ok((super::session(cx)?, page_request))
 }
 
 host::operation! {
@@ -60,8 +63,11 @@ host::operation! {
     handler: list,
 }
 
-async fn list(cx: Cx<Service>, wanted: Wanted<SessionId>) -> Result<Reply<SessionPage>, Word> {
-    let Wanted { after, limit } = wanted;
+async fn list(
+    cx: Cx<Service>,
+    page_request: PageRequest<SessionId>,
+) -> Result<Reply<SessionPage>, Word> {
+    let PageRequest { after, limit } = page_request;
     let page = cx.engine().list_sessions(after, limit).await;
     let page = page.map_err(word)?;
     let sessions = page.sessions.into_iter().map(|session| Summary {
@@ -126,9 +132,9 @@ host::operation! {
 
 async fn replay(
     cx: Cx<Service>,
-    (session_id, wanted): (SessionId, Wanted<String>),
+    (session_id, page_request): (SessionId, PageRequest<String>),
 ) -> Result<Reply<ReplayPage>, Word> {
-    let Wanted { after, limit } = wanted;
+    let PageRequest { after, limit } = page_request;
     let page = cx.engine().replay(session_id, after, limit).await;
     let page = page.map_err(word)?;
     let events = page.items.into_iter().map(|item| ReplayEvent {
@@ -159,8 +165,12 @@ mod tests {
     #[test]
     fn the_bounds_of_a_page_are_exact() {
         let bounded = |text: &str| {
-            super::bounded(payload(text).unwrap())
-                .map(|wanted| (wanted.after.map(|after| after.len()), wanted.limit))
+            super::bounded(payload(text).unwrap()).map(|page_request| {
+                (
+                    page_request.after.map(|after| after.len()),
+                    page_request.limit,
+                )
+            })
         };
         assert_eq!(bounded("{}"), Ok((None, 32)));
         assert_eq!(bounded(r#"{"after":null,"limit":1}"#), Ok((None, 1)));

@@ -65,8 +65,8 @@ impl Answer {
             }
             Request::Capabilities => Self::Capabilities(Box::new(Advertisement::read(fields)?)),
             Request::Status => Self::Status(fields.whole("payload")?),
-            Request::SessionList(asked) => {
-                few("sessions", asked.limit)?;
+            Request::SessionList(params) => {
+                few("sessions", params.limit)?;
                 let page: SessionPage = fields.whole("payload")?;
                 for session in &page.sessions {
                     id("session_id", &session.session_id)?;
@@ -105,8 +105,8 @@ impl Answer {
                 let turn: Accepted = fields.whole("payload")?;
                 id("turn_id", &turn.turn_id)?;
                 id("session_id", &turn.session_id)?;
-                if let Some(asked) = session_id {
-                    same("session_id", asked, &turn.session_id)?;
+                if let Some(params) = session_id {
+                    same("session_id", params, &turn.session_id)?;
                 }
                 Self::TurnAccepted(turn)
             }
@@ -122,37 +122,37 @@ impl Answer {
                 }
                 Self::AuthStatus(status)
             }
-            Request::AuthLoginStart(asked) => {
+            Request::AuthLoginStart(params) => {
                 let login: LoginStarted = fields.whole("payload")?;
                 id("login_id", &login.login_id)?;
-                same("provider_id", &asked.provider_id, &login.provider_id)?;
+                same("provider_id", &params.provider_id, &login.provider_id)?;
                 Self::LoginStarted(login)
             }
             Request::AuthLoginCallback(_) => Self::CallbackSubmitted(fields.whole("payload")?),
-            Request::AuthLogout(asked) => {
+            Request::AuthLogout(params) => {
                 let logged_out: LoggedOut = fields.whole("payload")?;
-                same("provider_id", &asked.provider_id, &logged_out.provider_id)?;
+                same("provider_id", &params.provider_id, &logged_out.provider_id)?;
                 Self::LoggedOut(logged_out)
             }
-            Request::CatalogProviders(asked) => {
-                few("entries", asked.limit)?;
+            Request::CatalogProviders(params) => {
+                few("entries", params.limit)?;
                 Self::Providers(fields.whole("payload")?)
             }
-            Request::CatalogModels(asked) => {
-                few("entries", asked.limit)?;
+            Request::CatalogModels(params) => {
+                few("entries", params.limit)?;
                 let page: ModelPage = fields.whole("payload")?;
-                offered(&page, &asked.provider_id)?;
+                offered(&page, &params.provider_id)?;
                 Self::Models(page)
             }
-            Request::CatalogRefresh(asked) => {
+            Request::CatalogRefresh(params) => {
                 let refreshed: CatalogRefreshed = fields.whole("payload")?;
-                same("provider_id", &asked.provider_id, &refreshed.provider_id)?;
+                same("provider_id", &params.provider_id, &refreshed.provider_id)?;
                 Self::CatalogRefreshed(refreshed)
             }
             Request::ConfigGet => Self::Config(fields.whole("payload")?),
-            Request::ConfigSet(asked) => {
+            Request::ConfigSet(params) => {
                 let stored: ConfigStored = fields.whole("payload")?;
-                same("scope", asked.scope.word(), stored.scope.word())?;
+                same("scope", params.scope.word(), stored.scope.word())?;
                 Self::ConfigSet(stored)
             }
         })
@@ -178,9 +178,9 @@ fn replayed(page: &ReplayPage, id_bytes: usize) -> Result<(), Violation> {
     Ok(())
 }
 
-fn offered(page: &ModelPage, asked: &str) -> Result<(), Violation> {
+fn offered(page: &ModelPage, params: &str) -> Result<(), Violation> {
     for entry in &page.entries {
-        same("provider_id", asked, &entry.provider_id)?;
+        same("provider_id", params, &entry.provider_id)?;
     }
     // Stale entries may be shown, not chosen; an unavailable cache has none (spec: "Provider and model catalogs").
     let any = page.entries.iter().any(|entry| entry.available);

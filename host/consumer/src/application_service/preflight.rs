@@ -58,30 +58,30 @@ impl Advertisement {
     /// The first rule it breaks.
     pub fn read(fields: Fields<'_>) -> Result<Self, Violation> {
         let limits = Limits::read(fields.object("limits")?)?;
-        let said: Result<Capabilities, _> = fields.whole("capabilities");
-        let said = said.map_err(|violation| match violation {
+        let capabilities: Result<Capabilities, _> = fields.whole("capabilities");
+        let capabilities = capabilities.map_err(|violation| match violation {
             Violation::OutOfBounds(name @ "max_summary_bytes")
             | Violation::WrongType(name @ "max_summary_bytes")
             | Violation::Missing(name @ "max_summary_bytes") => Violation::UnsafeBound(name),
             other => other,
         })?;
         for (name, set) in [
-            ("operations", &said.operations),
-            ("events", &said.events),
-            ("transports", &said.transports),
+            ("operations", &capabilities.operations),
+            ("events", &capabilities.events),
+            ("transports", &capabilities.transports),
         ] {
             if set.iter().any(|text| text.len() > limits.max_name_bytes) {
                 return Err(Violation::OutOfBounds(name));
             }
         }
-        said.activity.as_ref().map_or(Ok(()), followed)?;
+        capabilities.activity.as_ref().map_or(Ok(()), followed)?;
         Ok(Self {
             server: None,
-            protocol_versions: said.protocol_versions,
-            operations: said.operations,
-            events: said.events,
-            transports: said.transports,
-            activity: said.activity,
+            protocol_versions: capabilities.protocol_versions,
+            operations: capabilities.operations,
+            events: capabilities.events,
+            transports: capabilities.transports,
+            activity: capabilities.activity,
             limits,
         })
     }

@@ -60,8 +60,8 @@ fn limits(value: &Value) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Whether what a status says fits together. `given` is what it was read from.
-fn consistent(status: &Status, given: Fields<'_>) -> Result<(), Violation> {
+/// Whether what a status says fits together. `fields` is what it was read from.
+fn consistent(status: &Status, fields: Fields<'_>) -> Result<(), Violation> {
     let readiness = status.readiness;
     let ready = readiness == Readiness::Ready;
     let fits = match status.state {
@@ -74,8 +74,8 @@ fn consistent(status: &Status, given: Fields<'_>) -> Result<(), Violation> {
     }
     if ready {
         // Only a ready child owes the two identities; before that there is nothing they could name.
-        given.required("session_id")?;
-        given.required("run_id")?;
+        fields.required("session_id")?;
+        fields.required("run_id")?;
         if status.context_id.is_none() {
             return Err(Violation::WrongType("context_id"));
         }

@@ -127,7 +127,7 @@ impl Child {
             client, process, ..
         } = self;
         let ended = timeout(within, async {
-            let said = loop {
+            let drained = loop {
                 match client.next().await {
                     Ok(Some(_)) => {}
                     Ok(None) => break Ok(()),
@@ -135,7 +135,7 @@ impl Child {
                 }
             };
             let status = process.wait().await;
-            said.and(status.map_err(Error::from))
+            drained.and(status.map_err(Error::from))
         })
         .await;
         match ended {
@@ -170,13 +170,13 @@ impl Child {
     }
 }
 
-async fn keep_newest(mut pipe: ChildStderr, kept: Arc<Mutex<Vec<u8>>>) {
+async fn keep_newest(mut pipe: ChildStderr, newest: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend_from_slice(&chunk[..count]);
-        let surplus = kept.len().saturating_sub(STDERR_BYTES);
-        kept.drain(..surplus);
+        let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.extend_from_slice(&chunk[..count]);
+        let surplus = newest.len().saturating_sub(STDERR_BYTES);
+        newest.drain(..surplus);
     }
 }
 

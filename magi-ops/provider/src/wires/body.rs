@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::json::{self, Item, Nesting, items};
-use super::refusal::{failure_of, is_page, prefix_failure, told_failure, words_of_failure};
+use super::refusal::{failure_in, failure_in_prefix, failure_of, is_page, names_failure};
 use super::sse::{self, Event};
 use super::wire::{Progress, Reader};
 use crate::error::{ErrorKind, ProviderError};
@@ -140,14 +140,14 @@ impl Body {
         if event.error {
             let text = String::from_utf8_lossy(&event.data);
             let value = serde_json::from_str::<Value>(&text).ok();
-            let told = value.as_ref().and_then(told_failure);
+            let told = value.as_ref().and_then(failure_in);
             let words = || failure_of(&value.unwrap_or_else(|| text.as_ref().into()));
             return Err(told.unwrap_or_else(words));
         }
         for item in items(&event.data)? {
             match item {
                 Item::Value { value, lone } => {
-                    if let Some(failure) = told_failure(&value) {
+                    if let Some(failure) = failure_in(&value) {
                         return Err(failure);
                     }
                     let values = match value {
@@ -166,7 +166,7 @@ impl Body {
                     self.reader.marker();
                     return self.reader.end(out).map(|()| Progress::Done);
                 }
-                Item::Words(words) if words_of_failure(&words) => {
+                Item::Words(words) if names_failure(&words) => {
                     return Err(failure_of(&words.into()));
                 }
                 Item::Words(_) => tracing::debug!("an event is no JSON and is skipped"),
@@ -217,7 +217,7 @@ impl Body {
                 stray: false,
                 error: false,
                 data,
-            } => told_failure(&json::value(&String::from_utf8_lossy(&data))?),
+            } => failure_in(&json::value(&String::from_utf8_lossy(&data))?),
             event => self.event(&event, &mut nothing).err(),
         });
         told.or_else(|| self.open_failure())
@@ -229,7 +229,7 @@ impl Body {
             Shape::Values(values) => values,
             _ => &self.stray,
         };
-        prefix_failure(&String::from_utf8_lossy(&values.value))
+        failure_in_prefix(&String::from_utf8_lossy(&values.value))
     }
 
     fn read_end(&mut self, out: &mut VecDeque<Chunk>) -> Result<Progress, ProviderError> {
@@ -291,8 +291,8 @@ fn stray_failure(text: &str) -> ProviderError {
         .split_once(':')
         .and_then(|(_, value)| json::value(value));
     match value.filter(|value| value.is_object() || value.is_array()) {
-        Some(value) => told_failure(&value).unwrap_or_else(|| failure_of(&value)),
-        None if words_of_failure(text) => failure_of(&text.into()),
+        Some(value) => failure_in(&value).unwrap_or_else(|| failure_of(&value)),
+        None if names_failure(text) => failure_of(&text.into()),
         None => malformed()
             .with_note("a line is no part of an event stream")
             .with_message(text),
@@ -307,7 +307,7 @@ fn unlike_an_event(data: &str) -> Option<ProviderError> {
             .iter()
             .any(|name| value.get(*name).is_some())
     };
-    let told = told_failure(&value).is_some();
+    let told = failure_in(&value).is_some();
     (!told && !like(&value)).then(|| {
         ProviderError::new(ErrorKind::Malformed).with_note("a line is no part of an event stream")
     })
@@ -372,7 +372,7 @@ impl Values {
                 let between = std::mem::take(&mut self.between);
                 let lead = String::from_utf8_lossy(&between);
                 events.push_back(Event {
-                    error: words_of_failure(&lead),
+                    error: names_failure(&lead),
                     stray: false,
                     data: std::mem::take(&mut self.value),
                 });

@@ -4,7 +4,7 @@
 use crate::error::ErrorKind;
 
 /// The kind that the codes `names` and the words `text` of an error mean, all in lower case.
-pub(super) fn told(names: &[String], text: &str) -> ErrorKind {
+pub(super) fn of_error(names: &[String], text: &str) -> ErrorKind {
     let named = |parts: &[&str]| {
         let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let says = |name: &str, part: &str| match is_number(part) {

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use super::failure_kind::{of_status, told};
+use super::failure_kind::{of_error, of_status};
 use super::json;
 use crate::error::{ErrorKind, ProviderError};
 
 /// Members that hold what a model or a person wrote: an `error` in them is theirs.
-const CONTENT: [&str; 13] = [
+const CONTENT_MEMBERS: [&str; 13] = [
     "arguments",
     "content",
     "delta_text",
@@ -24,7 +24,7 @@ const CONTENT: [&str; 13] = [
     "text",
 ];
 /// Where servers put the words of an error, the best first; as in [`member`].
-const MESSAGES: [&str; 14] = [
+const MESSAGE_MEMBERS: [&str; 14] = [
     "message",
     "msg",
     "errormessage",
@@ -55,9 +55,9 @@ fn member<'a>(members: &'a Map<String, Value>, name: &str) -> Option<&'a Value> 
 }
 
 /// The failure that an event of a response tells of, in whatever shape.
-pub(crate) fn told_failure(event: &Value) -> Option<ProviderError> {
+pub(crate) fn failure_in(event: &Value) -> Option<ProviderError> {
     match event {
-        Value::Array(items) => items.iter().find_map(told_failure),
+        Value::Array(items) => items.iter().find_map(failure_in),
         Value::Object(members) => error_member(members).or_else(|| whole_failure(members)),
         _ => None,
     }
@@ -90,7 +90,7 @@ fn error_member(members: &Map<String, Value>) -> Option<ProviderError> {
     };
     members
         .iter()
-        .filter(|(name, _)| !CONTENT.contains(&name.as_str()))
+        .filter(|(name, _)| !CONTENT_MEMBERS.contains(&name.as_str()))
         .find_map(inner)
 }
 
@@ -99,7 +99,7 @@ fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
     let of = |name: &str| member(members, name);
     let has = |name: &str| of(name).is_some_and(says_something);
     let any = |names: &[&str]| names.iter().any(|name| has(name));
-    let names_failure = |name: &str| {
+    let says_failure = |name: &str| {
         let word = of(name).and_then(Value::as_str).unwrap_or_default();
         let word = word.to_ascii_lowercase();
         ["error", "exception"].iter().any(|end| word.ends_with(end))
@@ -108,8 +108,8 @@ fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
     let is_text =
         |name: &str| of(name).is_some_and(|text| text.is_string() && says_something(text));
     let answers = any(&["choices", "usage", "content"]);
-    let failed = names_failure("object")
-        || names_failure("type")
+    let failed = says_failure("object")
+        || says_failure("type")
         || ["success", "ok"].iter().any(|name| of(name) == Some(&Value::Bool(false)))
         || any(&["iserror", "failed", "failure"])
         // MiniMax puts its outcome beside every answer.
@@ -117,7 +117,7 @@ fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
             .and_then(|outcome| outcome.get("status_code"))
             .is_some_and(says_something)
         || (!answers
-            && (names_failure("status")
+            && (says_failure("status")
                 || says_status(members)
                 || any(&["detail", "fault"])
                 || is_text("message")
@@ -143,8 +143,8 @@ fn says_status(members: &Map<String, Value>) -> bool {
 }
 
 /// The failure that JSON tells of which was cut off.
-pub(crate) fn prefix_failure(text: &str) -> Option<ProviderError> {
-    told_failure(&json::prefix(text)?)
+pub(crate) fn failure_in_prefix(text: &str) -> Option<ProviderError> {
+    failure_in(&json::prefix(text)?)
 }
 
 /// Whether a member is more than a place kept free.
@@ -161,7 +161,7 @@ fn says_something(value: &Value) -> bool {
 
 /// The failure behind an error of any type, inside a response.
 pub(crate) fn failure_of(error: &Value) -> ProviderError {
-    let message = words(error);
+    let message = message_of(error);
     let names = [
         "type",
         "code",
@@ -178,7 +178,7 @@ pub(crate) fn failure_of(error: &Value) -> ProviderError {
         },
     );
     let text = message.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let failure = ProviderError::new(told(&names, &text));
+    let failure = ProviderError::new(of_error(&names, &text));
     failure.with_message(&message.unwrap_or_else(|| names.join(" ")))
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn refused(status: u16, body: &[u8]) -> ProviderError {
         Err(_) => None,
     };
     let message = match &value {
-        Some(value) => words(value),
+        Some(value) => message_of(value),
         None if is_json || is_page(text) => None,
         None => Some(text.to_owned()),
     };
@@ -236,7 +236,7 @@ pub(crate) fn is_page(text: &str) -> bool {
 }
 
 /// Whether a line that is no JSON tells of a failure.
-pub(crate) fn words_of_failure(line: &str) -> bool {
+pub(crate) fn names_failure(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
     [
         "error",
@@ -258,24 +258,24 @@ pub(crate) fn words_of_failure(line: &str) -> bool {
 }
 
 /// The words for people in an error of any type.
-fn words(error: &Value) -> Option<String> {
+fn message_of(error: &Value) -> Option<String> {
     match error {
         Value::String(text) => {
             // Gateways send their upstream's error as text.
             let inner = serde_json::from_str::<Value>(text)
                 .ok()
                 .filter(Value::is_object);
-            let inner = inner.and_then(|inner| words(&inner));
+            let inner = inner.and_then(|inner| message_of(&inner));
             inner.or_else(|| (!text.trim().is_empty()).then(|| text.clone()))
         }
         Value::Array(items) => {
-            let all: Vec<_> = items.iter().take(8).filter_map(words).collect();
+            let all: Vec<_> = items.iter().take(8).filter_map(message_of).collect();
             (!all.is_empty()).then(|| all.join("; "))
         }
         Value::Object(members) => {
-            let of = |name: &&str| member(members, name).and_then(words);
+            let of = |name: &&str| member(members, name).and_then(message_of);
             let nested = ["error", "errors", "baseresp", "fault"].iter().find_map(of);
-            let own = MESSAGES.iter().find_map(of);
+            let own = MESSAGE_MEMBERS.iter().find_map(of);
             // FastAPI says where in the request it found the fault.
             let place = members.get("loc").and_then(Value::as_array).map(|place| {
                 let parts = place.iter().map(|part| match part {
@@ -487,7 +487,7 @@ mod tests {
             json!({"type": "message_start", "message": {"error": "x"}}),
             json!({"response": {"status": "failed", "error": {"message": "x"}}}),
         ] {
-            assert!(told_failure(&event).is_some(), "{event}");
+            assert!(failure_in(&event).is_some(), "{event}");
         }
         for event in [
             json!({"choices": [{"delta": {"content": "error"}}], "error": null}),
@@ -499,7 +499,7 @@ mod tests {
             json!({"choices": [{"message": {"role": "assistant", "content": "x"}}], "status": "ok"}),
             json!({"type": "message_start", "message": {"role": "assistant", "content": []}}),
         ] {
-            assert_eq!(told_failure(&event), None, "{event}");
+            assert_eq!(failure_in(&event), None, "{event}");
         }
     }
 }

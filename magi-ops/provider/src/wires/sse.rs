@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use memchr::{memchr2, memmem};
 
 use super::json::Nesting;
-use super::refusal::words_of_failure;
+use super::refusal::names_failure;
 use crate::error::{ErrorKind, ProviderError};
 
 /// Longest line and longest data of one event, in bytes.
@@ -204,8 +204,8 @@ pub(crate) fn is_stray(line: &[u8]) -> bool {
     let value = value[1..].trim_ascii();
     !name.iter().all(inner)
         || value.starts_with(b"{")
-        || words_of_failure(&String::from_utf8_lossy(name))
-        || words_of_failure(&String::from_utf8_lossy(value))
+        || names_failure(&String::from_utf8_lossy(name))
+        || names_failure(&String::from_utf8_lossy(value))
 }
 
 /// Whether `line` may be a part of printed JSON.

@@ -18,7 +18,7 @@ use crate::wires::json::{count, take};
 use crate::wires::wire::{Progress, Reader};
 
 /// Most bytes of reasoning that are kept to be sent back.
-const MAX_KEPT_BYTES: usize = 1024 * 1024;
+const MAX_STATE_BYTES: usize = 1024 * 1024;
 /// Longest id of a call that is kept to be sent back, in bytes.
 const MAX_ID_BYTES: usize = 64 * 1024;
 
@@ -33,7 +33,7 @@ pub(super) struct CompletionReader {
     /// The end marker has come.
     marked: bool,
     /// Anything of an answer has come.
-    said: bool,
+    has_content: bool,
     /// The model refuses to answer.
     refused: bool,
     /// The reason to finish says that a call has come.
@@ -84,7 +84,7 @@ impl Reader for CompletionReader {
             // Some local servers give no reason to finish. The marker alone says that all of the response
             // is here, which a lost connection cannot; whether the model was cut off stays unknown then.
             Finish::Unknown if !self.marked => return Err(ErrorKind::Interrupted.into()),
-            Finish::Unknown if !self.said && self.calls.0.is_empty() => {
+            Finish::Unknown if !self.has_content && self.calls.0.is_empty() => {
                 let error = ProviderError::new(ErrorKind::Malformed);
                 return Err(error.with_note("the answer is empty and says no reason to finish"));
             }
@@ -135,7 +135,7 @@ impl CompletionReader {
             calls: Calls::default(),
             stop: Finish::Unknown,
             marked: false,
-            said: false,
+            has_content: false,
             refused: false,
             promised: false,
             content: Joiner::default(),
@@ -242,7 +242,7 @@ impl CompletionReader {
     fn say(&mut self, text: String, lone: bool, out: &mut VecDeque<Chunk>) {
         let text = self.content.join(text, lone);
         if !text.is_empty() {
-            self.said = true;
+            self.has_content = true;
             out.push_back(Chunk::Text(text));
         }
     }
@@ -252,9 +252,9 @@ impl CompletionReader {
         if text.is_empty() {
             return;
         }
-        let (_, kept) = self.reasoning.get_or_insert((name, String::new()));
-        if kept.len() <= MAX_KEPT_BYTES {
-            kept.push_str(&text);
+        let (_, reasoning) = self.reasoning.get_or_insert((name, String::new()));
+        if reasoning.len() <= MAX_STATE_BYTES {
+            reasoning.push_str(&text);
         }
         out.push_back(Chunk::Reasoning {
             text,
@@ -296,7 +296,7 @@ impl CompletionReader {
             None => has_calls,
         };
         let mut keep = |name: &str, value: Value, bytes: usize| {
-            if bytes <= MAX_KEPT_BYTES {
+            if bytes <= MAX_STATE_BYTES {
                 out.push_back(Chunk::State(json!({ name: value })));
             } else {
                 tracing::warn!(
