@@ -1,75 +1,55 @@
 //! The alphabets that secrets are made of. Which secret has which is said by the data files.
 //! No judgement of a string stands here.
 
-/// Characters of a run, all of ASCII.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Alphabet {
-    Digit,
-    Hex,
-    /// Capital letters and digits.
-    Upper,
-    Alnum,
-    /// Letters, digits, `_` and `-`.
-    Plain,
-    /// The same and `.`.
-    Dotted,
-    /// The same and `~`.
-    Tilde,
-    /// [`Self::Plain`] and `/`.
-    Path,
-    /// [`Self::Path`], `+` and `=`: base64 and its URL variant.
-    Base64,
-    /// Hashed passwords of crypt(5).
-    Crypt,
-    /// [`Self::Base64`] and `.`: what strings drawn by lot are made of.
-    Random,
-    /// What stands between a name in JSON and its value.
-    Glue,
+/// Characters of a run, all of ASCII: letters or digits of a kind, and signs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alphabet {
+    letter: fn(&u8) -> bool,
+    signs: &'static str,
 }
 
+const fn of(letter: fn(&u8) -> bool, signs: &'static str) -> Alphabet {
+    Alphabet { letter, signs }
+}
+
+/// By their names in the data.
+const NAMED: [(&str, Alphabet); 11] = [
+    ("digit", of(u8::is_ascii_digit, "")),
+    ("hex", of(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'), "")),
+    ("upper", of(|b| matches!(b, b'0'..=b'9' | b'A'..=b'Z'), "")),
+    ("alnum", of(u8::is_ascii_alphanumeric, "")),
+    ("plain", of(u8::is_ascii_alphanumeric, "_-")),
+    ("dotted", of(u8::is_ascii_alphanumeric, "_-.")),
+    ("tilde", of(u8::is_ascii_alphanumeric, "_-.~")),
+    ("path", of(u8::is_ascii_alphanumeric, "_-/")),
+    // And its URL variant.
+    ("base64", of(u8::is_ascii_alphanumeric, "_-/+=")),
+    // Hashed passwords of crypt(5).
+    ("crypt", of(u8::is_ascii_alphanumeric, "./$=,+-")),
+    // What stands between a name in JSON and its value.
+    ("glue", of(|_| false, "\"\\: ")),
+];
+
 impl Alphabet {
+    /// What strings drawn by lot are made of.
+    pub(super) const RANDOM: Self = of(u8::is_ascii_alphanumeric, "_-/+=.");
+
     pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "digit" => Self::Digit,
-            "hex" => Self::Hex,
-            "upper" => Self::Upper,
-            "alnum" => Self::Alnum,
-            "plain" => Self::Plain,
-            "dotted" => Self::Dotted,
-            "tilde" => Self::Tilde,
-            "path" => Self::Path,
-            "base64" => Self::Base64,
-            "crypt" => Self::Crypt,
-            "glue" => Self::Glue,
-            _ => return None,
-        })
+        let named = NAMED.iter().find(|(own, _)| *own == name);
+        named.map(|(_, alphabet)| *alphabet)
     }
 
     pub(super) fn allows(self, byte: u8) -> bool {
-        match self {
-            Self::Digit => byte.is_ascii_digit(),
-            Self::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-            Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-            Self::Glue => matches!(byte, b'"' | b'\\' | b':' | b' '),
-            _ if byte.is_ascii_alphanumeric() => true,
-            Self::Alnum => false,
-            Self::Plain => matches!(byte, b'_' | b'-'),
-            Self::Dotted => matches!(byte, b'_' | b'-' | b'.'),
-            Self::Tilde => matches!(byte, b'_' | b'-' | b'.' | b'~'),
-            Self::Path => matches!(byte, b'_' | b'-' | b'/'),
-            Self::Base64 => matches!(byte, b'_' | b'-' | b'/' | b'+' | b'='),
-            Self::Crypt => matches!(byte, b'.' | b'/' | b'$' | b'=' | b',' | b'+' | b'-'),
-            Self::Random => matches!(byte, b'_' | b'-' | b'/' | b'+' | b'=' | b'.'),
-        }
+        (self.letter)(&byte) || self.signs.as_bytes().contains(&byte)
     }
 
     /// Whether a full stop may stand within, but not at the end: there it ends a sentence.
     pub(super) fn has_dots(self) -> bool {
-        matches!(self, Self::Dotted | Self::Tilde | Self::Crypt)
+        self.signs.contains('.')
     }
 
     /// Whether names of things are made of it too, which have no digits.
     pub(super) fn is_of_names(self) -> bool {
-        !matches!(self, Self::Digit | Self::Hex | Self::Upper | Self::Glue)
+        (self.letter)(&b'z')
     }
 }

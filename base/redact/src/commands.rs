@@ -1,6 +1,7 @@
 //! Secrets on the command lines of programs that take them there: reads `data/commands.txt` once, and judges the words
 //! behind a program's name. No program's options stand here.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::placeholder::{is_filled_in, is_placeholder};
@@ -11,72 +12,21 @@ use super::{Found, steps};
 
 /// How far behind a program its words are looked at, in bytes. A stream's context holds more.
 const LINE_BYTES: usize = 192;
-/// Longest name of a program or an option.
+/// Longest name of a program.
 const NAME_BYTES: usize = 24;
 
-/// How a program takes a secret.
-struct Flag {
-    /// The word before it; empty for the first word behind the program.
-    word: &'static str,
-    glued: bool,
-    /// How many words later it stands by itself, if it may.
-    later: Option<usize>,
-    /// What stands between a name and the secret.
-    sign: Option<u8>,
-}
-
-struct Rule {
-    programs: Vec<&'static str>,
-    /// The word that must stand first.
-    subcommand: Option<&'static str>,
-    flags: Vec<Flag>,
-}
-
-static RULES: LazyLock<(Vec<Rule>, [bool; 256])> = LazyLock::new(|| {
-    let rules: Vec<Rule> = include_str!("../data/commands.txt")
-        .lines()
-        .filter_map(Rule::read)
-        .collect();
-    let mut first = [false; 256];
-    for program in rules.iter().flat_map(|rule| &rule.programs) {
-        first[program.as_bytes()[0] as usize] = true;
-    }
-    (rules, first)
-});
-
-impl Rule {
-    fn read(line: &'static str) -> Option<Self> {
-        let (programs, options) = line.split_once(": ").filter(|_| !line.starts_with('#'))?;
-        let mut subcommand = None;
-        let mut flags = Vec::new();
-        for option in options.split_ascii_whitespace() {
-            match (Flag::read(option), option.strip_prefix('/')) {
-                (Some(flag), _) => flags.push(flag),
-                (None, word) => subcommand = word,
-            }
+/// For each program its lines of the data, without their heads.
+static RULES: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
+    let mut rules = HashMap::<_, Vec<_>>::new();
+    let lines = include_str!("../data/commands.txt").lines();
+    let rules_only = lines.filter(|line| !line.starts_with('#'));
+    for (programs, options) in rules_only.filter_map(|line| line.split_once(": ")) {
+        for program in programs.split(' ') {
+            rules.entry(program).or_default().push(options);
         }
-        Some(Self {
-            programs: programs.split_ascii_whitespace().collect(),
-            subcommand,
-            flags,
-        })
     }
-}
-
-impl Flag {
-    fn read(option: &'static str) -> Option<Self> {
-        let at = option.find(['+', '@', '*'])?;
-        let form = option.as_bytes()[at];
-        let rest = &option[at + 1..];
-        let number = rest.bytes().take_while(u8::is_ascii_digit).count();
-        Some(Self {
-            word: &option[..at],
-            glued: form != b'@',
-            later: (form != b'+').then(|| rest[..number].parse().unwrap_or(1)),
-            sign: rest.as_bytes().get(number).copied(),
-        })
-    }
-}
+    rules
+});
 
 fn in_program(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
@@ -88,7 +38,6 @@ pub(super) fn find(text: &str, found: &mut Found) {
     if memchr::memchr(b' ', bytes).is_none() {
         return;
     }
-    let (rules, first) = &*RULES;
     let mut at = 0;
     steps(bytes.len());
     while at < bytes.len() {
@@ -103,11 +52,11 @@ pub(super) fn find(text: &str, found: &mut Found) {
             .unwrap_or(most.len());
         let name = &text[at..at + len];
         let behind = at + len;
-        if first[bytes[at] as usize] && bytes.get(behind) == Some(&b' ') {
-            steps(rules.len());
-            for rule in rules.iter().filter(|rule| rule.programs.contains(&name)) {
-                Line::new(text, at, behind).judge(rule, found);
-            }
+        if bytes.get(behind) == Some(&b' ')
+            && let Some(rules) = RULES.get(name)
+        {
+            let line = Line::new(text, at, behind);
+            rules.iter().for_each(|options| line.judge(options, found));
         }
         // The rest of a longer word is none of a program's.
         at = behind
@@ -175,55 +124,58 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn judge(&self, rule: &Rule, found: &mut Found) {
-        let word = |index: usize| {
-            self.words
-                .get(index)
-                .map(|&(start, end)| &self.text[start..end])
-        };
-        if rule
-            .subcommand
-            .is_some_and(|own| !(0..2).any(|index| word(index) == Some(own)))
-        {
-            return;
-        }
-        let first = usize::from(rule.subcommand.is_some());
-        for flag in &rule.flags {
-            if flag.word.is_empty() {
-                self.secret(first + flag.later.unwrap_or(1) - 1, 0, flag, found);
+    fn word(&self, index: usize) -> Option<&str> {
+        let &(start, end) = self.words.get(index)?;
+        Some(&self.text[start..end])
+    }
+
+    fn judge(&self, options: &str, found: &mut Found) {
+        let mut first = 0;
+        for option in options.split(' ') {
+            let Some(form) = option.find(['+', '@', '*']) else {
+                // The subcommand without which the others mean something else.
+                if !(0..2).any(|index| self.word(index) == option.strip_prefix('/')) {
+                    return;
+                }
+                first = 1;
+                continue;
+            };
+            let (name, rest) = (&option[..form], &option[form + 1..]);
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let later = rest[..digits].parse().unwrap_or(1);
+            let sign = rest.as_bytes().get(digits).copied();
+            let (glued, apart) = (
+                option.as_bytes()[form] != b'@',
+                option.as_bytes()[form] != b'+',
+            );
+            if name.is_empty() {
+                self.secret(first + later - 1, 0, sign, found);
                 continue;
             }
-            for (index, &(start, end)) in self.words.iter().enumerate() {
-                match self.text[start..end].strip_prefix(flag.word) {
-                    Some("") => {
-                        if let Some(later) = flag.later {
-                            self.secret(index + later, 0, flag, found);
-                        }
-                    }
+            for index in 0..self.words.len() {
+                match self.word(index).and_then(|word| word.strip_prefix(name)) {
+                    Some("") if apart => self.secret(index + later, 0, sign, found),
                     // `--user=name:password` is an option of its own.
-                    Some(_) if flag.glued => self.secret(index, flag.word.len(), flag, found),
+                    Some(value) if glued && !value.is_empty() => {
+                        self.secret(index, name.len(), sign, found);
+                    }
                     _ => {}
                 }
             }
         }
     }
 
-    /// Masks the word at `index` behind `skip` bytes, if a secret it is.
-    fn secret(&self, index: usize, skip: usize, flag: &Flag, found: &mut Found) {
+    /// Masks the word at `index` behind `skip` bytes, and behind `sign` where a name stands before it, if a secret it is.
+    fn secret(&self, index: usize, skip: usize, sign: Option<u8>, found: &mut Found) {
         let Some(&(start, end)) = self.words.get(index) else {
             return;
         };
         let bytes = self.text.as_bytes();
         let mut from = start + skip;
-        // `--login=x`, where only the blank stands in the list.
-        let quote = bytes
-            .get(from)
-            .copied()
-            .filter(|b| matches!(b, b'\'' | b'"'));
+        let quote = bytes.get(from).filter(|b| matches!(b, b'\'' | b'"'));
         from += usize::from(quote.is_some());
-        if let Some(sign) = flag.sign {
-            let name = self.text[from..end].bytes().position(|b| b == sign);
-            match name {
+        if let Some(sign) = sign {
+            match self.text[from..end].bytes().position(|b| b == sign) {
                 Some(name) => from += name + 1,
                 None => return,
             }
@@ -234,7 +186,7 @@ impl<'a> Line<'a> {
             false => value.len() >= 8 && is_mixed(value),
         };
         let other = value.starts_with('-') || is_placeholder(value) || is_filled_in(value);
-        let number = flag.sign == Some(b':') && value.bytes().all(|b| b.is_ascii_digit());
+        let number = sign == Some(b':') && value.bytes().all(|b| b.is_ascii_digit());
         if !told || other || number {
             if end == bytes.len() {
                 found.wait(from.min(end));
@@ -245,7 +197,7 @@ impl<'a> Line<'a> {
             found.expect(from);
         }
         let tail = match quote {
-            Some(mark) => Tail::quoted(char::from(mark), 0),
+            Some(&mark) => Tail::quoted(char::from(mark), 0),
             None => Tail::unquoted(true),
         };
         found.hit(self.text, from, from, tail);

@@ -26,7 +26,7 @@ pub(super) fn is_random(run: &str, least: usize) -> bool {
         || (run.len() >= 32
             && !is_worded(run)
             && !run.contains('.')
-            && run.bytes().all(|b| Alphabet::Random.allows(b))
+            && run.bytes().all(|b| Alphabet::RANDOM.allows(b))
             && has(u8::is_ascii_uppercase)
             && has(u8::is_ascii_lowercase)
             && has(u8::is_ascii_digit)

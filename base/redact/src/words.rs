@@ -228,13 +228,13 @@ impl<'a> Word<'a> {
                 at = judged.end;
                 continue;
             }
-            if !Alphabet::Random.allows(bytes[at]) {
+            if !Alphabet::RANDOM.allows(bytes[at]) {
                 at += 1;
                 continue;
             }
             let most = bytes.len().min(at + WINDOW_BYTES);
             let end = (at..most)
-                .find(|&i| !Alphabet::Random.allows(bytes[i]))
+                .find(|&i| !Alphabet::RANDOM.allows(bytes[i]))
                 .unwrap_or(most);
             steps(end - at);
             let run = &self.text[at..end];
@@ -251,7 +251,7 @@ impl<'a> Word<'a> {
                 let name = run.find('=').map_or(0, |sign| sign + 1);
                 let own = is_random(&run[name..], 12) && !is_random(&run[..name], 12);
                 let from = if own { at + name } else { at };
-                return Some(found.hit(self.text, from, from, Tail::run(Alphabet::Random)));
+                return Some(found.hit(self.text, from, from, Tail::run(Alphabet::RANDOM)));
             }
             *judged = at..end;
             at = end;
