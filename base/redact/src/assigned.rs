@@ -133,9 +133,12 @@ impl Word<'_> {
         Some((at, join))
     }
 
-    /// `IDENTIFIED BY 'x'`, `WITH PASSWORD 'x'`: where the quote stands.
+    /// `IDENTIFIED BY 'x'`, `WITH PASSWORD 'x'`, `PASSWORD('x')`: where the quote stands.
     fn sql(&self) -> Option<usize> {
-        let at = self.skip(self.name.end.max(self.end), is_blank, 8);
+        let end = self.name.end.max(self.end);
+        let call =
+            self.text[self.name.start..end] == *"PASSWORD" && self.text[end..].starts_with('(');
+        let at = self.skip(end + usize::from(call), is_blank, 8);
         let at = match starts_with_ignoring_case(&self.text.as_bytes()[at..], "by ") {
             true => at + 3,
             false => at,

@@ -83,8 +83,9 @@ impl<'a> Line<'a> {
         let mut words = Vec::new();
         let mut at = from;
         steps(most - from);
-        // A line that is indented goes on.
-        let goes_on = |at: usize| matches!(bytes.get(at + 1), Some(b' ' | b'\t'));
+        // A line that is indented goes on, and so does an entry of netrc.
+        let lines = [" ", "\t", "login ", "password ", "account "];
+        let goes_on = |at: usize| lines.iter().any(|line| text[at + 1..].starts_with(line));
         while at < most && !matches!(bytes[at], b';' | b'|' | b'&') {
             if bytes[at] == b'\n' && !goes_on(at) {
                 break;
