@@ -291,7 +291,7 @@ pub(super) const CASES: &[Case] = &[
         &[("home/auth.json/file", "")],
         File("home/auth.json"),
         None,
-        &["no regular file", "remove what stands there"],
+        &["no regular file", "put it right or remove it"],
         None,
     ),
     case(

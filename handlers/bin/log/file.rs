@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 /// Most bytes of one of the two files.
 const FILE_BYTES: u64 = 8 << 20;
-const KEPT: Duration = Duration::from_hours(14 * 24);
+const RETENTION: Duration = Duration::from_hours(14 * 24);
 /// Most files that are looked at when old ones are removed.
 const MAX_LISTED: usize = 10_000;
 
@@ -94,7 +94,7 @@ fn remove_old(folder: &Path) {
         let path = entry.path();
         let old = |metadata: fs::Metadata| {
             let age = metadata.modified().map(|then| now.duration_since(then));
-            metadata.is_file() && age.is_ok_and(|age| age.is_ok_and(|age| age > KEPT))
+            metadata.is_file() && age.is_ok_and(|age| age.is_ok_and(|age| age > RETENTION))
         };
         let logged = path
             .extension()

@@ -29,7 +29,7 @@ pub(super) struct Lines {
 }
 
 /// What a span keeps.
-struct Kept {
+struct SpanData {
     fields: Map<String, Value>,
     since: Instant,
 }
@@ -76,8 +76,8 @@ impl Lines {
                 own.insert("id".into(), span.id().into_u64().into());
                 own.extend(
                     extensions
-                        .get::<Kept>()
-                        .map(|kept| kept.fields.clone())
+                        .get::<SpanData>()
+                        .map(|data| data.fields.clone())
                         .unwrap_or_default(),
                 );
                 own.into()
@@ -111,7 +111,7 @@ where
         let mut fields = self.fields();
         attributes.record(&mut fields);
         if let Some(span) = context.span(id) {
-            span.extensions_mut().insert(Kept {
+            span.extensions_mut().insert(SpanData {
                 fields: fields.map,
                 since: Instant::now(),
             });
@@ -124,9 +124,9 @@ where
         let mut fields = self.fields();
         values.record(&mut fields);
         if let Some(span) = context.span(id)
-            && let Some(kept) = span.extensions_mut().get_mut::<Kept>()
+            && let Some(data) = span.extensions_mut().get_mut::<SpanData>()
         {
-            kept.fields.extend(fields.map);
+            data.fields.extend(fields.map);
         }
     }
 
@@ -143,8 +143,8 @@ where
         };
         let lasted = span
             .extensions()
-            .get::<Kept>()
-            .map(|kept| kept.since.elapsed());
+            .get::<SpanData>()
+            .map(|data| data.since.elapsed());
         let milliseconds = lasted.map(|lasted| lasted.as_micros() as f64 / 1000.0);
         let what = Map::from_iter([
             ("ends".into(), span.name().into()),

@@ -2,10 +2,9 @@
 //! any. Their content never leaves this crate.
 
 use std::fmt::Debug;
-use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::file::{self, Bounded, Links};
+use crate::file;
 use crate::local::LocalHome;
 use crate::reason::{Reason, SourceText};
 
@@ -47,22 +46,12 @@ fn check(path: &Path) -> Result<(), AccountError> {
             true => {
                 "put right what the link leads to, or remove the link; then log in again where you need to"
             }
-            false => "remove what stands there; then log in again where you need to",
+            false => "put it right or remove it; then log in again where you need to",
         };
-        Err(AccountError(Box::new(reason.help(help))))
+        AccountError(Box::new(reason.help(help)))
     };
-    let bytes = match file::read_bounded(path, MAX_BYTES, Links::Follow) {
-        Ok(Bounded::Missing) if file::is_dangling(path) => {
-            return because(Reason::of_file(path, file::DANGLING));
-        }
-        Ok(Bounded::Missing) => return Ok(()),
-        Ok(Bounded::Bytes(bytes)) => bytes,
-        Ok(Bounded::TooLong) => return because(file::too_long(path, MAX_BYTES)),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            return Err(AccountError(Box::new(file::unreadable(path, &error))));
-        }
-        Err(error) => return because(file::unreadable(path, &error)),
-    };
+    let found = file::read(path, MAX_BYTES).map_err(|reason| because(*reason))?;
+    let Some(bytes) = found else { return Ok(()) };
     let read = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes);
     let Err(error) = read else { return Ok(()) };
     let text = SourceText::new(path, String::from_utf8_lossy(&bytes).into_owned());
@@ -71,5 +60,6 @@ fn check(path: &Path) -> Result<(), AccountError> {
         serde_json::error::Category::Data => "this is no JSON object",
         _ => "this is no JSON",
     };
-    because(text.reason(text.offset(error.line(), error.column()), why))
+    let offset = text.offset(error.line(), error.column());
+    Err(because(text.reason(offset, why)))
 }

@@ -12,14 +12,6 @@ use rustix::fs::OFlags;
 
 use crate::reason::Reason;
 
-/// What a bounded read came to.
-pub(crate) enum Bounded {
-    Missing,
-    /// There is more than the bound.
-    TooLong,
-    Bytes(Vec<u8>),
-}
-
 /// Whether a symbolic link may stand in for the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
@@ -61,35 +53,24 @@ pub(crate) fn require_regular(file: &File) -> io::Result<()> {
     }
 }
 
-/// Reads at most `limit` bytes.
-pub(crate) fn read_bounded(path: &Path, limit: u64, links: Links) -> io::Result<Bounded> {
-    Ok(match read_prefix(path, limit, links)? {
-        None => Bounded::Missing,
-        Some((_, true)) => Bounded::TooLong,
-        Some((bytes, false)) => Bounded::Bytes(bytes),
-    })
+/// The bytes of a regular file of at most `most` bytes, links followed; `None` where there is no such file. What a link to
+/// nothing would have said must not vanish with it: that one is a problem.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Box<Reason>> {
+    match open_regular(path, Links::Follow) {
+        Ok(file) => read_open(file, path, most).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+        Err(error) => Err(Box::new(unreadable(path, &error))),
+    }
 }
 
-/// The first `limit` bytes and whether there are more; `None` when there is no such file.
-pub(crate) fn read_prefix(
-    path: &Path,
-    limit: u64,
-    links: Links,
-) -> io::Result<Option<(Vec<u8>, bool)>> {
-    let file = match open_regular(path, links) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    prefix(file, limit).map(Some)
-}
-
-/// The whole of an open file of at most `limit` bytes.
-pub(crate) fn bounded(file: File, limit: u64) -> io::Result<Bounded> {
-    Ok(match prefix(file, limit)? {
-        (_, true) => Bounded::TooLong,
-        (bytes, false) => Bounded::Bytes(bytes),
-    })
+/// The bytes of an open file of at most `most` bytes; `path` is what a problem names.
+pub(crate) fn read_open(file: File, path: &Path, most: u64) -> Result<Vec<u8>, Box<Reason>> {
+    let too_long = || Reason::of_file(path, format!("this is longer than {most} bytes"));
+    match prefix(file, most) {
+        Ok((bytes, false)) => Ok(bytes),
+        Ok((_, true)) => Err(Box::new(too_long().help("shorten it"))),
+        Err(error) => Err(Box::new(unreadable(path, &error))),
+    }
 }
 
 /// The first `limit` bytes of an open file and whether there are more.
@@ -184,11 +165,6 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Reason {
         io::ErrorKind::PermissionDenied => because("let your user read it, and what it lies in"),
         _ => because("put a file that can be read in its place"),
     }
-}
-
-/// What says that a file is longer than may be read.
-pub(crate) fn too_long(path: &Path, most: u64) -> Reason {
-    Reason::of_file(path, format!("this is longer than {most} bytes")).help("shorten it")
 }
 
 /// Puts a file with that content in the place of `path`: whole, flushed, or not at all.

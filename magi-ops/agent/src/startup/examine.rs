@@ -28,11 +28,11 @@ pub struct Examination {
 #[must_use]
 pub fn examine(environment: &Environment) -> Examination {
     let stop = CancellationToken::new();
-    let mut reached = StartupStatus::default();
+    let mut status = StartupStatus::default();
     let mut found = Examination::default();
     let services = Services::start(environment, &stop);
     let admitted = services.and_then(|services| {
-        Workspace::admit(&Arc::new(services), &environment.cwd, &mut reached, &stop)
+        Workspace::admit(&Arc::new(services), &environment.cwd, &mut status, &stop)
     });
     match admitted {
         Ok(workspace) => {
@@ -43,14 +43,14 @@ pub fn examine(environment: &Environment) -> Examination {
         }
         Err(error) => {
             found.problems = error.reasons;
-            found.notices = reached.notices;
+            found.notices = status.notices;
             let further = further(environment, &stop);
             add_new(&mut found.problems, further.problems);
             add_new(&mut found.notices, further.notices);
         }
     }
     // A start goes on without them: only what needs a login fails later.
-    if reached.context_id.is_some()
+    if status.context_id.is_some()
         && let Err(error) = environment
             .home()
             .and_then(|home| Ok(home.accounts().check()?))

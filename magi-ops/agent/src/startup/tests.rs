@@ -51,11 +51,11 @@ impl Place {
 
 fn admit(
     environment: &Environment,
-    reached: &mut StartupStatus,
+    status: &mut StartupStatus,
     stop: &CancellationToken,
 ) -> Result<Workspace, StartupError> {
     let services = Arc::new(Services::start(environment, stop)?);
-    Workspace::admit(&services, &environment.cwd, reached, stop)
+    Workspace::admit(&services, &environment.cwd, status, stop)
 }
 
 fn offered(admitted: &Workspace) -> Vec<&str> {
@@ -141,11 +141,11 @@ fn the_primary_profile_chooses_the_model_unless_the_environment_does() {
             .with("home/agents/primary.md", "---\nmodel: m2\n---\n")
     };
     let model = |place: &Place| {
-        let mut reached = StartupStatus::default();
+        let mut status = StartupStatus::default();
         let stop = CancellationToken::new();
-        let admitted = admit(&place.environment, &mut reached, &stop).unwrap();
+        let admitted = admit(&place.environment, &mut status, &stop).unwrap();
         let model = admitted.select().unwrap().choice.model;
-        assert_eq!(reached.model.as_ref(), Some(&model));
+        assert_eq!(status.model.as_ref(), Some(&model));
         // A turn that reads the settings again comes to the same.
         assert_eq!(admitted.select_now().unwrap().choice.model, model);
         model

@@ -46,19 +46,19 @@ impl Workspace {
     pub(crate) fn admit(
         services: &Arc<Services>,
         directory: &Path,
-        reached: &mut StartupStatus,
+        status: &mut StartupStatus,
         stop: &CancellationToken,
     ) -> Result<Self, StartupError> {
         let _span = tracing::info_span!("startup").entered();
         let redactor = &services.redactor;
-        let admitted = read(services, directory, reached, stop);
-        reached.notices = redacted(std::mem::take(&mut reached.notices), redactor);
-        for notice in &reached.notices {
+        let admitted = read(services, directory, status, stop);
+        status.notices = redacted(std::mem::take(&mut status.notices), redactor);
+        for notice in &status.notices {
             tracing::info!(%notice, "a part of the configuration does not count");
         }
         match admitted {
             Ok(workspace) => Ok(Self {
-                notices: reached.notices.clone(),
+                notices: status.notices.clone(),
                 ..workspace
             }),
             Err(error) => Err(error.redacted(redactor)),
@@ -172,7 +172,7 @@ impl std::fmt::Debug for Workspace {
 fn read(
     services: &Arc<Services>,
     directory: &Path,
-    reached: &mut StartupStatus,
+    status: &mut StartupStatus,
     stop: &CancellationToken,
 ) -> Result<Workspace, StartupError> {
     let Services {
@@ -183,30 +183,30 @@ fn read(
     } = &**services;
     let cwd = canonical(directory)?;
     // Captured once, after the runtime directories exist.
-    reached.context_id = Some(home.context_id(&cwd));
+    status.context_id = Some(home.context_id(&cwd));
     let loaded = environment.settings(&**home, &cwd);
     let mut settings = loaded.inspect_err(|error| {
-        reached.notices.clone_from(&error.usable().notices);
+        status.notices.clone_from(&error.usable().notices);
     })?;
     redactor.learn(named_keys(&settings, environment));
-    reached.notices = std::mem::take(&mut settings.notices);
+    status.notices = std::mem::take(&mut settings.notices);
     let shown = |settings: &Settings| {
         let model = settings.model.as_deref();
         model.and_then(|model| public_name(redactor, model))
     };
-    reached.provider = public_name(redactor, &settings.provider);
-    reached.model = shown(&settings);
+    status.provider = public_name(redactor, &settings.provider);
+    status.model = shown(&settings);
     let guidance = Guidance::load(
         &**home,
         &cwd,
         &settings,
         environment.user_home.as_deref(),
         stop,
-        &mut reached.notices,
+        &mut status.notices,
     )?;
     let ignored = guidance.choose_model(&mut settings, environment);
-    reached.notices.extend(ignored);
-    reached.model = shown(&settings);
+    status.notices.extend(ignored);
+    status.model = shown(&settings);
     let skills = guidance.skills.iter().map(|skill| Skill {
         name: skill.name.clone(),
         description: skill.description.clone(),

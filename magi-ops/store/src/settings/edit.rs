@@ -1,5 +1,6 @@
 //! Changes in the global settings file: a changed value changes its own bytes only, an inserted member is written as
-//! its siblings are. One change at a time, under a lock, and the file is replaced whole or not at all.
+//! its siblings are. One change at a time, under a lock, and the file is replaced whole or not at all. The nearest entry of
+//! `projects` counts whole, so whoever adds one for another reason says `trusted` in it as it held before.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -11,7 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::source::File;
 use super::tree::{self, Node, Value};
 use super::{FILE_NAME, MAX_BYTES};
-use crate::file::{self, Bounded, Links};
+use crate::file::{self, Links};
 use crate::local::LocalHome;
 use crate::reason::Reason;
 
@@ -96,14 +97,9 @@ fn change<T>(
         .map_err(failed)?;
     // Given back with the descriptor.
     flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
-    let (text, is_new) = match file::read_bounded(&path, MAX_BYTES, Links::Follow) {
-        Ok(Bounded::Bytes(bytes)) => (bytes, false),
-        Ok(Bounded::Missing) => (b"{}\n".to_vec(), true),
-        Ok(Bounded::TooLong) => {
-            return Err(EditError::Unusable(vec![file::too_long(&path, MAX_BYTES)]));
-        }
-        Err(error) => return Err(EditError::Unusable(vec![file::unreadable(&path, &error)])),
-    };
+    let found = file::read(&path, MAX_BYTES).map_err(|why| EditError::Unusable(vec![*why]))?;
+    let is_new = found.is_none();
+    let text = found.unwrap_or_else(|| b"{}\n".to_vec());
     let file = File::of_bytes(&path, text.clone());
     if !file.problems.is_empty() {
         return Err(EditError::Unusable(file.problems.into_vec()));

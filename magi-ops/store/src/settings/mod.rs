@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::file::{self, Bounded, Links};
+use crate::file;
 use crate::local::LocalHome;
 use crate::reason::{Reason, SourceText};
 
@@ -147,8 +147,8 @@ impl SettingsStore for LocalHome {
 pub(crate) fn write_schema(home: &LocalHome) -> io::Result<()> {
     let path = home.root().join(SCHEMA_FILE_NAME);
     let schema = SCHEMA.as_bytes();
-    match file::read_bounded(&path, schema.len() as u64, Links::Follow) {
-        Ok(Bounded::Bytes(bytes)) if bytes == schema => Ok(()),
+    match file::read(&path, schema.len() as u64) {
+        Ok(Some(bytes)) if bytes == schema => Ok(()),
         _ => file::replace(&path, schema, 0o600, home.staging()),
     }
 }

@@ -1,7 +1,6 @@
 //! One settings file: read within its bounds, as a tree and as a layer, with everything that is wrong or ignored of
 //! it. What of a project's file counts is decided beside.
 
-use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use super::check::check;
 use super::layer::Layer;
 use super::read::{Finding, read};
 use super::tree::{self, Node};
-use crate::file::{self, Bounded, Opened};
+use crate::file::{self, Opened};
 use crate::reason::{MAX_REASONS, Reason, Reasons, SourceText};
 
 /// A file's own text and tree: what is said of its members names their places.
@@ -185,24 +184,13 @@ impl Source {
 type Found = Result<Option<Result<Vec<u8>, &'static str>>, Box<Reason>>;
 
 fn bytes(path: &Path, inside: Option<&Path>) -> Found {
-    let unreadable = |error: std::io::Error| Box::new(file::unreadable(path, &error));
-    let file = match inside {
-        Some(inside) => match file::open_inside(path, inside).map_err(unreadable)? {
-            Opened::Missing => return Ok(None),
-            Opened::Stray(why) => return Ok(Some(Err(why))),
-            Opened::File { file, .. } => file,
-        },
-        None => match file::open_regular(path, file::Links::Follow) {
-            Ok(file) => file,
-            // What the person denied must not vanish with the place that a link leads to.
-            Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
-                return Ok(None);
-            }
-            Err(error) => return Err(unreadable(error)),
-        },
+    let Some(inside) = inside else {
+        return Ok(file::read(path, MAX_BYTES)?.map(Ok));
     };
-    match file::bounded(file, MAX_BYTES).map_err(unreadable)? {
-        Bounded::Bytes(bytes) => Ok(Some(Ok(bytes))),
-        Bounded::TooLong | Bounded::Missing => Err(Box::new(file::too_long(path, MAX_BYTES))),
+    let opened = file::open_inside(path, inside);
+    match opened.map_err(|error| Box::new(file::unreadable(path, &error)))? {
+        Opened::Missing => Ok(None),
+        Opened::Stray(why) => Ok(Some(Err(why))),
+        Opened::File { file, .. } => Ok(Some(Ok(file::read_open(file, path, MAX_BYTES)?))),
     }
 }
