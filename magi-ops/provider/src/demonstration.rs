@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::message::{Message, Request};
+use crate::message::Message;
 use crate::play::{Pieces, Step};
+use crate::request::Request;
 
 /// Before each word, so that a person sees the answer arrive. The whole answer stays below
 /// a second.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::demonstration;
-use crate::message::{Message, Request};
+use crate::message::Message;
 use crate::play::play;
 use crate::provider::Provider;
+use crate::request::Request;
 use crate::response::Response;
 use crate::script::{Script, ScriptError};
 

@@ -13,6 +13,7 @@ mod message;
 mod play;
 mod provider;
 mod registry;
+mod request;
 mod response;
 mod script;
 #[cfg(feature = "wires")]
@@ -25,9 +26,10 @@ pub use config::{
 pub use credential::{CredentialError, CredentialSource, FixedCredential, Secret};
 pub use error::{ErrorKind, MAX_MESSAGE_BYTES, ProviderError};
 pub use fixture::{FIXTURE_ID, FIXTURE_MODEL, Fixture};
-pub use message::{Message, ProviderState, Request, ThinkingLevel, ToolCall, ToolSpec};
+pub use message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
 pub use provider::Provider;
 pub use registry::{build, build_with};
+pub use request::Request;
 pub use response::{Chunk, Response, Retry, Usage};
 pub use script::{MAX_SCRIPT_BYTES, ScriptError};
 pub use written::Written;

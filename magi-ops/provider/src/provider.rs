@@ -3,7 +3,8 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{Request, ThinkingLevel};
+use crate::message::ThinkingLevel;
+use crate::request::Request;
 use crate::response::Response;
 
 /// A source of model responses.

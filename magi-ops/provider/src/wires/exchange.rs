@@ -20,7 +20,7 @@ use super::wire::{Progress, Wire};
 use crate::config::Patience;
 use crate::credential::{CredentialSource, Secret};
 use crate::error::{ErrorKind, ProviderError};
-use crate::message::Request;
+use crate::request::Request;
 use crate::response::{Chunk, Response, Retry};
 
 /// How long after its last event a body may end for its connection to be kept.

@@ -9,7 +9,7 @@ use super::wire::{Progress, Wire};
 use super::{anthropic, openai_chat, sse};
 use crate::config::{Api, ModelLimits, ProviderConfig};
 use crate::error::ProviderError;
-use crate::message::Request;
+use crate::request::Request;
 use crate::response::Chunk;
 
 /// Longest line and longest data of one event, in bytes.

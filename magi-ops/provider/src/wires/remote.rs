@@ -11,8 +11,9 @@ use super::quirks::{Learned, Quirks, says_mistral};
 use super::{anthropic, openai_chat};
 use crate::config::{Api, BuildError, Patience, ProviderConfig};
 use crate::credential::CredentialSource;
-use crate::message::{Request, ThinkingLevel};
+use crate::message::ThinkingLevel;
 use crate::provider::Provider;
+use crate::request::Request;
 use crate::response::Response;
 
 struct Remote {

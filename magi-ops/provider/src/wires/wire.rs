@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::quirks::Quirks;
 use crate::error::ProviderError;
-use crate::message::{Request, ThinkingLevel};
+use crate::message::ThinkingLevel;
+use crate::request::Request;
 use crate::response::Chunk;
 
 /// How one provider's requests and events look.

@@ -7,7 +7,8 @@ use super::http::{Endpoint, KeyHeader};
 use super::quirks::{ADDITIONAL, Quirks};
 use super::wire::{Reader, Wire};
 use crate::config::{BuildError, ModelLimits, ProviderConfig, Reasoning};
-use crate::message::{Request, ThinkingLevel};
+use crate::message::ThinkingLevel;
+use crate::request::Request;
 
 mod models;
 mod request;

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::models;
 use crate::config::Reasoning;
-use crate::message::{Message, Request};
+use crate::message::Message;
+use crate::request::Request;
 use crate::wires::call_ids::wire_id;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;

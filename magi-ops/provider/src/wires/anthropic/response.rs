@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::request::Place;
 use crate::error::{ErrorKind, ProviderError};
-use crate::message::{Request, ToolCall};
+use crate::message::ToolCall;
+use crate::request::Request;
 use crate::response::{Chunk, Usage};
 use crate::wires::call_ids::CallIds;
 use crate::wires::finish::{Finish, NO_CALL, finish, promises_call};

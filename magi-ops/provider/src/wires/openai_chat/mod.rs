@@ -7,7 +7,8 @@ use super::http::{Endpoint, KeyHeader};
 use super::quirks::{ADDITIONAL, Quirks};
 use super::wire::{Reader, Wire};
 use crate::config::{Api, BuildError, ModelLimits, ProviderConfig};
-use crate::message::{Request, ThinkingLevel};
+use crate::message::ThinkingLevel;
+use crate::request::Request;
 
 mod calls;
 mod request;

@@ -4,7 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::config::Reasoning;
-use crate::message::{Message, Request, ThinkingLevel};
+use crate::message::{Message, ThinkingLevel};
+use crate::request::Request;
 use crate::wires::call_ids::wire_id;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
