@@ -9,6 +9,7 @@ use serde_json::Value;
 
 mod application_service;
 mod child;
+mod command_line;
 mod files;
 mod local_agent;
 mod mighty;
@@ -37,6 +38,7 @@ fn main() -> io::Result<()> {
         ("session_file", files::session()),
         ("front_matter", files::front_matter()),
         ("settings_file", files::settings()),
+        ("command_line", command_line::seeds()),
     ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("seeds")

@@ -308,8 +308,10 @@ impl Line {
                     number.bytes().all(|b| b.is_ascii_digit())
                 });
                 let fed = (op == "<<<").then(|| word.text().to_owned());
+                // The parser takes an operator for a file's name, where the shell refuses the line.
+                let is_operator = word.is_operator();
                 let found = match op.as_str() {
-                    _ if varfd.is_some() || word.is_odd => Redirection::Other,
+                    _ if varfd.is_some() || word.is_odd || is_operator => Redirection::Other,
                     ">&-" | "<&-" => return None,
                     ">&" | "<&" if is_descriptor => return None,
                     ">" | ">>" | ">|" | "<" | "<>" | "&>" | "&>>" | ">&" => {

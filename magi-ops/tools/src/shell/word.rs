@@ -32,6 +32,12 @@ impl Word {
         }
     }
 
+    /// It begins with what parts words and commands, unquoted.
+    pub(crate) fn is_operator(&self) -> bool {
+        self.written
+            .starts_with([';', '&', '|', '<', '>', '(', ')', '\n'])
+    }
+
     /// What is known of it: the literal, else as it is written.
     pub(crate) fn text(&self) -> &str {
         self.literal.as_deref().unwrap_or(&self.written)

@@ -134,6 +134,8 @@ fn what_is_more_than_a_sequence_is_not_allowed() {
         ("redirection", "cat <<< x"),
         ("redirection", "cd sub && ls > x"),
         ("redirection", "(ls) > /etc/x"),
+        ("redirection", "ls > ; x"),
+        ("redirection", "ls >\nx"),
         // What people read as something else.
         ("characters", "ls\u{a0}x"),
         ("characters", "ls \u{200b}"),
