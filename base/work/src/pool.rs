@@ -44,6 +44,9 @@ impl Pool {
     }
 
     /// The same without waiting for its end, also not for that of others. Must be called within a runtime.
+    ///
+    /// # Errors
+    /// The handle gives those of [`Self::run`].
     pub fn spawn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

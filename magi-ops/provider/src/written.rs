@@ -7,9 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[cfg(feature = "wires")]
 use serde_json::Value;
 
-#[cfg(feature = "wires")]
-use crate::message::Message;
-
 /// Most bytes that are kept; a longer conversation is written anew from there on.
 #[cfg(feature = "wires")]
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -27,7 +24,7 @@ pub struct Written {
 struct Prefix {
     /// By what it was written: whose wire, and what that had learned of its server.
     by: String,
-    /// So many messages, which nothing that is appended changes the writing of.
+    /// So many messages, all of them settled.
     messages: usize,
     /// Them as elements of a JSON array, without its brackets.
     json: Vec<u8>,
@@ -35,13 +32,14 @@ struct Prefix {
 
 #[cfg(feature = "wires")]
 impl Written {
-    /// The conversation as elements of a JSON array, without its brackets. `write` gives the elements of a part of
-    /// it that begins with a response or at the beginning; whether it is the last part.
-    pub(crate) fn elements(
+    /// The conversation as elements of a JSON array, without its brackets. `settled` says how many of some messages
+    /// nothing that is appended changes the writing of; `write` gives the elements of a part, the last one or not.
+    pub(crate) fn elements<M>(
         &self,
         by: String,
-        messages: &[Message],
-        write: impl Fn(&[Message], bool) -> Vec<Value>,
+        messages: &[M],
+        settled: impl Fn(&[M]) -> usize,
+        write: impl Fn(&[M], bool) -> Vec<Value>,
     ) -> Vec<u8> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.by != by || last.messages > messages.len() {
@@ -71,25 +69,4 @@ fn append(json: &mut Vec<u8>, elements: &[Value]) {
         // Keys are strings and values are JSON already: writing to memory cannot fail.
         json.extend(serde_json::to_vec(element).unwrap_or_default());
     }
-}
-
-/// How many of the messages stand before the last response that follows something from the other side: what comes later
-/// neither answers a call before it nor joins the message before it.
-#[cfg(feature = "wires")]
-fn settled(messages: &[Message]) -> usize {
-    let says = |text: &str| !text.trim().is_empty();
-    let is_response = |message: &Message| matches!(message, Message::Assistant { text, tool_calls, .. } if says(text) || !tool_calls.is_empty());
-    let is_answered = |before: &[Message]| {
-        let behind_results = before
-            .iter()
-            .rev()
-            .find(|message| !matches!(message, Message::ToolResult { .. }));
-        match (before.last(), behind_results) {
-            (Some(Message::User { text }), _) => says(text),
-            (_, Some(Message::Assistant { tool_calls, .. })) => !tool_calls.is_empty(),
-            _ => false,
-        }
-    };
-    let cut = |at: &usize| is_response(&messages[*at]) && is_answered(&messages[..*at]);
-    (1..messages.len()).rev().find(cut).unwrap_or(0)
 }

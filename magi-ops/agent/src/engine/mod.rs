@@ -150,6 +150,9 @@ impl Engine {
     }
 
     /// Admits a workspace, with the model that its settings select. Says how far it came, also when it failed.
+    ///
+    /// # Errors
+    /// In the second part: why it can't be worked in.
     pub async fn admit(
         self: &Arc<Self>,
         directory: &Path,

@@ -25,6 +25,9 @@ pub struct Environment {
 
 impl Environment {
     /// Captures the process's own.
+    ///
+    /// # Errors
+    /// When the current directory is gone.
     pub fn of_process() -> std::io::Result<Self> {
         Ok(Self {
             cwd: std::env::current_dir()?,

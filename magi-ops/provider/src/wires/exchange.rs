@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-
 use tracing::Instrument as _;
+use work::Deadline;
 
 use super::body::Body;
 use super::http::Endpoint;
@@ -43,8 +43,7 @@ pub(super) fn start(link: Arc<Link>, request: Request, cancel: CancellationToken
     let exchange = Exchange {
         body: body(&link, &request),
         request,
-        cancel,
-        deadline: Instant::now() + link.patience.whole,
+        deadline: Deadline::from(cancel).within(link.patience.whole),
         link,
         attempts: 0,
         refreshed: false,
@@ -73,8 +72,8 @@ struct Exchange {
     request: Request,
     /// The request's body, the same for every attempt.
     body: Bytes,
-    cancel: CancellationToken,
-    deadline: Instant,
+    /// Of all attempts.
+    deadline: Deadline,
     /// Attempts begun.
     attempts: u32,
     /// The credential was refused once and replaced.
@@ -103,16 +102,16 @@ struct Reading {
     answer: reqwest::Response,
     body: Body,
     /// Until when the first event must arrive.
-    first: Instant,
+    first: Deadline,
     /// Until when more is waited for, once the reason to finish is known.
-    leave: Option<Instant>,
+    leave: Option<Deadline>,
 }
 
 impl Exchange {
     async fn next(&mut self) -> Option<Result<Chunk, ProviderError>> {
         // Many pieces of one packet are ready at once; the budget lets others have their turn.
         tokio::task::coop::consume_budget().await;
-        let cancel = self.cancel.clone();
+        let cancel = self.deadline.cancellation().clone();
         loop {
             if cancel.is_cancelled() {
                 self.state = State::Ended;
@@ -165,9 +164,9 @@ impl Exchange {
             }
             State::Send => {
                 self.attempts += 1;
-                let first = Instant::now() + patience.first.unwrap_or(patience.stall);
-                let first = first.min(self.deadline);
-                let asked = timeout_at(first, self.link.credentials.get()).await;
+                let first = patience.first.unwrap_or(patience.stall);
+                let first = self.deadline.clone().within(first);
+                let asked = first.bound(self.link.credentials.get()).await;
                 self.secret = asked.map_err(stalled)?.map_err(|error| {
                     let missing = ProviderError::new(ErrorKind::NoCredential);
                     Failure::new(missing.with_source(error))
@@ -176,7 +175,7 @@ impl Exchange {
                     .link
                     .endpoint
                     .send(self.body.clone(), self.secret.as_ref());
-                let answer = timeout_at(first, sending).await.map_err(stalled)??;
+                let answer = first.bound(sending).await.map_err(stalled)??;
                 Ok(State::Read(Box::new(Reading {
                     body: Body::new(self.link.wire.reader(&self.request)),
                     answer,
@@ -185,13 +184,13 @@ impl Exchange {
                 })))
             }
             State::Read(mut reading) => {
-                let stall = Instant::now() + patience.stall;
-                let until = match reading.body.has_begun() {
-                    true => stall.min(self.deadline),
-                    false => reading.first,
+                let until = match (&reading.leave, reading.body.has_begun()) {
+                    (Some(leave), _) => leave.clone(),
+                    (None, true) => self.deadline.clone().within(patience.stall),
+                    (None, false) => reading.first.clone(),
                 };
-                let until = reading.leave.map_or(until, |leave| leave.min(until));
-                let arrived = timeout_at(until, reading.answer.chunk())
+                let arrived = until
+                    .bound(reading.answer.chunk())
                     .await
                     .map_err(stalled)
                     .and_then(|read| {
@@ -228,9 +227,11 @@ impl Exchange {
                 match progress.map_err(with_status)? {
                     Progress::More => Ok(State::Read(reading)),
                     Progress::Finishing => {
-                        reading
-                            .leave
-                            .get_or_insert_with(|| Instant::now() + patience.leave);
+                        reading.leave.get_or_insert_with(|| {
+                            self.deadline
+                                .clone()
+                                .within(patience.leave.min(patience.stall))
+                        });
                         Ok(State::Read(reading))
                     }
                     Progress::Done => {

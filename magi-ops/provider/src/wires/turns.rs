@@ -92,6 +92,25 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>
     turns
 }
 
+/// How many of the messages stand before the last response that follows something from the other side: what comes later
+/// neither answers a call before it nor joins the message before it.
+pub(crate) fn settled(messages: &[Message]) -> usize {
+    let is_response = |message: &Message| matches!(message, Message::Assistant { text, tool_calls, .. } if says_something(text) || !tool_calls.is_empty());
+    let is_answered = |before: &[Message]| {
+        let behind_results = before
+            .iter()
+            .rev()
+            .find(|message| !matches!(message, Message::ToolResult { .. }));
+        match (before.last(), behind_results) {
+            (Some(Message::User { text }), _) => says_something(text),
+            (_, Some(Message::Assistant { tool_calls, .. })) => !tool_calls.is_empty(),
+            _ => false,
+        }
+    };
+    let cut = |at: &usize| is_response(&messages[*at]) && is_answered(&messages[..*at]);
+    (1..messages.len()).rev().find(cut).unwrap_or(0)
+}
+
 /// A request's body with the elements of its `messages`.
 pub(crate) fn with_messages(body: &Map<String, Value>, elements: &[u8]) -> Vec<u8> {
     // Keys are strings and values are JSON already: writing to memory cannot fail.

@@ -19,143 +19,26 @@ const SUMMARY_BYTES: usize = 1_024;
 /// The longest an approval can wait, in milliseconds.
 const APPROVAL_MS: u64 = 60_000;
 
-/// The input is on disk: from now on the session can be opened again after this child is gone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct InputPersisted {
-    #[serde(deserialize_with = "session")]
-    pub session_id: Arc<str>,
-    #[serde(deserialize_with = "run")]
-    pub run_id: Arc<str>,
-    #[serde(deserialize_with = "id")]
-    pub message_id: String,
-    #[serde(deserialize_with = "read::yes")]
-    pub durable: bool,
-    #[serde(deserialize_with = "id")]
-    pub revision: String,
-}
-wire_event!(InputPersisted, "input.persisted", MustArrive);
-
-/// A best-effort append to a segment of the answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MessageDelta {
-    #[serde(deserialize_with = "session")]
-    pub session_id: Arc<str>,
-    #[serde(deserialize_with = "run")]
-    pub run_id: Arc<str>,
-    #[serde(deserialize_with = "id")]
-    pub message_id: Arc<str>,
-    /// From 0 for each message; a missing number is text that was dropped.
-    #[serde(deserialize_with = "read::count")]
-    pub part: u64,
-    /// At most 4,000 UTF-8 bytes.
-    #[serde(deserialize_with = "read::text::<LIVE_CHUNK_BYTES, _, _>")]
-    pub text: String,
-}
-wire_event!(MessageDelta, "message.delta", MayDrop);
-
-/// A piece of the authoritative copy of a segment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MessageReconcile {
-    #[serde(deserialize_with = "session")]
-    pub session_id: Arc<str>,
-    #[serde(deserialize_with = "run")]
-    pub run_id: Arc<str>,
-    #[serde(deserialize_with = "id")]
-    pub message_id: Arc<str>,
-    #[serde(deserialize_with = "read::count")]
-    pub part: u64,
-    /// At most 4,000 UTF-8 bytes.
-    #[serde(deserialize_with = "read::text::<LIVE_CHUNK_BYTES, _, _>")]
-    pub text: String,
-    pub last_part: bool,
-    pub partial: bool,
-}
-wire_event!(MessageReconcile, "message.reconcile", MustArrive);
-
-/// Something the run does beside writing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ActivityEvent {
-    #[serde(deserialize_with = "session")]
-    pub session_id: Arc<str>,
-    #[serde(deserialize_with = "run")]
-    pub run_id: Arc<str>,
-    #[serde(deserialize_with = "activity_id")]
-    pub activity_id: String,
-    pub kind: ActivityKind,
-    pub state: ActivityState,
-    #[serde(deserialize_with = "read::text::<SUMMARY_BYTES, _, _>")]
-    pub name: String,
-    /// At most 1,024 UTF-8 bytes; never raw params or results.
-    #[serde(deserialize_with = "read::text::<SUMMARY_BYTES, _, _>")]
-    pub summary: String,
-}
-wire_event!(ActivityEvent, "activity", MustArrive);
-
-/// The spec leaves the form of an activity's identity open.
-fn activity_id<'de, D: Deserializer<'de>>(source: D) -> Result<String, D::Error> {
-    read::matching(source, |id| (1..=1024).contains(&id.len()))
-}
-
-/// A tool call waits for an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ApprovalRequested {
-    #[serde(deserialize_with = "session")]
-    pub session_id: Arc<str>,
-    #[serde(deserialize_with = "run")]
-    pub run_id: Arc<str>,
-    #[serde(deserialize_with = "run")]
-    pub approval_id: String,
-    /// At most 1,024 UTF-8 bytes.
-    #[serde(deserialize_with = "read::text::<SUMMARY_BYTES, _, _>")]
-    pub summary: String,
-    #[serde(deserialize_with = "expiry")]
-    pub expires_in_ms: u64,
-}
-wire_event!(ApprovalRequested, "approval.requested", MustArrive);
-
-fn expiry<'de, D: Deserializer<'de>>(source: D) -> Result<u64, D::Error> {
-    let ms = u64::deserialize(source)?;
-    let unexpected = serde::de::Unexpected::Unsigned(ms);
-    let fits = (1..=APPROVAL_MS).contains(&ms);
-    fits.then_some(ms)
-        .ok_or_else(|| serde::de::Error::invalid_value(unexpected, &"at most a minute"))
-}
-
-/// Something a person should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Diagnostic {
-    #[serde(deserialize_with = "session")]
-    pub session_id: Arc<str>,
-    #[serde(deserialize_with = "run")]
-    pub run_id: Arc<str>,
-    /// A failure's word from this server; a client takes any.
-    #[serde(deserialize_with = "id")]
-    pub code: Cow<'static, str>,
-    /// At most 1,024 UTF-8 bytes.
-    #[serde(deserialize_with = "read::text::<SUMMARY_BYTES, _, _>")]
-    pub summary: String,
-}
-wire_event!(Diagnostic, "diagnostic", MustArrive);
-
-/// How a run ended; nothing of it follows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RunFinished {
-    #[serde(deserialize_with = "session")]
-    pub session_id: Arc<str>,
-    #[serde(deserialize_with = "run")]
-    pub run_id: Arc<str>,
-    pub outcome: Outcome,
-    pub persistence: Persistence,
-    /// For history after the run; null when the session must be opened again for it.
-    #[serde(deserialize_with = "nullable_id")]
-    pub revision: Option<String>,
-    #[serde(deserialize_with = "read::nullable")]
-    pub error_code: Option<Word>,
-}
-wire_event!(RunFinished, "run.finished", MustArrive);
-
+/// The events with their session and their run before their own members, and what is common to all.
 macro_rules! run_events {
-    ($($event:ident),+) => {
+    ($(
+        $(#[$doc:meta])* $event:ident, $name:literal, $delivery:ident {
+            $($(#[$meta:meta])* pub $member:ident: $type:ty),+ $(,)?
+        }
+    )+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+            pub struct $event {
+                #[serde(deserialize_with = "session")]
+                pub session_id: Arc<str>,
+                #[serde(deserialize_with = "run")]
+                pub run_id: Arc<str>,
+                $($(#[$meta])* pub $member: $type),+
+            }
+            wire_event!($event, $name, $delivery);
+        )+
+
         /// An event of a run, whichever it is.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum RunEvent { $($event($event)),+ }
@@ -186,12 +69,98 @@ macro_rules! run_events {
         }
     };
 }
-run_events!(
-    InputPersisted,
-    MessageDelta,
-    MessageReconcile,
-    ActivityEvent,
-    ApprovalRequested,
-    Diagnostic,
-    RunFinished
-);
+
+run_events! {
+    /// The input is on disk: from now on the session can be opened again after this child is gone.
+    InputPersisted, "input.persisted", MustArrive {
+        #[serde(deserialize_with = "id")]
+        pub message_id: String,
+        #[serde(deserialize_with = "read::yes")]
+        pub durable: bool,
+        #[serde(deserialize_with = "id")]
+        pub revision: String,
+    }
+
+    /// A best-effort append to a segment of the answer.
+    MessageDelta, "message.delta", MayDrop {
+        #[serde(deserialize_with = "id")]
+        pub message_id: Arc<str>,
+        /// From 0 for each message; a missing number is text that was dropped.
+        #[serde(deserialize_with = "read::count")]
+        pub part: u64,
+        /// At most 4,000 UTF-8 bytes.
+        #[serde(deserialize_with = "read::text::<LIVE_CHUNK_BYTES, _, _>")]
+        pub text: String,
+    }
+
+    /// A piece of the authoritative copy of a segment.
+    MessageReconcile, "message.reconcile", MustArrive {
+        #[serde(deserialize_with = "id")]
+        pub message_id: Arc<str>,
+        #[serde(deserialize_with = "read::count")]
+        pub part: u64,
+        /// At most 4,000 UTF-8 bytes.
+        #[serde(deserialize_with = "read::text::<LIVE_CHUNK_BYTES, _, _>")]
+        pub text: String,
+        pub last_part: bool,
+        pub partial: bool,
+    }
+
+    /// Something the run does beside writing.
+    ActivityEvent, "activity", MustArrive {
+        #[serde(deserialize_with = "activity_id")]
+        pub activity_id: String,
+        pub kind: ActivityKind,
+        pub state: ActivityState,
+        #[serde(deserialize_with = "read::text::<SUMMARY_BYTES, _, _>")]
+        pub name: String,
+        /// At most 1,024 UTF-8 bytes; never raw params or results.
+        #[serde(deserialize_with = "read::text::<SUMMARY_BYTES, _, _>")]
+        pub summary: String,
+    }
+
+    /// A tool call waits for an answer.
+    ApprovalRequested, "approval.requested", MustArrive {
+        #[serde(deserialize_with = "run")]
+        pub approval_id: String,
+        /// At most 1,024 UTF-8 bytes.
+        #[serde(deserialize_with = "read::text::<SUMMARY_BYTES, _, _>")]
+        pub summary: String,
+        #[serde(deserialize_with = "expiry")]
+        pub expires_in_ms: u64,
+    }
+
+    /// Something a person should know.
+    Diagnostic, "diagnostic", MustArrive {
+        /// A failure's word from this server; a client takes any.
+        #[serde(deserialize_with = "id")]
+        pub code: Cow<'static, str>,
+        /// At most 1,024 UTF-8 bytes.
+        #[serde(deserialize_with = "read::text::<SUMMARY_BYTES, _, _>")]
+        pub summary: String,
+    }
+
+    /// How a run ended; nothing of it follows.
+    RunFinished, "run.finished", MustArrive {
+        pub outcome: Outcome,
+        pub persistence: Persistence,
+        /// For history after the run; null when the session must be opened again for it.
+        #[serde(deserialize_with = "nullable_id")]
+        pub revision: Option<String>,
+        #[serde(deserialize_with = "read::nullable")]
+        pub error_code: Option<Word>,
+    }
+}
+
+/// The spec leaves the form of an activity's identity open.
+fn activity_id<'de, D: Deserializer<'de>>(source: D) -> Result<String, D::Error> {
+    read::matching(source, |id| (1..=1024).contains(&id.len()))
+}
+
+fn expiry<'de, D: Deserializer<'de>>(source: D) -> Result<u64, D::Error> {
+    let ms = u64::deserialize(source)?;
+    let unexpected = serde::de::Unexpected::Unsigned(ms);
+    let fits = (1..=APPROVAL_MS).contains(&ms);
+    fits.then_some(ms)
+        .ok_or_else(|| serde::de::Error::invalid_value(unexpected, &"at most a minute"))
+}

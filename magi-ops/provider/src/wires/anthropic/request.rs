@@ -10,7 +10,9 @@ use crate::request::Request;
 use crate::wires::call_ids::wire_id;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
-use crate::wires::turns::{Answered, Turn, says_something, turns, wire_name, with_messages};
+use crate::wires::turns::{
+    Answered, Turn, says_something, settled, turns, wire_name, with_messages,
+};
 
 /// Where a thought stood in its response, and what it was.
 ///
@@ -127,7 +129,9 @@ pub(super) fn body(request: &Request, shape: Shape<'_>) -> Vec<u8> {
         shape.provider, shape.reasoning, shape.quirks
     );
     let write = |part: &[Message], is_last| messages(part, is_last, &shape);
-    let messages = request.written.elements(by, &request.messages, write);
+    let messages = request
+        .written
+        .elements(by, &request.messages, settled, write);
     with_messages(&body, &messages)
 }
 

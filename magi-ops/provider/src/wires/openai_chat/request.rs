@@ -9,7 +9,9 @@ use crate::request::Request;
 use crate::wires::call_ids::wire_id;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
-use crate::wires::turns::{Answered, Turn, says_something, turns, wire_name, with_messages};
+use crate::wires::turns::{
+    Answered, Turn, says_something, settled, turns, wire_name, with_messages,
+};
 
 /// What Google's servers take for the signature of a call that another model made.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -104,7 +106,9 @@ pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
         shape.provider, shape.reasoning, shape.quirks
     );
     let write = |part: &[Message], _| messages(part, shape);
-    let conversation = request.written.elements(by, &request.messages, write);
+    let conversation = request
+        .written
+        .elements(by, &request.messages, settled, write);
     let system = says_something(&request.system)
         .then(|| json!({ "role": "system", "content": &*request.system }).to_string());
     let parts = [system.unwrap_or_default().into_bytes(), conversation];
