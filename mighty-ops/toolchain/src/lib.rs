@@ -5,6 +5,8 @@
 mod assemble;
 #[cfg(feature = "check")]
 mod check;
+#[cfg(feature = "check")]
+mod checked;
 #[cfg(feature = "find")]
 mod find;
 #[cfg(feature = "fix")]
@@ -40,7 +42,9 @@ pub use assemble::project_root;
 #[cfg(feature = "check")]
 pub use assemble::{Loaded, LoadedFile, load_directory, load_file};
 #[cfg(feature = "check")]
-pub use check::{CUT, Checked, Reported, check_directory, check_file};
+pub use check::{Reported, check_directory, check_file};
+#[cfg(feature = "check")]
+pub use checked::{CUT, Checked};
 #[cfg(feature = "find")]
 pub use find::{FindError, FindRequest, Found, Hit, MAX_TEXT_BYTES, find};
 #[cfg(feature = "fix")]

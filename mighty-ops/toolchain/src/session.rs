@@ -14,7 +14,7 @@ pub struct Session {
     writes: bool,
     /// `last_path`, `last_envelopes` and `last_source` in one: they change together or not at all.
     #[cfg(feature = "check")]
-    last: Mutex<Option<Arc<crate::check::Checked>>>,
+    last: Mutex<Option<Arc<crate::checked::Checked>>>,
 }
 
 impl Session {
@@ -73,7 +73,7 @@ impl Session {
     /// The outcome of the last check.
     #[cfg(feature = "check")]
     #[must_use]
-    pub fn remembered(&self) -> Option<Arc<crate::check::Checked>> {
+    pub fn remembered(&self) -> Option<Arc<crate::checked::Checked>> {
         // No lock holder can leave the state half written, so a poisoned lock is as good as any.
         self.last
             .lock()
@@ -82,7 +82,7 @@ impl Session {
     }
 
     #[cfg(feature = "check")]
-    pub(crate) fn remember(&self, checked: &Arc<crate::check::Checked>) {
+    pub(crate) fn remember(&self, checked: &Arc<crate::checked::Checked>) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(checked));
     }
 }

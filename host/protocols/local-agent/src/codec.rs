@@ -7,7 +7,8 @@ use host::scan::{Scan, decode_string, scan};
 use host::{Codec, Dialect, Fault, Reply, Rules};
 use serde::Serialize;
 
-use crate::rules::{NAME, NAME_BYTES, PROTOCOL, RULES, VERSION, Word};
+use crate::rules::{NAME, PROTOCOL, RULES, VERSION, Word};
+use crate::words::NAME_BYTES;
 
 /// The codec of one child.
 pub struct LocalAgent {

@@ -8,4 +8,5 @@ mod rules;
 pub mod words;
 
 pub use codec::LocalAgent;
-pub use rules::{NAME, NAME_BYTES, PROTOCOL, REQUIRED_CAPABILITIES, RULES, VERSION, Word};
+pub use rules::{NAME, PROTOCOL, REQUIRED_CAPABILITIES, RULES, VERSION, Word};
+pub use words::NAME_BYTES;

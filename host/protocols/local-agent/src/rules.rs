@@ -15,8 +15,6 @@ pub const PROTOCOL: &str = "magi-code.local-agent";
 /// The dialect's name in schemas and command lines.
 pub const NAME: &str = "local-agent";
 pub const VERSION: u16 = 1;
-/// IDs, methods and capability names, in ASCII bytes.
-pub const NAME_BYTES: usize = 64;
 /// Names in a required-capability list.
 pub const REQUIRED_CAPABILITIES: usize = 16;
 

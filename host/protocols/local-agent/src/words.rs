@@ -3,6 +3,9 @@
 
 use host::words;
 
+/// IDs, methods and capability names, in ASCII bytes.
+pub const NAME_BYTES: usize = 64;
+
 words! {
     /// What the child is doing.
     pub enum State { Starting = "starting", Idle = "idle", Running = "running", Failed = "failed" }
@@ -60,7 +63,7 @@ words! {
 /// 1–64 ASCII bytes from `[A-Za-z0-9._-]`: request, message and cursor identities, names, revisions.
 #[must_use]
 pub fn is_id(text: &str) -> bool {
-    host::negotiate::is_name(text, crate::NAME_BYTES)
+    host::negotiate::is_name(text, NAME_BYTES)
 }
 
 /// 1–64 ASCII bytes from `[A-Za-z0-9_-]`.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{names, nullable_run, nullable_session};
-use crate::words::{Readiness, ShutdownState, State};
+use crate::words::{NAME_BYTES, Readiness, ShutdownState, State};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +46,7 @@ impl Limits {
     pub const VERSION_1: Self = Self {
         frame_bytes: 65_536,
         json_depth: 32,
-        id_bytes: crate::NAME_BYTES,
+        id_bytes: NAME_BYTES,
         prompt_bytes: 16_384,
         history_page_bytes: 32_768,
         history_page_entries: 100,
