@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
+use super::failure_kind::names_failure;
 use super::json::{self, Item, Nesting, items};
-use super::refusal::{failure_in, failure_in_prefix, failure_of, is_page, names_failure};
+use super::refusal::{failure_in, failure_in_prefix, failure_of, is_page};
 use super::sse::{self, Event};
 use super::wire::{Progress, Reader};
 use crate::error::{ErrorKind, ProviderError};

@@ -79,6 +79,28 @@ pub(super) fn of_status(status: u16, text: &str, about_member: bool) -> ErrorKin
     }
 }
 
+/// Whether a line that is no JSON tells of a failure.
+pub(crate) fn names_failure(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    [
+        "error",
+        "exception",
+        "fail",
+        "denied",
+        "unauthorized",
+        "forbidden",
+        "timeout",
+        "timed out",
+        "unavailable",
+        "overloaded",
+        "<html",
+        "<!doctype",
+        "traceback",
+    ]
+    .iter()
+    .any(|word| line.contains(word))
+}
+
 /// The phrases of Anthropic, OpenAI, vLLM, llama.cpp and gateways. `text` is in lower case.
 fn is_context_length(text: &str) -> bool {
     [

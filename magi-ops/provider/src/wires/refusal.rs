@@ -235,28 +235,6 @@ pub(crate) fn is_page(text: &str) -> bool {
         .starts_with('<')
 }
 
-/// Whether a line that is no JSON tells of a failure.
-pub(crate) fn names_failure(line: &str) -> bool {
-    let line = line.to_ascii_lowercase();
-    [
-        "error",
-        "exception",
-        "fail",
-        "denied",
-        "unauthorized",
-        "forbidden",
-        "timeout",
-        "timed out",
-        "unavailable",
-        "overloaded",
-        "<html",
-        "<!doctype",
-        "traceback",
-    ]
-    .iter()
-    .any(|word| line.contains(word))
-}
-
 /// The words for people in an error of any type.
 fn message_of(error: &Value) -> Option<String> {
     match error {

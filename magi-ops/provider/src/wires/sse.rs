@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use memchr::{memchr2, memmem};
 
+use super::failure_kind::names_failure;
 use super::json::Nesting;
-use super::refusal::names_failure;
 use crate::error::{ErrorKind, ProviderError};
 
 /// Longest line and longest data of one event, in bytes.
