@@ -1,7 +1,8 @@
 //! The search for denied commands: a rule's words in their order, wherever a line has them.
 //! What a match comes to is decided beside.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -62,6 +63,8 @@ pub(super) struct Search<'a> {
     denied: &'a [Denied],
     /// What may still be compared, so that no line costs more than its length deserves.
     budget: Cell<usize>,
+    /// Texts that were looked into: each stands in every text around it.
+    seen: RefCell<HashSet<(String, bool)>>,
 }
 
 impl<'a> Search<'a> {
@@ -69,6 +72,7 @@ impl<'a> Search<'a> {
         Self {
             denied,
             budget: Cell::new(BUDGET),
+            seen: RefCell::default(),
         }
     }
 
@@ -207,7 +211,9 @@ impl<'a> Search<'a> {
 
     /// A text as a command line of its own, where it is one. `runs`: that is what it is for.
     fn nested(&self, text: &str, runs: bool, level: usize, found: &mut Found) {
-        if !text.contains([' ', '\t', '\n', '$', '`', ';', '&', '|', '(']) {
+        if !text.contains([' ', '\t', '\n', '$', '`', ';', '&', '|', '('])
+            || !self.seen.borrow_mut().insert((text.to_owned(), runs))
+        {
             return;
         }
         let Ok(line) = Line::read(text) else {

@@ -202,6 +202,17 @@ fn too_much_is_asked_for() {
     }
     let many = "sh | ".repeat(4000) + "ls";
     assert_ne!(judge(&["sh", "ls"], &["rm"], &many), Ruling::Allowed);
+    // Texts within texts, each of which stands in those around it.
+    let within = (0..15).fold("git push".to_owned(), |text, _| {
+        format!("${{x:-$(a {text})}}")
+    });
+    let found = judge(&[], &["git push"], &format!("echo {within}"));
+    assert!(
+        !matches!(found, Ruling::Allowed | Ruling::Default),
+        "{found:?}"
+    );
+    let options = "git -a ".repeat(4000);
+    assert_ne!(judge(&["git"], &["git push"], &options), Ruling::Allowed);
     // Too much, and denied all the same.
     let denied = format!("git push; {long}");
     assert!(matches!(
