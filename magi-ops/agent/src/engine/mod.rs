@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
-use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use work::Pool;
 
@@ -265,7 +264,7 @@ impl Engine {
         let rest = conversation.map(|mut of| std::mem::take(&mut of.messages));
         drop(attachment);
         let out = known.map(|known| self.recent().keep(id, known));
-        spawn_blocking(move || {
+        self.blocking.spawn(move || {
             let out = out.into_iter().flatten().map(|known| known.messages);
             out.chain(rest).for_each(heap::free);
         });
