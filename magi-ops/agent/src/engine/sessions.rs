@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Engine;
 use crate::attach::{self, Attached, Attachment, Known, Lifetime};
 use crate::error::{EngineError, ErrorKind};
+use crate::heap;
 use crate::history::{self, HistoryPage, Snapshot};
 use crate::replay::ReplayPage;
 use crate::run::{Run, RunSpec};
@@ -156,8 +157,13 @@ impl Engine {
             }
             table.remove(id)
         };
+        let known = self.recent().take(id);
         // Another process may have it once the answer is out.
-        self.run_blocking(move || drop(idle)).await?;
+        self.run_blocking(move || {
+            drop(idle);
+            known.map(|known| heap::free(known.messages))
+        })
+        .await?;
         Ok(Detached::Closed)
     }
 

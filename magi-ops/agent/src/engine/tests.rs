@@ -136,6 +136,10 @@ async fn a_run_of_a_session_that_nobody_attached_reads_it_only_after_a_change() 
         let loads = sessions.loads.load(std::sync::atomic::Ordering::Relaxed);
         assert_eq!(loads, u32::from(turn == 5), "turn {turn}");
     }
+    // Who lets go of a session wants nothing of it kept.
+    let session = session.unwrap();
+    assert!(engine.detach(&session).await.is_ok());
+    assert!(engine.recent().take(&session).is_none());
     let seen = seen.lock().unwrap();
     assert_eq!(seen[..5], [1, 3, 5, 7, 9]);
     assert!(seen[5] < 9, "{seen:?}");
