@@ -1,6 +1,7 @@
 //! The limits of the tools, the watch that stops their loops, and the clipping of text.
 //! No file is touched here.
 
+use std::borrow::Cow;
 use std::collections::BinaryHeap;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -178,19 +179,85 @@ pub(crate) fn printable(text: &str) -> String {
     out
 }
 
-/// Whether a name can be given back as it is shown: UTF-8, and nothing escaped.
-pub(crate) fn is_plain(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| !name.contains(is_layout))
+/// The lines of a listing of names, as many as fit.
+pub(crate) struct Listing {
+    out: String,
+    shown: u64,
+    /// Names that can't be given back as they are shown.
+    strange: u64,
 }
 
-/// The note for the model on names that are not plain.
-pub(crate) fn strange_names(count: u64) -> String {
-    match count {
-        0 => String::new(),
-        _ => format!(
-            "[{} not valid UTF-8 or not printable: shown with U+FFFD or escapes, and no input can name it]",
-            counted(count, "name is", "names are")
-        ),
+impl Listing {
+    /// Behind the line `head`, if it is one.
+    pub(crate) fn new(head: String) -> Self {
+        Self {
+            out: head,
+            shown: 0,
+            strange: 0,
+        }
+    }
+
+    /// Adds the line that shows `name`; false where there is no room for it.
+    pub(crate) fn add(&mut self, line: &str, name: &OsStr) -> bool {
+        if self.out.len() + line.len() + 1 > OUTPUT_BYTES {
+            return false;
+        }
+        self.out += line;
+        self.out.push('\n');
+        self.shown += 1;
+        let is_plain = name.to_str().is_some_and(|name| !name.contains(is_layout));
+        self.strange += u64::from(!is_plain);
+        true
+    }
+
+    /// The listing, and the notes for the model: on names that are not plain, and on the rest of `total` if not all is
+    /// shown; `how` says of what these are the first, and how to see the others.
+    pub(crate) fn finish(mut self, total: u64, how: &str) -> String {
+        if self.strange > 0 {
+            self.out += &format!(
+                "[{} not valid UTF-8 or not printable: shown with U+FFFD or escapes, and no input can name it]\n",
+                counted(self.strange, "name is", "names are")
+            );
+        }
+        if self.shown < total {
+            self.out += &format!("[truncated: the first {} of {total} {how}]\n", self.shown);
+        }
+        self.out
+    }
+}
+
+/// One line of a file as a model is shown it.
+pub(crate) struct ShownLine {
+    pub(crate) text: String,
+    /// Wrong bytes are shown as U+FFFD.
+    pub(crate) lossy: bool,
+    pub(crate) clipped: bool,
+}
+
+impl ShownLine {
+    /// At most `chars` characters of `bytes`, a line without its end. `cut`: of which this is only the beginning.
+    pub(crate) fn new(bytes: &[u8], cut: bool, chars: usize) -> Self {
+        let kept = &bytes[..bytes.len().min(chars * 4 + 1)];
+        let cut = cut || kept.len() < bytes.len();
+        let (text, lossy) = match std::str::from_utf8(kept) {
+            Ok(text) => (Cow::Borrowed(text), false),
+            // A character that our own cut went through is not the file's fault.
+            Err(error) if cut && error.error_len().is_none() => {
+                let whole = &kept[..error.valid_up_to()];
+                (String::from_utf8_lossy(whole), false)
+            }
+            Err(_) => (String::from_utf8_lossy(kept), true),
+        };
+        let mut shown = clip_chars(&text, chars).to_owned();
+        let clipped = cut || shown.len() < text.len();
+        if clipped {
+            shown.push('…');
+        }
+        Self {
+            text: shown,
+            lossy,
+            clipped,
+        }
     }
 }
 

@@ -9,47 +9,31 @@ use std::sync::Arc;
 use files::{Entry, Visitor};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use work::Expired;
 
-use crate::bounds::{GLOB_PATHS, OUTPUT_BYTES, Smallest, Watch, counted, is_plain, strange_names};
+use crate::bounds::{GLOB_PATHS, Listing, Smallest, Watch, counted};
 use crate::error::ToolError;
-use crate::tool::{Call, Running, Success, Tool, ToolSpec};
+use crate::file_tool::{FileTool, Touches};
+use crate::tool::Success;
 use crate::walk::{self, PathGlob};
 use crate::workspace::Scope;
-use crate::{Access, Context, input};
 
-const NAME: &str = "glob";
-const DESCRIPTION: &str = "Finds files by a glob such as *.rs, src/**/*.ts or docs/{a,b}.md and returns their \
+const TOOL: FileTool<Input> = FileTool {
+    name: "glob",
+    description: "Finds files by a glob such as *.rs, src/**/*.ts or docs/{a,b}.md and returns their \
         paths, sorted. A pattern without a slash matches names at any depth; one with a slash matches \
         the path from the searched directory. Leaves out .git and what .gitignore excludes, and does not \
         follow symbolic links. \
-        Shows up to 1,000 paths.";
+        Shows up to 1,000 paths.",
+    advice: "",
+    touches: Touches::Reads(&["pattern"]),
+    run,
+};
 
 crate::register! {
-    name: NAME,
+    name: TOOL.name,
     position: 50,
-    make: |_| Some(Arc::new(GlobTool)),
-}
-
-struct GlobTool;
-
-impl Tool for GlobTool {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
-    }
-
-    fn access(&self, input: &Value, cx: &Context) -> Access {
-        Access::reading(NAME, input, &["pattern"], cx)
-    }
-
-    fn subject(&self, input: &Value, cx: &Context) -> String {
-        input::path_subject(NAME, input, cx)
-    }
-
-    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
-        call.blocking(cx, run)
-    }
+    make: |_| Some(Arc::new(TOOL)),
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -84,8 +68,7 @@ impl Visitor for Finder<'_> {
     }
 }
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
-    let input: Input = input::decode(input)?;
+fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let pattern = PathGlob::new("pattern", &input.pattern)?;
     let root = scope.resolve(input.path.as_deref().unwrap_or("."))?;
     let make = || Finder {
@@ -101,29 +84,15 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
         .into_iter()
         .for_each(|finder| kept.absorb(finder.kept));
     let total = kept.seen();
-    let mut out = String::new();
-    let (mut shown, mut strange) = (0_u64, 0);
+    let mut listing = Listing::new(String::new());
     for path in kept.into_sorted() {
-        let line = scope.shown(&path);
-        if out.len() + line.len() + 1 > OUTPUT_BYTES {
+        if !listing.add(&scope.shown(&path), path.as_os_str()) {
             break;
         }
-        out += &line;
-        out.push('\n');
-        shown += 1;
-        strange += u64::from(!is_plain(path.as_os_str()));
     }
-    if strange > 0 {
-        out += &strange_names(strange);
-        out.push('\n');
-    }
+    let mut out = listing.finish(total, "paths; narrow the pattern or the path");
     if total == 0 {
         out += "[no file matches]";
-    }
-    if shown < total {
-        out += &format!(
-            "[truncated: the first {shown} of {total} paths; narrow the pattern or the path]"
-        );
     }
     let mut out = out.trim_end().to_owned();
     out += &gaps.notes();

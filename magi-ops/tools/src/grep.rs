@@ -15,54 +15,38 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use work::Expired;
 
-use crate::bounds::{GREP_FILE_BYTES, GREP_MATCHES, OUTPUT_BYTES, Watch, clip_bytes, counted};
+use crate::bounds::{
+    GREP_FILE_BYTES, GREP_MATCHES, OUTPUT_BYTES, ShownLine, Watch, clip_bytes, counted,
+};
 use crate::error::ToolError;
+use crate::file_tool::{FileTool, Touches};
+use crate::input::check_pattern;
 use crate::read::SNIFF_BYTES;
-use crate::tool::{Call, Running, Success, Tool, ToolSpec};
+use crate::tool::Success;
 use crate::walk::{self, Gaps, PathGlob};
 use crate::workspace::Scope;
-use crate::{Access, Context, input};
 
 mod sink;
 
 use sink::{Sorted, Watched};
 
-const NAME: &str = "grep";
-const DESCRIPTION: &str = "Searches text files for a regular expression (Rust syntax; (?i) ignores case) and returns \
+const TOOL: FileTool<Input> = FileTool {
+    name: "grep",
+    description: "Searches text files for a regular expression (Rust syntax; (?i) ignores case) and returns \
         path:line: text for each matching line, in the order of paths. Searches one file or everything under \
         a directory, optionally only files that a glob matches. Leaves out .git, what .gitignore excludes, \
-        binary files and files above 16 MiB, and does not follow symbolic links. Shows up to 500 matches.";
+        binary files and files above 16 MiB, and does not follow symbolic links. Shows up to 500 matches.",
+    advice: "Find text with `grep` and files with `glob` instead of guessing where they are.",
+    touches: Touches::Reads(&["pattern", "glob"]),
+    run,
+};
 
 crate::register! {
-    name: NAME,
+    name: TOOL.name,
     position: 60,
-    make: |_| Some(Arc::new(GrepTool)),
-}
-
-struct GrepTool;
-
-impl Tool for GrepTool {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            advice: "Find text with `grep` and files with `glob` instead of guessing where they are.",
-            ..ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
-        }
-    }
-
-    fn access(&self, input: &Value, cx: &Context) -> Access {
-        Access::reading(NAME, input, &["pattern", "glob"], cx)
-    }
-
-    fn subject(&self, input: &Value, cx: &Context) -> String {
-        input::path_subject(NAME, input, cx)
-    }
-
-    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
-        call.blocking(cx, run)
-    }
+    make: |_| Some(Arc::new(TOOL)),
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -85,9 +69,8 @@ const AUTOMATON_BYTES: usize = 8 * 1024 * 1024;
 /// the watch is looked at.
 const WHOLE_BYTES: usize = 256 * 1024;
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
-    let input: Input = input::decode(input)?;
-    input::check_pattern("pattern", &input.pattern)?;
+fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
+    check_pattern("pattern", &input.pattern)?;
     let matcher = RegexMatcherBuilder::new()
         // The searcher looks at many lines at once: `^` and `$` must mean each line's.
         .multi_line(true)
@@ -97,10 +80,8 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
         .dfa_size_limit(AUTOMATON_BYTES)
         .build(&input.pattern)
         .map_err(|error| ToolError::Pattern(clip_bytes(&error.to_string(), 400).to_owned()))?;
-    let only = match &input.glob {
-        Some(glob) => Some(PathGlob::new("glob", glob)?),
-        None => None,
-    };
+    let only = input.glob.as_deref();
+    let only = only.map(|glob| PathGlob::new("glob", glob)).transpose()?;
     let root = scope.resolve(input.path.as_deref().unwrap_or("."))?;
     let search = Search {
         matcher,
@@ -124,17 +105,16 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
         {
             thread.search(&root, file, length);
         }
-        if thread.binary > 0 {
+        if thread.skipped.binary > 0 {
             return Err(ToolError::Binary {
                 path: scope.shown(&root),
                 bytes: length,
             });
         }
-        match thread.stopped {
-            Some(Expired::Cancelled) => return Err(ToolError::Cancelled),
-            Some(Expired::Late) => return Err(ToolError::TimedOut),
-            None => (vec![thread], Gaps::default()),
+        if let Some(stopped) = thread.stopped {
+            return Err(stopped.into());
         }
+        (vec![thread], Gaps::default())
     };
     let skipped = Skipped::of(&threads);
     drop(threads);
@@ -163,15 +143,10 @@ struct Best {
 /// The first matches of one file.
 #[derive(Default)]
 struct Matches {
-    lines: Vec<Line>,
+    /// Each with its number.
+    lines: Vec<(u64, ShownLine)>,
     /// A NUL stands behind what looked like text; searched up to there.
     cut_short: bool,
-}
-
-struct Line {
-    number: u64,
-    text: String,
-    lossy: bool,
 }
 
 impl Search<'_> {
@@ -216,8 +191,8 @@ impl Search<'_> {
         let (mut lossy, mut full) = (false, false);
         'files: for (path, matches) in &best.files {
             let name = self.scope.shown(path);
-            for (at, line) in matches.lines.iter().enumerate() {
-                let text = format!("{name}:{}: {}\n", line.number, line.text);
+            for (at, (number, line)) in matches.lines.iter().enumerate() {
+                let text = format!("{name}:{number}: {}\n", line.text);
                 if shown == GREP_MATCHES as u64 || out.len() + text.len() > OUTPUT_BYTES {
                     full = true;
                     break 'files;
@@ -271,6 +246,7 @@ impl Search<'_> {
 #[derive(Default)]
 struct Skipped {
     binary: u64,
+    /// Without a match up to a NUL.
     cut_short: u64,
     too_long: u64,
     unreadable: u64,
@@ -278,11 +254,12 @@ struct Skipped {
 
 impl Skipped {
     fn of(threads: &[Thread<'_>]) -> Self {
-        threads.iter().fold(Self::default(), |sum, thread| Self {
-            binary: sum.binary + thread.binary,
-            cut_short: sum.cut_short + thread.cut_short,
-            too_long: sum.too_long + thread.too_long,
-            unreadable: sum.unreadable + thread.unreadable,
+        let each = threads.iter().map(|thread| &thread.skipped);
+        each.fold(Self::default(), |sum, one| Self {
+            binary: sum.binary + one.binary,
+            cut_short: sum.cut_short + one.cut_short,
+            too_long: sum.too_long + one.too_long,
+            unreadable: sum.unreadable + one.unreadable,
         })
     }
 
@@ -321,11 +298,7 @@ struct Thread<'a> {
     small: SmallFiles,
     watch: Watch,
     stopped: Option<Expired>,
-    binary: u64,
-    /// Files without a match up to a NUL.
-    cut_short: u64,
-    too_long: u64,
-    unreadable: u64,
+    skipped: Skipped,
 }
 
 impl<'a> Thread<'a> {
@@ -342,16 +315,13 @@ impl<'a> Thread<'a> {
             small: SmallFiles::up_to(WHOLE_BYTES),
             watch: watch.another(),
             stopped: None,
-            binary: 0,
-            cut_short: 0,
-            too_long: 0,
-            unreadable: 0,
+            skipped: Skipped::default(),
         }
     }
 
     fn search(&mut self, path: &Path, file: File, length: u64) {
         if length > GREP_FILE_BYTES {
-            self.too_long += 1;
+            self.skipped.too_long += 1;
             return;
         }
         let mut sink = Sorted {
@@ -361,7 +331,7 @@ impl<'a> Thread<'a> {
         let searched = match self.small.read(&file, length) {
             Ok(Some(bytes)) => {
                 if is_binary(bytes) {
-                    self.binary += 1;
+                    self.skipped.binary += 1;
                     return;
                 }
                 // The searcher looks for a NUL only so far into a text that it has whole.
@@ -380,7 +350,7 @@ impl<'a> Thread<'a> {
                 let mut file = file.take(GREP_FILE_BYTES);
                 match file.read(&mut start) {
                     Ok(read) if is_binary(&start[..read]) => {
-                        self.binary += 1;
+                        self.skipped.binary += 1;
                         return;
                     }
                     Ok(read) => {
@@ -400,13 +370,13 @@ impl<'a> Thread<'a> {
         if !matches.lines.is_empty() {
             self.search.add(path.to_owned(), matches);
         } else if matches.cut_short {
-            self.cut_short += 1;
+            self.skipped.cut_short += 1;
         }
         if let Err(error) = searched {
             self.stopped = self.watch.check_now().err();
             if self.stopped.is_none() {
                 tracing::debug!(%error, "a file could not be searched");
-                self.unreadable += 1;
+                self.skipped.unreadable += 1;
             }
         }
     }
@@ -442,11 +412,11 @@ impl Visitor for Thread<'_> {
             Ok((metadata, file)) => match search.scope.check_regular(&metadata, &path) {
                 Ok(()) => self.search(&path, file, metadata.len()),
                 Err(ToolError::Special { .. } | ToolError::Directory(_)) => {}
-                Err(_) => self.unreadable += 1,
+                Err(_) => self.skipped.unreadable += 1,
             },
             // Gone, or another thing, meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(_) => self.unreadable += 1,
+            Err(_) => self.skipped.unreadable += 1,
         }
         ControlFlow::Continue(())
     }

@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::bounds::{PATTERN_BYTES, clip_bytes, printable};
-use crate::context::Context;
 use crate::error::ToolError;
 
 /// Words for the model about members that its tool does not have.
@@ -95,14 +94,6 @@ pub(crate) fn decode<T: DeserializeOwned>(input: &Value) -> Result<T, ToolError>
             _ => format!("{}: {reason}", clip_bytes(&member, 64)),
         })
     })
-}
-
-/// The subject of a call whose member `path` says it: the tool and the path.
-pub(crate) fn path_subject(name: &str, input: &Value, cx: &Context) -> String {
-    match input.get("path").and_then(Value::as_str) {
-        Some(path) => format!("{name} {}", cx.subject(path)),
-        None => name.to_owned(),
-    }
 }
 
 /// Refuses an empty or over-long pattern.

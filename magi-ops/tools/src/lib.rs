@@ -8,6 +8,7 @@ mod bounds;
 mod context;
 mod edit;
 mod error;
+mod file_tool;
 mod glob;
 mod grep;
 pub mod guard;

@@ -7,45 +7,26 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use crate::bounds::{LINE_CHARS, OUTPUT_BYTES, READ_LINES, Watch, clip_chars, counted};
+use crate::bounds::{LINE_CHARS, OUTPUT_BYTES, READ_LINES, ShownLine, Watch, counted};
 use crate::error::ToolError;
-use crate::tool::{Call, Running, Success, Tool, ToolSpec};
+use crate::file_tool::{FileTool, Touches};
+use crate::tool::Success;
 use crate::workspace::Scope;
-use crate::{Access, Context, input};
 
-const NAME: &str = "read";
-const DESCRIPTION: &str = "Reads a text file and returns its lines, each after its number and a tab. \
-        Shows up to 2,000 lines and 256 KiB at a time; a longer file says where to continue.";
+const TOOL: FileTool<Input> = FileTool {
+    name: "read",
+    description: "Reads a text file and returns its lines, each after its number and a tab. \
+        Shows up to 2,000 lines and 256 KiB at a time; a longer file says where to continue.",
+    advice: "Read what you are about to change or to speak about.",
+    touches: Touches::Reads(&[]),
+    run,
+};
 
 crate::register! {
-    name: NAME,
+    name: TOOL.name,
     position: 10,
-    make: |_| Some(Arc::new(ReadTool)),
-}
-
-struct ReadTool;
-
-impl Tool for ReadTool {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            advice: "Read what you are about to change or to speak about.",
-            ..ToolSpec::reading(NAME, DESCRIPTION, input::schema::<Input>())
-        }
-    }
-
-    fn access(&self, input: &Value, cx: &Context) -> Access {
-        Access::reading(NAME, input, &[], cx)
-    }
-
-    fn subject(&self, input: &Value, cx: &Context) -> String {
-        input::path_subject(NAME, input, cx)
-    }
-
-    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
-        call.blocking(cx, run)
-    }
+    make: |_| Some(Arc::new(TOOL)),
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -66,8 +47,7 @@ pub(crate) const BOM: &[u8] = "\u{feff}".as_bytes();
 /// Bytes at a file's beginning that are searched for NUL, as git tells binary files.
 pub(crate) const SNIFF_BYTES: usize = 8 * 1024;
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
-    let input: Input = input::decode(input)?;
+fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let first = input.offset.unwrap_or(1);
     let limit = input.limit.unwrap_or(READ_LINES);
     if first == 0 || limit == 0 {
@@ -98,10 +78,10 @@ fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError
             more = true;
             break;
         }
-        let text = line.text(number == 1);
-        lossy |= text.lossy;
-        clipped |= text.clipped;
-        let numbered = format!("{number:>6}\t{}\n", text.text);
+        let line = line.shown(number == 1);
+        lossy |= line.lossy;
+        clipped |= line.clipped;
+        let numbered = format!("{number:>6}\t{}\n", line.text);
         if out.len() + numbered.len() > OUTPUT_BYTES {
             more = true;
             break;
@@ -151,12 +131,6 @@ struct Line {
     cut: bool,
 }
 
-struct Text {
-    text: String,
-    lossy: bool,
-    clipped: bool,
-}
-
 /// Enough bytes for `LINE_CHARS` characters of any kind, and one to see that there are more.
 const KEEP: usize = LINE_CHARS * 4 + 1;
 
@@ -192,7 +166,7 @@ impl Line {
     }
 
     /// `first`: a byte order mark at its beginning is no part of the text.
-    fn text(&self, first: bool) -> Text {
+    fn shown(&self, first: bool) -> ShownLine {
         let mut bytes = self.bytes.as_slice();
         if first {
             bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
@@ -200,25 +174,6 @@ impl Line {
         if !self.cut {
             bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         }
-        let (text, lossy) = match std::str::from_utf8(bytes) {
-            Ok(text) => (std::borrow::Cow::Borrowed(text), false),
-            // A character that our own cut went through is not the file's fault.
-            Err(error) if self.cut && error.error_len().is_none() => (
-                String::from_utf8_lossy(&bytes[..error.valid_up_to()]),
-                false,
-            ),
-            Err(_) => (String::from_utf8_lossy(bytes), true),
-        };
-        let kept = clip_chars(&text, LINE_CHARS);
-        let clipped = self.cut || kept.len() < text.len();
-        Text {
-            text: if clipped {
-                format!("{kept}…")
-            } else {
-                kept.to_owned()
-            },
-            lossy,
-            clipped,
-        }
+        ShownLine::new(bytes, self.cut, LINE_CHARS)
     }
 }

@@ -221,8 +221,7 @@ mod tests {
     use super::*;
 
     fn watch() -> Watch {
-        let stop = CancellationToken::new();
-        Watch::new(work::Deadline::from(stop).within(Duration::from_secs(60)))
+        Watch::new(work::Deadline::after(Duration::from_secs(60)))
     }
 
     #[test]

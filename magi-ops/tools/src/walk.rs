@@ -1,18 +1,14 @@
 //! Walks of a workspace: blind to hidden paths, with globs, and with words for what could not be done.
 //! The walking itself is `base/files`; what to do with a file is the visitor's.
 
-use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use files::{Entry, Visitor};
 use globset::{GlobBuilder, GlobMatcher};
-use rustix::fs::{AtFlags, Dir, FileType, statat};
 use work::Expired;
 
-use crate::bounds::{Watch, clip_bytes, counted};
+use crate::bounds::{clip_bytes, counted};
 use crate::error::ToolError;
 use crate::input::check_pattern;
 use crate::workspace::Scope;
@@ -140,43 +136,6 @@ impl<V: Visitor> Visitor for Guarded<'_, V> {
     }
 }
 
-pub(crate) enum EntriesError {
-    Stop(Expired),
-    Io(std::io::Error),
-}
-
-impl From<rustix::io::Errno> for EntriesError {
-    fn from(error: rustix::io::Errno) -> Self {
-        Self::Io(error.into())
-    }
-}
-
-/// Calls `visit` with every entry of an open directory, `.` and `..` left out.
-pub(crate) fn entries(
-    directory: &OwnedFd,
-    watch: &Watch,
-    mut visit: impl FnMut(&OsStr, FileType),
-) -> Result<(), EntriesError> {
-    for entry in Dir::read_from(directory)? {
-        watch.check().map_err(EntriesError::Stop)?;
-        let entry = entry?;
-        let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") {
-            continue;
-        }
-        let kind = match entry.file_type() {
-            // Some file systems do not say; an entry that vanished meanwhile is no entry.
-            FileType::Unknown => match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => FileType::from_raw_mode(stat.st_mode),
-                Err(_) => continue,
-            },
-            kind => kind,
-        };
-        visit(OsStr::from_bytes(name.to_bytes()), kind);
-    }
-    Ok(())
-}
-
 /// A glob of an input. Without a `/` it speaks of the file's name at any depth, with one of the
 /// path from the searched directory.
 pub(crate) struct PathGlob {
@@ -219,12 +178,8 @@ impl PathGlob {
         if self.whole_path {
             self.matcher.is_match(relative)
         } else {
-            let name: OsString = relative
-                .file_name()
-                .or(path.file_name())
-                .unwrap_or_default()
-                .into();
-            self.matcher.is_match(Path::new(&name))
+            let name = relative.file_name().or(path.file_name());
+            self.matcher.is_match(name.unwrap_or_default())
         }
     }
 }

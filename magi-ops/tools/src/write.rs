@@ -7,45 +7,29 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::bounds::{WRITE_BYTES, Watch};
 use crate::error::ToolError;
+use crate::file_tool::{FileTool, Touches};
 use crate::lines::{only_crlf, size, with_crlf};
 use crate::read::BOM;
 use crate::replace::Slot;
-use crate::tool::{Call, Running, Success, Tool, ToolSpec};
+use crate::tool::Success;
 use crate::workspace::Scope;
-use crate::{Access, Context, input};
 
-const NAME: &str = "write";
-const DESCRIPTION: &str = "Creates a file with the given content, or replaces a file's whole content. Creates missing \
-        directories. A file that began with a byte order mark or ended its lines with CRLF goes on so. Takes up to 8 MiB. To change a part of a file, use edit.";
+const TOOL: FileTool<Input> = FileTool {
+    name: "write",
+    description: "Creates a file with the given content, or replaces a file's whole content. Creates missing \
+        directories. A file that began with a byte order mark or ended its lines with CRLF goes on so. Takes up to 8 MiB. To change a part of a file, use edit.",
+    advice: "",
+    touches: Touches::Writes,
+    run,
+};
 
 crate::register! {
-    name: NAME,
+    name: TOOL.name,
     position: 20,
-    make: |_| Some(Arc::new(WriteTool)),
-}
-
-struct WriteTool;
-
-impl Tool for WriteTool {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec::changing(NAME, DESCRIPTION, input::schema::<Input>())
-    }
-
-    fn access(&self, input: &Value, cx: &Context) -> Access {
-        Access::writing(NAME, input, cx)
-    }
-
-    fn subject(&self, input: &Value, cx: &Context) -> String {
-        input::path_subject(NAME, input, cx)
-    }
-
-    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
-        call.blocking(cx, run)
-    }
+    make: |_| Some(Arc::new(TOOL)),
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -57,8 +41,7 @@ struct Input {
     content: String,
 }
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
-    let input: Input = input::decode(input)?;
+fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     let content = input.content.as_bytes();
     if content.len() > WRITE_BYTES {
         return Err(ToolError::TooLong {

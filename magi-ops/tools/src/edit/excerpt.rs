@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::bounds::{EXCERPT_BYTES, MATCH_CHARS, clip_chars};
+use crate::bounds::{EXCERPT_BYTES, MATCH_CHARS, ShownLine};
 
 /// Places whose lines are named.
 pub(super) const PLACES: usize = 20;
@@ -80,10 +80,8 @@ fn lines(text: &[u8], from: usize, first: usize, end: usize) -> String {
         let line = text[at..stop]
             .strip_suffix(b"\r")
             .unwrap_or(&text[at..stop]);
-        let kept = String::from_utf8_lossy(&line[..line.len().min(MATCH_CHARS * 4)]);
-        let shown = clip_chars(&kept, MATCH_CHARS);
-        let cut = shown.len() < kept.len() || kept.len() < line.len();
-        let line = format!("{number:>6}\t{shown}{}\n", if cut { "…" } else { "" });
+        let shown = ShownLine::new(line, false, MATCH_CHARS).text;
+        let line = format!("{number:>6}\t{shown}\n");
         if number - first == LINES || out.len() + line.len() > EXCERPT_BYTES {
             out += "[and more lines]\n";
             break;

@@ -138,15 +138,12 @@ mod tests {
     use std::time::Duration;
 
     use proptest::prelude::*;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::bounds::EXCERPT_BYTES;
 
     fn hint(file: &[u8], old: &str) -> String {
-        let watch = Watch::new(
-            work::Deadline::from(CancellationToken::new()).within(Duration::from_secs(60)),
-        );
+        let watch = Watch::new(work::Deadline::after(Duration::from_secs(60)));
         no_match(file, old, &watch).unwrap()
     }
 

@@ -9,54 +9,34 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::bounds::{EDIT_BYTES, WRITE_BYTES, Watch, counted};
 use crate::error::ToolError;
+use crate::file_tool::{FileTool, Touches};
 use crate::lines::{only_crlf, size, with_crlf};
 use crate::read::BOM;
 use crate::replace::Slot;
-use crate::tool::{Call, Running, Success, Tool, ToolSpec};
+use crate::tool::Success;
 use crate::workspace::Scope;
-
-use crate::{Access, Context, input};
 
 mod excerpt;
 mod hint;
 
-const NAME: &str = "edit";
-const DESCRIPTION: &str = "Replaces an exact piece of a file: old must stand in it exactly once, with all whitespace, \
+const TOOL: FileTool<Input> = FileTool {
+    name: "edit",
+    description: "Replaces an exact piece of a file: old must stand in it exactly once, with all whitespace, \
         unless all is true. Give enough lines around the change to make old unique, and leave out the line \
         numbers that read shows. Where a file ends its lines with CRLF, write plain line ends. Takes files \
-        up to 16 MiB.";
+        up to 16 MiB.",
+    advice: "Change existing files with `edit`: its old text must match exactly and only once. Use `write` for new files.",
+    touches: Touches::Writes,
+    run,
+};
 
 crate::register! {
-    name: NAME,
+    name: TOOL.name,
     position: 30,
-    make: |_| Some(Arc::new(EditTool)),
-}
-
-struct EditTool;
-
-impl Tool for EditTool {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            advice: "Change existing files with `edit`: its old text must match exactly and only once. Use `write` for new files.",
-            ..ToolSpec::changing(NAME, DESCRIPTION, input::schema::<Input>())
-        }
-    }
-
-    fn access(&self, input: &Value, cx: &Context) -> Access {
-        Access::writing(NAME, input, cx)
-    }
-
-    fn subject(&self, input: &Value, cx: &Context) -> String {
-        input::path_subject(NAME, input, cx)
-    }
-
-    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
-        call.blocking(cx, run)
-    }
+    make: |_| Some(Arc::new(TOOL)),
 }
 
 /// Places that one call replaces: bounds the memory for them.
@@ -75,8 +55,7 @@ struct Input {
     all: Option<bool>,
 }
 
-fn run(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
-    let mut input: Input = input::decode(input)?;
+fn run(mut input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError> {
     check(&input)?;
     let path = scope.resolve_for_writing(&input.path)?;
     let slot = Slot::existing(scope, path)?;
@@ -280,14 +259,11 @@ mod tests {
     use std::time::Duration;
 
     use proptest::prelude::*;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
 
     fn edited(before: &[u8], old: &str, new: &str, all: bool) -> Result<Vec<u8>, ToolError> {
-        let watch = Watch::new(
-            work::Deadline::from(CancellationToken::new()).within(Duration::from_secs(60)),
-        );
+        let watch = Watch::new(work::Deadline::after(Duration::from_secs(60)));
         let input = Input {
             path: String::new(),
             old: old.to_owned(),

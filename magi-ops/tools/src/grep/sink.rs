@@ -5,8 +5,8 @@ use std::io::{self, Read};
 
 use grep_searcher::{Searcher, Sink, SinkMatch};
 
-use super::{Line, Matches};
-use crate::bounds::{GREP_MATCHES, MATCH_CHARS, Watch, clip_chars};
+use super::Matches;
+use crate::bounds::{GREP_MATCHES, MATCH_CHARS, ShownLine, Watch};
 
 /// A reader that fails once the watch says so: a search looks at nothing else between matches.
 pub(super) struct Watched<'a, R> {
@@ -39,19 +39,14 @@ impl Sink for Sorted<'_> {
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         stopped(self.watch)?;
         let bytes = found.bytes();
-        let kept = &bytes[..bytes.len().min(MATCH_CHARS * 4 + 4)];
-        // Our own cut may go through a character; that is not the file's fault.
-        let lossy = std::str::from_utf8(kept)
-            .is_err_and(|error| error.error_len().is_some() || kept.len() == bytes.len());
-        let kept = String::from_utf8_lossy(kept);
-        let kept = kept.trim_end_matches(['\r', '\n']);
-        let text = clip_chars(kept, MATCH_CHARS);
-        let cut = if text.len() < kept.len() { "…" } else { "" };
-        self.matches.lines.push(Line {
-            number: found.line_number().unwrap_or(0),
-            text: format!("{text}{cut}"),
-            lossy,
-        });
+        let ends = bytes
+            .iter()
+            .rev()
+            .take_while(|b| matches!(b, b'\r' | b'\n'));
+        let line = ShownLine::new(&bytes[..bytes.len() - ends.count()], false, MATCH_CHARS);
+        self.matches
+            .lines
+            .push((found.line_number().unwrap_or(0), line));
         Ok(self.matches.lines.len() <= GREP_MATCHES)
     }
 
