@@ -65,7 +65,7 @@ const PROGRAM_BYTES: usize = 32;
 /// only the shell knows, or that is none a program would have, is passed over.
 fn programs(command: &str, cx: &Context) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for name in cx.rules().programs(command) {
+    for name in cx.rules.programs(command) {
         let name = name.rsplit('/').next().unwrap_or_default();
         let named = (1..=PROGRAM_BYTES).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -128,9 +128,9 @@ async fn run(call: &Call, cx: &Context) -> Result<ToolOutcome, ToolError> {
     let command = Command {
         time_limit: Duration::from_millis(timeout_ms),
         merge: true,
-        ..Command::shell(&input.command, cx.workspace().to_owned())
+        ..Command::shell(&input.command, cx.workspace.clone())
     };
-    match command.run(cx.guard(), call.deadline.cancellation()).await {
+    match command.run(&cx.guard, call.deadline.cancellation()).await {
         Ok(finished) if finished.cancelled => Err(ToolError::Cancelled),
         Ok(finished) => Ok(outcome(&finished, timeout_ms)),
         Err(error) => Err(failed(&error)),

@@ -38,17 +38,6 @@ pub enum HookVerdict {
     },
 }
 
-/// The event's name in the settings, which is also what a hook is told.
-fn name(event: HookEvent) -> &'static str {
-    match event {
-        HookEvent::SessionStart => "session_start",
-        HookEvent::TurnStart => "turn_start",
-        HookEvent::PreTool => "pre_tool",
-        HookEvent::PostTool => "post_tool",
-        HookEvent::TurnEnd => "turn_end",
-    }
-}
-
 /// The hooks of one workspace.
 #[derive(Clone, Debug)]
 pub struct Hooks {
@@ -66,17 +55,6 @@ enum HookResult {
     Refused(String),
     /// It did not get to say anything.
     Unknown(String),
-}
-
-/// What a hook printed, seen from the call.
-enum Decision {
-    /// Nothing that is one.
-    None,
-    Allow,
-    /// With its reason.
-    Deny(String),
-    /// It looks like one and says neither.
-    Unknown(&'static str),
 }
 
 impl Hooks {
@@ -115,11 +93,11 @@ impl Hooks {
         let mut diagnostics = Vec::new();
         let commands = self.commands.get(&event).into_iter().flatten();
         for (index, command) in commands.enumerate() {
-            let called = format!("{} hook {}", name(event), index + 1);
+            let called = format!("{} hook {}", event.word(), index + 1);
             if cancel.is_cancelled() && event != HookEvent::PreTool {
                 break;
             }
-            let span = tracing::debug_span!("hook", event = name(event), number = index + 1);
+            let span = tracing::debug_span!("hook", event = event.word(), number = index + 1);
             let result = self.run_one(event, index + 1, command, payload, cancel);
             match result.instrument(span).await {
                 HookResult::Nothing => {}
@@ -148,7 +126,7 @@ impl Hooks {
         cancel: &CancellationToken,
     ) -> HookResult {
         let mut members = payload.as_object().cloned().unwrap_or_default();
-        members.insert("event".to_owned(), name(event).into());
+        members.insert("event".to_owned(), event.word().into());
         let mut stdin = Value::Object(members).to_string().into_bytes();
         stdin.push(b'\n');
         let command = Command {
@@ -158,7 +136,7 @@ impl Hooks {
             keep: OUTPUT_BYTES / 2,
             ..Command::shell(command, self.workspace.clone())
         };
-        let event_name = name(event);
+        let event_name = event.word();
         let (result, status) = match command.run(&self.guard, cancel).await {
             Ok(finished) => (
                 hook_result(event, &finished, self.time_limit),
@@ -169,11 +147,8 @@ impl Hooks {
                 return HookResult::Unknown(format!("could not run: {error}"));
             }
         };
-        let (exit_code, signal) = match status {
-            Some(Status::Exited(code)) => (Some(code), None),
-            Some(Status::Signalled(signal)) => (None, Some(signal)),
-            None => (None, None),
-        };
+        let exit_code = status.and_then(Status::exit_code);
+        let signal = status.and_then(Status::signal);
         // Without its words: those are the hook's own.
         match &result {
             HookResult::Nothing => tracing::debug!(event = event_name, number, "a hook ended"),
@@ -212,16 +187,8 @@ fn hook_result(event: HookEvent, finished: &Finished, time_limit: Duration) -> H
         if code == REFUSES {
             return HookResult::Refused(excerpt(finished, REASON_BYTES));
         }
-        match decision(&finished.stdout) {
-            Decision::Deny(reason) => {
-                let reason = match reason.trim() {
-                    "" => "no reason was given",
-                    reason => clip_bytes(reason, REASON_BYTES),
-                };
-                return HookResult::Refused(reason.to_owned());
-            }
-            Decision::Unknown(why) => return HookResult::Unknown(why.to_owned()),
-            Decision::Allow | Decision::None => {}
+        if let Some(decided) = decision(&finished.stdout) {
+            return decided;
         }
     }
     match code {
@@ -237,39 +204,42 @@ fn hook_result(event: HookEvent, finished: &Finished, time_limit: Duration) -> H
     }
 }
 
-/// A decision, if that is all that was printed. Anything else a hook may print as it likes; but a refusal
+/// A decision against the call, if that is all that was printed. Anything else a hook may print as it likes; but a refusal
 /// that is too long to be kept whole, or was quoted badly, must not pass for words.
-fn decision(printed: &Captured) -> Decision {
+fn decision(printed: &Captured) -> Option<HookResult> {
     let text = printed.text();
     let text = text.trim();
+    let unknown = |why: &str| Some(HookResult::Unknown(why.to_owned()));
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         let begun = text.starts_with('{') && (printed.is_cut() || text.contains("\"decision\""));
-        return if begun {
-            Decision::Unknown("printed a decision that cannot be read")
-        } else {
-            Decision::None
-        };
+        return begun
+            .then(|| unknown("printed a decision that cannot be read"))
+            .flatten();
     };
-    match value.get("decision").map(Value::as_str) {
-        None => Decision::None,
-        Some(Some("allow")) => Decision::Allow,
-        Some(Some("deny")) => {
+    match value.get("decision")?.as_str() {
+        Some("allow") => None,
+        Some("deny") => {
             let reason = value.get("reason").and_then(Value::as_str);
-            Decision::Deny(reason.unwrap_or_default().to_owned())
+            Some(HookResult::Refused(clipped(
+                reason.unwrap_or_default(),
+                REASON_BYTES,
+            )))
         }
-        Some(_) => Decision::Unknown("printed an unknown decision"),
+        _ => unknown("printed an unknown decision"),
     }
 }
 
 /// The beginning of what a hook had to say about its failure.
 fn excerpt(finished: &Finished, bytes: usize) -> String {
-    let (errors, output) = (finished.stderr.text(), finished.stdout.text());
-    let text = match errors.trim() {
-        "" => output.trim(),
-        errors => errors,
-    };
-    match clip_bytes(text, bytes) {
+    match finished.stderr.text().trim() {
+        "" => clipped(&finished.stdout.text(), bytes),
+        errors => clipped(errors, bytes),
+    }
+}
+
+fn clipped(reason: &str, bytes: usize) -> String {
+    match clip_bytes(reason.trim(), bytes) {
         "" => "no reason was given".to_owned(),
-        text => text.to_owned(),
+        reason => reason.to_owned(),
     }
 }

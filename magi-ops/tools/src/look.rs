@@ -74,7 +74,7 @@ impl Access {
         let Some(line) = line else {
             return Self {
                 // There is nothing to ask for, whatever is said of other lines.
-                ruling: Some((Ruling::Allowed, cx.rules().default())),
+                ruling: Some((Ruling::Allowed, cx.rules.default())),
                 ..Self::new(DefaultPolicy::Allow, Question::new(name, ""))
             };
         };
@@ -84,13 +84,13 @@ impl Access {
                     // A second name of a file may stand anywhere, and the shell writes into the file itself.
                     let is_shared = fs::symlink_metadata(&target)
                         .is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1);
-                    !is_shared && place(&scope, cx.protected(), &target) == Place::Inside
+                    !is_shared && place(&scope, &cx.protected, &target) == Place::Inside
                 })
             })
         };
-        let ruling = cx.rules().judge(line, &is_free);
+        let ruling = cx.rules.judge(line, &is_free);
         Self {
-            ruling: Some((ruling, cx.rules().default())),
+            ruling: Some((ruling, cx.rules.default())),
             ..Self::new(DefaultPolicy::Ask, Question::new(name, line))
         }
     }
@@ -103,7 +103,7 @@ impl Access {
         };
         let look = cx.scope().and_then(|scope| {
             let target = scope.resolve_for_writing(path)?;
-            let place = place(&scope, cx.protected(), &target);
+            let place = place(&scope, &cx.protected, &target);
             Ok((place, scope.shown(&target), target))
         });
         match look {

@@ -219,6 +219,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::Context;
 
     fn watch() -> Watch {
         Watch::new(work::Deadline::after(Duration::from_secs(60)))
@@ -278,7 +279,7 @@ mod tests {
             let root = home.path().canonicalize().unwrap();
             let file = root.join("file.txt");
             fs::write(&file, "before").unwrap();
-            let scope = Scope::new(&root, &[]).unwrap();
+            let scope = Context::new(root.clone(), Vec::new()).scope().unwrap();
             let slot = Slot::existing(&scope, file.clone()).unwrap();
             let (_open, stamp) = slot.open().unwrap().unwrap();
             change(&file);
@@ -307,7 +308,7 @@ mod tests {
         for directory in ["work", "other"] {
             fs::create_dir(root.join(directory)).unwrap();
         }
-        let scope = Scope::new(&root, &[]).unwrap();
+        let scope = Context::new(root.clone(), Vec::new()).scope().unwrap();
         let slot = Slot::create(&scope, root.join("work/file")).unwrap();
         fs::rename(root.join("work"), root.join("moved")).unwrap();
         symlink("other", root.join("work")).unwrap();
@@ -326,7 +327,7 @@ mod tests {
     fn nothing_is_renamed_after_a_cancellation() {
         let home = tempfile::tempdir().unwrap();
         let root = home.path().canonicalize().unwrap();
-        let scope = Scope::new(&root, &[]).unwrap();
+        let scope = Context::new(root.clone(), Vec::new()).scope().unwrap();
         let stop = CancellationToken::new();
         let watch = Watch::new(work::Deadline::from(stop.clone()).within(Duration::from_secs(60)));
         let slot = Slot::create(&scope, root.join("file")).unwrap();

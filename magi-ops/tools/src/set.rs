@@ -14,10 +14,11 @@ use work::Deadline;
 
 use crate::access::{Access, DefaultPolicy};
 use crate::approval::Question;
+use crate::bounds::summary;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::input::lenient;
-use crate::tool::{Call, Registration, Tool, ToolOutcome, ToolSpec, line};
+use crate::tool::{Call, Registration, Tool, ToolOutcome, ToolSpec};
 
 /// How long the look at a call may take; a dead network mount must not hold a run up.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
@@ -124,7 +125,7 @@ impl ToolSet {
         match self.member(name) {
             Some(member) => {
                 let (input, _) = lenient(&member.spec.input_schema, input);
-                line(&member.tool.subject(&input, &member.context))
+                summary(&member.tool.subject(&input, &member.context))
             }
             None => "unknown tool".to_owned(),
         }
@@ -140,7 +141,7 @@ impl ToolSet {
             return Access::new(DefaultPolicy::Allow, Question::new(name, ""));
         };
         let (looked, _) = lenient(&member.spec.input_schema, input);
-        let pool = member.context.pool().clone();
+        let pool = member.context.pool.clone();
         let look = pool.run(move || member.tool.access(&looked, &member.context));
         let limit = Deadline::after(LOOK_LIMIT);
         let failed: &dyn std::fmt::Display = match limit.bound(look).await {
@@ -211,7 +212,7 @@ impl ToolSet {
         } else {
             " "
         };
-        outcome.summary = line(&format!("{}{gap}{}", member.spec.name, outcome.summary));
+        outcome.summary = summary(&format!("{}{gap}{}", member.spec.name, outcome.summary));
         outcome
     }
 }

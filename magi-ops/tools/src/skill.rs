@@ -28,8 +28,8 @@ crate::register! {
     name: NAME,
     position: 80,
     make: |cx| {
-        let skills = cx.skills();
-        (!skills.is_empty()).then(|| Arc::new(SkillTool(skills.into())) as _)
+        let skills = &cx.skills;
+        (!skills.is_empty()).then(|| Arc::new(SkillTool(skills[..].into())) as _)
     },
 }
 

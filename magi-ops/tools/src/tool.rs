@@ -10,7 +10,7 @@ use serde_json::Value;
 use work::{Deadline, Interrupted};
 
 use crate::access::Access;
-use crate::bounds::{self, Watch};
+use crate::bounds::Watch;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::workspace::Scope;
@@ -146,10 +146,10 @@ impl Call {
         work: impl FnOnce(&Value, &Scope, &Watch) -> Result<Success, ToolError> + Send + 'static,
     ) -> Running {
         Box::pin(async move {
-            let pool = cx.pool().clone();
+            let pool = cx.pool.clone();
             let worker = pool.run(move || {
                 let watch = Watch::new(self.deadline);
-                let scope = cx.scope()?.writing(self.admitted, cx.replacing());
+                let scope = Scope::new(&cx, self.admitted)?;
                 work(&self.input, &scope, &watch)
             });
             match worker.await {
@@ -257,9 +257,4 @@ pub fn registered(name: &str) -> Option<&'static str> {
 /// Every registered name, in the order in which tools are offered.
 pub fn registered_names() -> Vec<&'static str> {
     Registration::all().iter().map(|tool| tool.name).collect()
-}
-
-/// A line that is safe to show, of at most 200 bytes.
-pub(crate) fn line(text: &str) -> String {
-    bounds::summary(text)
 }

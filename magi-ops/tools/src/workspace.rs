@@ -14,6 +14,7 @@ use rustix::fs::OFlags;
 use store::{Credentials, KERNEL_TREES};
 
 use crate::bounds::{PATH_BYTES, clip_bytes, printable};
+use crate::context::Context;
 use crate::error::ToolError;
 
 /// What the tools of one call may see. Resolved anew for every call.
@@ -36,24 +37,25 @@ pub struct Scope {
 }
 
 impl Scope {
-    pub(crate) fn new(workspace: &Path, hidden: &[PathBuf]) -> Result<Self, ToolError> {
-        let workspace =
-            fs::canonicalize(workspace).map_err(|error| ToolError::io(&error, "the workspace"))?;
-        let mut all: Vec<PathBuf> = KERNEL_TREES.iter().map(PathBuf::from).collect();
-        for path in hidden {
-            all.extend(spellings(&workspace, path));
+    /// `admitted` binds a call to the one path that was looked at when it was admitted.
+    pub(crate) fn new(cx: &Context, admitted: Option<PathBuf>) -> Result<Self, ToolError> {
+        let workspace = fs::canonicalize(&cx.workspace)
+            .map_err(|error| ToolError::io(&error, "the workspace"))?;
+        let mut hidden: Vec<PathBuf> = KERNEL_TREES.iter().map(PathBuf::from).collect();
+        for path in &cx.hidden {
+            hidden.extend(spellings(&workspace, path));
         }
-        all.sort();
-        all.dedup();
+        hidden.sort();
+        hidden.dedup();
         Ok(Self {
-            credentials: Credentials::of(None, &workspace),
+            credentials: Credentials::of(cx.home.as_deref(), &workspace),
             workspace,
-            hidden: all,
+            hidden,
             hidden_files: OnceLock::new(),
-            home: None,
-            staging: None,
-            admitted: None,
-            replacing: Arc::default(),
+            home: cx.home.clone(),
+            staging: cx.staging.clone(),
+            admitted,
+            replacing: Arc::clone(&cx.replacing),
         })
     }
 
@@ -84,26 +86,6 @@ impl Scope {
         self.credentials.hold(path)
     }
 
-    /// With the person's home, which `~` stands for and whose credentials are known, and a directory for files that wait for their place.
-    pub(crate) fn with(
-        mut self,
-        home: Option<PathBuf>,
-        staging: Option<Arc<files::Staging>>,
-    ) -> Self {
-        self.credentials = Credentials::of(home.as_deref(), &self.workspace);
-        self.home = home;
-        self.staging = staging;
-        self
-    }
-
-    /// For a call that may write: bound to the one path that was looked at when it was
-    /// admitted, if it was, and in turn with the other calls.
-    pub(crate) fn writing(mut self, admitted: Option<PathBuf>, replacing: Arc<Mutex<()>>) -> Self {
-        self.admitted = admitted;
-        self.replacing = replacing;
-        self
-    }
-
     /// The directory that relative paths start from, links resolved.
     pub fn workspace(&self) -> &Path {
         &self.workspace
@@ -117,20 +99,19 @@ impl Scope {
     /// What a model is told: no such file, closed to tools, changed since the call was looked at.
     pub fn resolve(&self, given: &str) -> Result<PathBuf, ToolError> {
         let written = self.written(given)?;
-        let shown = || clip_bytes(&printable(given), 512).to_owned();
         let resolved = fs::canonicalize(&written).map_err(|error| {
             if follow(&written).is_ok_and(|path| self.is_hidden(&path)) {
-                ToolError::Hidden(shown())
+                ToolError::Hidden(shown_input(given))
             } else {
-                ToolError::io(&error, &shown())
+                ToolError::io(&error, &shown_input(given))
             }
         })?;
         if self.is_hidden(&resolved) {
-            return Err(ToolError::Hidden(shown()));
+            return Err(ToolError::Hidden(shown_input(given)));
         }
         // Somebody was asked for what stood there before.
         if !self.may_read_credentials(&resolved) && self.holds_credentials(&resolved) {
-            return Err(ToolError::Moved(shown()));
+            return Err(ToolError::Moved(shown_input(given)));
         }
         Ok(resolved)
     }
@@ -139,18 +120,18 @@ impl Scope {
     /// exist. A link that leads to nothing counts as what it names.
     pub(crate) fn resolve_for_writing(&self, given: &str) -> Result<PathBuf, ToolError> {
         let written = self.written(given)?;
-        let shown = || clip_bytes(&printable(given), 512).to_owned();
         if given.ends_with('/') {
             return Err(ToolError::Input(
                 "path names a directory; name a file".to_owned(),
             ));
         }
-        let resolved = follow(&written).map_err(|error| ToolError::io(&error, &shown()))?;
+        let resolved =
+            follow(&written).map_err(|error| ToolError::io(&error, &shown_input(given)))?;
         if self.is_hidden(&resolved) {
-            return Err(ToolError::Hidden(shown()));
+            return Err(ToolError::Hidden(shown_input(given)));
         }
         match &self.admitted {
-            Some(admitted) if *admitted != resolved => Err(ToolError::Moved(shown())),
+            Some(admitted) if *admitted != resolved => Err(ToolError::Moved(shown_input(given))),
             _ => Ok(resolved),
         }
     }
@@ -176,7 +157,7 @@ impl Scope {
                 (None, _) => {
                     return Err(ToolError::Input(format!(
                         "another person's home can't be named; write ./{} for a file of this name",
-                        clip_bytes(&printable(given), 512)
+                        shown_input(given)
                     )));
                 }
                 (Some(_), None) => {
@@ -187,9 +168,7 @@ impl Scope {
             },
         };
         if self.is_hidden(&lexical(&written)) {
-            return Err(ToolError::Hidden(
-                clip_bytes(&printable(given), 512).to_owned(),
-            ));
+            return Err(ToolError::Hidden(shown_input(given)));
         }
         Ok(written)
     }
@@ -307,6 +286,11 @@ impl Scope {
             kind,
         }
     }
+}
+
+/// A path as it stands in an input.
+fn shown_input(given: &str) -> String {
+    clip_bytes(&printable(given), 512).to_owned()
 }
 
 /// The path as written and as resolved: the written one covers what does not exist yet or can't

@@ -110,11 +110,12 @@ async fn what_widens_a_models_rights_asks_inside_too() {
     fs::create_dir(place.workspace.join("home")).unwrap();
     symlink(".git/hooks", place.workspace.join("scripts")).unwrap();
     symlink("real-settings", place.workspace.join("alias")).unwrap();
-    let context = place.context().with_protected(vec![
+    let mut context = place.context();
+    context.protected = vec![
         place.workspace.join("home"),
         PathBuf::from("alias"),
         PathBuf::from("later/settings.json"),
-    ]);
+    ];
     let tools = ToolSet::registered(context).unwrap();
     for path in [
         ".magi-code/settings.json",
@@ -280,9 +281,9 @@ async fn rules_judge_command_lines_in_their_workspace() {
     symlink(".git", place.workspace.join("link")).unwrap();
     fs::write(place.outside.join("first"), "").unwrap();
     fs::hard_link(place.outside.join("first"), place.workspace.join("second")).unwrap();
-    let rules = Rules::new(Permission::Ask, ["ls", "cd"], ["git push"]);
-    let context = Context::new(place.workspace.clone(), vec![place.hidden.clone()]);
-    let tools = ToolSet::registered(context.with_rules(rules)).unwrap();
+    let mut context = place.context();
+    context.rules = Rules::new(Permission::Ask, ["ls", "cd"], ["git push"]);
+    let tools = ToolSet::registered(context).unwrap();
     let policy = Policy::new([("bash".to_owned(), Permission::Ask)].into());
     let inside = place.workspace.join("x").to_str().unwrap().to_owned();
     for (command, expected) in [

@@ -5,17 +5,23 @@
 
 use commands::guard;
 use serde_json::{Value, json};
+use std::path::Path;
+
 use tokio_util::sync::CancellationToken;
 use tools::{Context, ToolOutcome, ToolSet};
 
 mod commands;
 
+fn tools(workspace: &Path) -> ToolSet {
+    let mut context = Context::new(workspace.to_owned(), Vec::new());
+    context.guard = guard();
+    ToolSet::registered(context).unwrap()
+}
+
 async fn run(input: Value) -> ToolOutcome {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("a.txt"), "text\n").unwrap();
-    let tools =
-        ToolSet::registered(Context::new(place.path().to_owned(), Vec::new()).with_guard(guard()))
-            .unwrap();
+    let tools = tools(place.path());
     tools.run("bash", &input, CancellationToken::new()).await
 }
 
@@ -117,10 +123,7 @@ async fn bytes_that_are_no_text_are_said_to_be_replaced() {
 #[tokio::test]
 async fn a_missing_workspace_is_an_error() {
     let place = tempfile::tempdir().unwrap();
-    let tools = ToolSet::registered(
-        Context::new(place.path().join("none"), Vec::new()).with_guard(guard()),
-    )
-    .unwrap();
+    let tools = tools(&place.path().join("none"));
     let input = json!({ "command": "true" });
     let outcome = tools.run("bash", &input, CancellationToken::new()).await;
     assert_eq!(outcome.summary, "bash failed: could not run");
@@ -129,9 +132,7 @@ async fn a_missing_workspace_is_an_error() {
 #[tokio::test]
 async fn cancelling_is_told_as_by_every_tool() {
     let place = tempfile::tempdir().unwrap();
-    let tools =
-        ToolSet::registered(Context::new(place.path().to_owned(), Vec::new()).with_guard(guard()))
-            .unwrap();
+    let tools = tools(place.path());
     let input = json!({ "command": "echo $$ >> pids; sleep 1000" });
     let cancel = CancellationToken::new();
     let canceller = async {

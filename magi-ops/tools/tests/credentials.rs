@@ -9,7 +9,7 @@ use serde_json::json;
 use support::{look, place};
 use tokio_util::sync::CancellationToken;
 use tools::DefaultPolicy::{Allow, Ask};
-use tools::{Context, ToolSet};
+use tools::ToolSet;
 
 mod support;
 
@@ -25,8 +25,9 @@ fn with_credentials() -> (support::Place, ToolSet) {
     symlink("real/aws", home.join(".aws")).unwrap();
     symlink(home.join(".ssh/id_rsa"), place.workspace.join("link")).unwrap();
     fs::hard_link(home.join(".ssh/id_rsa"), place.workspace.join("hard")).unwrap();
-    let context = Context::new(place.workspace.clone(), vec![place.hidden.clone()]);
-    let tools = ToolSet::registered(context.with_home(Some(&home))).unwrap();
+    let mut context = place.context();
+    context.home = Some(home);
+    let tools = ToolSet::registered(context).unwrap();
     (place, tools)
 }
 

@@ -221,7 +221,8 @@ async fn a_tilde_is_the_persons_home() {
     let place = place();
     fs::write(place.outside.join("notes.txt"), "at home\n").unwrap();
     place.write("~odd", "odd\n");
-    let context = place.context().with_home(Some(&place.outside));
+    let mut context = place.context();
+    context.home = Some(place.outside.clone());
     let tools = ToolSet::registered(context).unwrap();
     let run = async |tool, input| tools.run(tool, &input, CancellationToken::new()).await;
     for path in ["~/notes.txt", "~//notes.txt", "~/./notes.txt"] {

@@ -35,14 +35,15 @@ async fn skills_are_offered_and_loaded() {
     );
 
     let long = "line\n".repeat(100_000);
-    let context = place.context().with_skills(vec![
+    let mut context = place.context();
+    context.skills = vec![
         skill(
             "pdf",
             "Fills forms.\nReads \u{202e}them.",
             "# PDF\n\nRun fill.py",
         ),
         skill("long", &"words ".repeat(1000), &long),
-    ]);
+    ];
     let tools = ToolSet::registered(context).unwrap();
     let spec = tools.specs().last().unwrap();
     assert_eq!((spec.name.as_str(), spec.read_only), ("skill", true));
@@ -78,10 +79,9 @@ async fn skills_are_offered_and_loaded() {
 #[test]
 fn the_description_of_many_skills_is_bounded() {
     let skills = (0..500).map(|n| skill(&format!("skill-{n}"), &"d".repeat(500), "x"));
-    let tools = ToolSet::registered(
-        Context::new(PathBuf::from("/"), Vec::new()).with_skills(skills.collect()),
-    )
-    .unwrap();
+    let mut context = Context::new(PathBuf::from("/"), Vec::new());
+    context.skills = skills.collect();
+    let tools = ToolSet::registered(context).unwrap();
     let description = &tools.specs().last().unwrap().description;
     assert!(description.len() < 9 * 1024 && description.contains(" more are not listed"));
 }

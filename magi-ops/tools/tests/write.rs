@@ -360,7 +360,7 @@ async fn a_file_waits_for_its_place_elsewhere() {
     for name in [left.as_str(), "other"] {
         fs::write(staging.join(name), "left by one that was killed").unwrap();
     }
-    let tools = ToolSet::registered(place.context().with_staging(staging.clone())).unwrap();
+    let tools = ToolSet::registered(place.context().with_staging(Some(staging.clone()))).unwrap();
     for content in ["one", "two"] {
         let input = json!({ "path": "a", "content": content });
         let outcome = tools.run("write", &input, CancellationToken::new()).await;

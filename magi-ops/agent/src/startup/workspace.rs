@@ -226,16 +226,13 @@ fn read(
         protected,
         staging,
     } = home.places();
-    let mut context = Context::new(cwd.clone(), hidden)
-        .with_guard(guard.clone())
-        .with_home(environment.user_home.as_deref())
-        .with_pool(services.calls.clone())
-        .with_rules(rules)
-        .with_skills(skills.collect())
-        .with_protected(protected);
-    if let Some(staging) = staging {
-        context = context.with_staging(staging);
-    }
+    let mut context = Context::new(cwd.clone(), hidden).with_staging(staging);
+    context.guard = guard.clone();
+    context.home = environment.user_home.clone();
+    context.pool = services.calls.clone();
+    context.rules = rules;
+    context.skills = skills.collect();
+    context.protected = protected;
     let tools = ToolSet::registered(context).map_err(|error| {
         let why = format!("the tools of this build cannot be used: {error}");
         StartupError::failed(Reason::new(why))

@@ -16,7 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
-use super::tree::{Ended, Tree};
+use super::tree::Tree;
 use super::{Report, Request, sentinel};
 
 /// How long what a command left running may still work after its end: enough for the readers of its
@@ -137,12 +137,8 @@ async fn guard(control: OwnedFd, output: OwnedFd) -> io::Result<bool> {
         () = &mut let_go => None,
         ended = tree.ended() => Some(ended),
     };
-    if let Some(ended) = ended {
-        let report = match ended {
-            Ended::Exited(code) => Report::Exited(code),
-            Ended::Signalled(signal) => Report::Signalled(signal),
-        };
-        tell(&mut reports, &report).await;
+    if let Some(status) = ended {
+        tell(&mut reports, &Report::Ended(status)).await;
         tokio::select! {
             biased;
             () = &mut let_go => {}

@@ -11,11 +11,8 @@
 //! command's ancestors and knows every call by its guard's number and its mark.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use rustix::process::Pid;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -23,7 +20,6 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 #[cfg(target_os = "linux")]
 mod descendants;
 mod entry;
-
 mod members;
 mod orphans;
 mod sentinel;
@@ -50,7 +46,6 @@ pub(crate) const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Guard {
     pub(crate) program: PathBuf,
-    pub(crate) args: Vec<OsString>,
     withheld: Arc<Mutex<BTreeSet<String>>>,
     watch: Arc<Mutex<sentinel::Watch>>,
 }
@@ -70,11 +65,10 @@ impl Guard {
     /// A guard that is the program at `path`.
     #[must_use]
     pub fn program(path: impl Into<PathBuf>) -> Self {
-        let (program, args) = (path.into(), vec![SUBCOMMAND.into()]);
+        let program = path.into();
         Self {
             watch: Arc::new(Mutex::new(sentinel::Watch::new(&program))),
             program,
-            args,
             withheld: Arc::default(),
         }
     }
@@ -102,22 +96,8 @@ impl Guard {
         withheld.iter().cloned().collect()
     }
 
-    /// To be called before the command of this guard can run: the sentinel knows of it from now on.
-    pub(crate) fn call_begins(&self, guard: Pid, mark: &str) {
-        self.watch().begin(guard, mark);
-    }
-
-    /// Nothing of the command lives.
-    pub(crate) fn call_ends(&self, guard: Pid) {
-        self.watch().end(guard);
-    }
-
-    /// Replaces a sentinel that was killed and wakes one that was stopped, while calls run.
-    pub(crate) fn keep_watched(&self) {
-        self.watch().keep();
-    }
-
-    fn watch(&self) -> std::sync::MutexGuard<'_, sentinel::Watch> {
+    /// The host's hold on the sentinel.
+    pub(crate) fn watch(&self) -> MutexGuard<'_, sentinel::Watch> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -169,12 +149,36 @@ pub(crate) enum Report {
     Started(i32),
     /// It could not be started.
     Failed(String),
-    /// It ended with this code.
-    Exited(i32),
-    /// This signal ended it.
-    Signalled(i32),
     /// Nothing of it lives any more: the last report, without which a guard that ended was lost.
     Gone,
+    #[serde(untagged)]
+    Ended(Status),
+}
+
+/// How a command ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Its exit code, 0 to 255.
+    Exited(i32),
+    /// The number of the signal that ended it.
+    Signalled(i32),
+}
+
+impl Status {
+    pub(crate) fn exit_code(self) -> Option<i32> {
+        match self {
+            Self::Exited(code) => Some(code),
+            Self::Signalled(_) => None,
+        }
+    }
+
+    pub(crate) fn signal(self) -> Option<i32> {
+        match self {
+            Self::Exited(_) => None,
+            Self::Signalled(signal) => Some(signal),
+        }
+    }
 }
 
 /// Most bytes of all reports of one guard.

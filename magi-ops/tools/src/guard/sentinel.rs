@@ -48,7 +48,7 @@ enum Notice {
 
 /// The host's hold on its sentinel, which is started with the first call.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     program: PathBuf,
     /// What it must know, also one that takes another's place.
     calls: BTreeMap<i32, String>,
@@ -70,22 +70,24 @@ impl Watch {
         }
     }
 
-    pub(super) fn begin(&mut self, guard: Pid, mark: &str) {
+    /// To be called before the command of this guard can run: the sentinel knows of it from now on.
+    pub(crate) fn begin(&mut self, guard: Pid, mark: &str) {
         let guard = guard.as_raw_nonzero().get();
         self.calls.insert(guard, mark.to_owned());
         self.keep();
         self.tell(&Notice::Begin(guard, mark.to_owned()));
     }
 
-    pub(super) fn end(&mut self, guard: Pid) {
+    /// Nothing of the command lives.
+    pub(crate) fn end(&mut self, guard: Pid) {
         let guard = guard.as_raw_nonzero().get();
         if self.calls.remove(&guard).is_some() {
             self.tell(&Notice::End(guard));
         }
     }
 
-    /// See [`Guard::keep_watched`](super::Guard::keep_watched).
-    pub(super) fn keep(&mut self) {
+    /// Replaces a sentinel that was killed and wakes one that was stopped, while calls run.
+    pub(crate) fn keep(&mut self) {
         if self.calls.is_empty() {
             return;
         }
@@ -105,12 +107,8 @@ impl Watch {
                 None
             }
         };
-        let calls = self.calls.iter();
-        let known: Vec<_> = calls
-            .map(|(guard, mark)| Notice::Begin(*guard, mark.clone()))
-            .collect();
-        for notice in &known {
-            self.tell(notice);
+        for (guard, mark) in self.calls.clone() {
+            self.tell(&Notice::Begin(guard, mark));
         }
     }
 

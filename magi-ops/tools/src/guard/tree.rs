@@ -9,6 +9,7 @@ use rustix::process::{Pid, WaitOptions};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout, timeout_at};
 
+use super::Status;
 use super::members::Members;
 
 /// How long a tree may take to end itself once it was asked to.
@@ -21,17 +22,10 @@ const SWEEP_LIMIT: Duration = Duration::from_secs(30);
 /// How often the end of a tree is looked for where no signal tells of it.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How the command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    Exited(i32),
-    Signalled(i32),
-}
-
 pub(super) struct Tree {
     /// The command's process, and the number of its group.
     command: Option<Pid>,
-    ended: Option<Ended>,
+    ended: Option<Status>,
     child: tokio::signal::unix::Signal,
 }
 
@@ -53,7 +47,7 @@ impl Tree {
     }
 
     /// Waits for the command's end; what it left running may go on.
-    pub(super) async fn ended(&mut self) -> Ended {
+    pub(super) async fn ended(&mut self) -> Status {
         loop {
             self.reap();
             if let Some(ended) = self.ended {
@@ -113,8 +107,8 @@ impl Tree {
                 Ok(Some((pid, status))) if Some(pid) == self.command => {
                     self.ended = status
                         .exit_status()
-                        .map(Ended::Exited)
-                        .or(status.terminating_signal().map(Ended::Signalled));
+                        .map(Status::Exited)
+                        .or(status.terminating_signal().map(Status::Signalled));
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return false,

@@ -71,46 +71,40 @@ impl Captured {
         self.total > (self.head.len() + self.tail.len()) as u64
     }
 
+    /// The kept bytes: all of them, or a beginning and an end without a character that the cut went through.
+    fn kept(&self) -> (Vec<u8>, Option<Vec<u8>>) {
+        let (mut head, mut tail) = (self.head.clone(), Vec::from(self.tail.clone()));
+        if !self.is_cut() {
+            head.append(&mut tail);
+            return (head, None);
+        }
+        head.truncate(whole_characters(&head));
+        let continued = tail.iter().take(3).take_while(|b| *b & 0xc0 == 0x80);
+        tail.drain(..continued.count());
+        (head, Some(tail))
+    }
+
     /// Whether [`Self::text`] shows U+FFFD in the place of bytes that are not UTF-8.
     #[must_use]
     pub fn is_lossy(&self) -> bool {
-        let mut tail: Vec<u8> = self.tail.iter().copied().collect();
-        let head = &self.head[..];
-        if !self.is_cut() {
-            let mut all = head.to_vec();
-            all.append(&mut tail);
-            return std::str::from_utf8(&all).is_err();
-        }
-        let (head, tail) = self.whole(&tail);
-        std::str::from_utf8(head).is_err() || std::str::from_utf8(tail).is_err()
-    }
-
-    /// The kept head and tail without a character that the cut went through.
-    fn whole<'a>(&'a self, tail: &'a [u8]) -> (&'a [u8], &'a [u8]) {
-        let head = &self.head[..whole_characters(&self.head)];
-        let continued = tail.iter().take(3).take_while(|b| *b & 0xc0 == 0x80);
-        (head, &tail[continued.count()..])
+        let (head, tail) = self.kept();
+        let mut parts = [head].into_iter().chain(tail);
+        parts.any(|part| std::str::from_utf8(&part).is_err())
     }
 
     /// The kept bytes as text, with a line in between that tells how many bytes are missing. What is not
     /// UTF-8 is replaced by U+FFFD, so the text may be three times as long as the kept bytes.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut tail: Vec<u8> = self.tail.iter().copied().collect();
-        if !self.is_cut() {
-            let mut all = self.head.clone();
-            all.append(&mut tail);
-            return String::from_utf8_lossy(&all).into_owned();
+        let (head, tail) = self.kept();
+        let mut text = String::from_utf8_lossy(&head).into_owned();
+        if let Some(tail) = tail {
+            let left_out = self.total - (head.len() + tail.len()) as u64;
+            let line_end = if head.ends_with(b"\n") { "" } else { "\n" };
+            text += &format!("{line_end}[... {left_out} bytes left out ...]\n");
+            text += &String::from_utf8_lossy(&tail);
         }
-        // A character that the cut went through is left out as well.
-        let (head, tail) = self.whole(&tail);
-        let left_out = self.total - (head.len() + tail.len()) as u64;
-        let line_end = if head.ends_with(b"\n") { "" } else { "\n" };
-        format!(
-            "{}{line_end}[... {left_out} bytes left out ...]\n{}",
-            String::from_utf8_lossy(head),
-            String::from_utf8_lossy(tail),
-        )
+        text
     }
 }
 

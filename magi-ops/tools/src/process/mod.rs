@@ -17,10 +17,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use crate::guard::{Guard, MARK, MAX_REPORT_BYTES, Orphans, Report, Request};
+use crate::guard::{Guard, MARK, MAX_REPORT_BYTES, Orphans, Report, Request, SUBCOMMAND};
 
 mod capture;
 
+pub use crate::guard::Status;
 pub use capture::Captured;
 
 /// Longest wait for a guard that was asked for an end. It needs far less unless it is kept from working or
@@ -70,31 +71,6 @@ pub struct Finished {
     pub stderr: Captured,
     pub timed_out: bool,
     pub cancelled: bool,
-}
-
-/// How a command ended by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Its exit code, 0 to 255.
-    Exited(i32),
-    /// The number of the signal that ended it.
-    Signalled(i32),
-}
-
-impl Status {
-    fn exit_code(self) -> Option<i32> {
-        match self {
-            Self::Exited(code) => Some(code),
-            Self::Signalled(_) => None,
-        }
-    }
-
-    fn signal(self) -> Option<i32> {
-        match self {
-            Self::Exited(_) => None,
-            Self::Signalled(signal) => Some(signal),
-        }
-    }
 }
 
 /// Why a command has no result.
@@ -231,19 +207,13 @@ impl Command {
             }
             ended
         };
-        if reason == Some(EndReason::Stopped) {
-            return Err(ProcessError::Stopped);
-        }
-        if reason.is_none() && reports.is_lost() {
-            return Err(ProcessError::Lost);
-        }
-        if reason.is_none() {
-            if let Some(why) = reports.failure {
-                return Err(ProcessError::Command(why));
-            }
-            if reports.status.is_none() {
-                return Err(ProcessError::Lost);
-            }
+        match (reason, reports.failure) {
+            (Some(EndReason::Stopped), _) => return Err(ProcessError::Stopped),
+            // The guard ended before it had done its work.
+            (None, _) if reports.complete && !reports.gone => return Err(ProcessError::Lost),
+            (None, Some(why)) => return Err(ProcessError::Command(why)),
+            (None, None) if reports.status.is_none() => return Err(ProcessError::Lost),
+            _ => {}
         }
         Ok(Finished {
             status: reports.status.filter(|_| reason.is_none()),
@@ -275,7 +245,7 @@ impl Command {
             let mark = Uuid::new_v4().to_string();
             let withheld = guard.withheld();
             let mut command = tokio::process::Command::new(&guard.program);
-            command.args(&guard.args).current_dir(&self.cwd);
+            command.arg(SUBCOMMAND).current_dir(&self.cwd);
             for variable in &withheld {
                 command.env_remove(variable);
             }
@@ -294,7 +264,7 @@ impl Command {
             };
             if let Some(pid) = handle.pid() {
                 tracing::Span::current().record("guard", pid.as_raw_nonzero().get());
-                guard.call_begins(pid, &handle.mark);
+                guard.watch().begin(pid, &handle.mark);
             }
             Ok(StartedGuard {
                 request,
@@ -335,17 +305,11 @@ impl Reports {
         self.status.is_some() || self.failure.is_some()
     }
 
-    /// The guard ended before it had done its work.
-    fn is_lost(&self) -> bool {
-        self.complete && !self.gone
-    }
-
     fn take(&mut self, line: &str) {
         match serde_json::from_str(line) {
             Ok(Report::Started(pid)) if pid > 0 => self.group = Pid::from_raw(pid),
             Ok(Report::Failed(why)) => self.failure = Some(why),
-            Ok(Report::Exited(code)) => self.status = Some(Status::Exited(code)),
-            Ok(Report::Signalled(signal)) => self.status = Some(Status::Signalled(signal)),
+            Ok(Report::Ended(status)) => self.status = Some(status),
             Ok(Report::Gone) => self.gone = true,
             Ok(Report::Started(_)) | Err(_) => {}
         }
@@ -455,7 +419,7 @@ impl GuardHandle {
         let mut wakes = 0;
         while wakes < MAX_WAKES {
             sleep(AWAKE).await;
-            self.guard.keep_watched();
+            self.guard.watch().keep();
             if self.is_stopped() {
                 tracing::debug!("a command stopped its guard");
                 self.wake();
@@ -496,7 +460,7 @@ impl GuardHandle {
         self.dismissed = true;
         // Of one that goes on, the sentinel has to know.
         if let Some(guard) = guard.filter(|_| gone) {
-            self.guard.call_ends(guard);
+            self.guard.watch().end(guard);
         }
     }
 }
@@ -506,7 +470,7 @@ impl Drop for GuardHandle {
     fn drop(&mut self) {
         self.wake();
         if let Some(guard) = self.pid().filter(|_| !self.dismissed) {
-            self.guard.call_ends(guard);
+            self.guard.watch().end(guard);
         }
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn is(kind: Kind, word: Option<&str>) -> bool {
 
 /// Whether a command never runs what stands in its arguments.
 pub(super) fn is_inert(command: &Simple) -> bool {
-    let mut words = command.words.iter().map(|word| word.literal.as_deref());
+    let mut words = command.literals();
     let Some(first) = words.next() else {
         return true;
     };

@@ -83,10 +83,8 @@ impl Rules {
             .reading
             .of(move || Line::read(&line))
             .unwrap_or_default();
-        let names = read.commands.into_iter();
-        names
-            .filter_map(|command| command.words.into_iter().next()?.literal)
-            .collect()
+        let names = read.commands.iter().filter_map(Simple::name);
+        names.map(str::to_owned).collect()
     }
 
     /// What holds for a line that no rule decides.
@@ -125,10 +123,8 @@ impl Rules {
             return Ruling::Asks(Why::Unknown);
         }
         // Where the shell is when it opens a file is not known any more behind one of these.
-        let moves = read.commands.iter().any(|command| {
-            let mut words = command.words.iter().map(|word| word.literal.as_deref());
-            words.any(|word| commands::is(Kind::Moves, word))
-        });
+        let mut words = read.commands.iter().flat_map(Simple::literals);
+        let moves = words.any(|word| commands::is(Kind::Moves, word));
         let is_free = |target: &Redirection| match target {
             Redirection::File(path) if path == "/dev/null" => true,
             Redirection::File(path) => (!moves || path.starts_with('/')) && is_free(path),
@@ -166,12 +162,11 @@ fn allows(rule: &[String], command: &Simple, moves: bool) -> bool {
         word => word.as_ref() == Some(rule),
     };
     let names_a_file = |word: &String| word.contains(['/', '.']) && !word.starts_with('/');
-    let first = words.first().and_then(|word| word.literal.as_deref());
     words.len() >= rule.len()
         && rule.iter().zip(words).enumerate().all(is)
         && !words.iter().any(|word| word.is_odd)
         && !(moves && rule.iter().any(names_a_file))
-        && (!commands::is(Kind::Builtin, first) || is_inert(command))
+        && (!commands::is(Kind::Builtin, command.name()) || is_inert(command))
 }
 
 /// A path without parts that say nothing; a name that is no path stays.
@@ -193,12 +188,7 @@ fn plain_path(word: &str) -> String {
 
 /// `printf -v 'a[$(…)]'`: a quoted substitution that runs all the same. Also behind `command` and the like.
 fn evaluates_a_substitution(command: &Simple) -> bool {
-    let words = || {
-        command
-            .words
-            .iter()
-            .filter_map(|word| word.literal.as_deref())
-    };
+    let words = || command.literals().flatten();
     let opens = |text: &str| {
         ["$(", "`", "<(", ">(", "${"]
             .iter()

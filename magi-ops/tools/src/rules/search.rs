@@ -86,21 +86,17 @@ impl<'a> Search<'a> {
         let mut found = (Match::No, String::new());
         let inert = !line.evaluates && line.commands.iter().all(is_inert);
         for command in &line.commands {
-            let words: Vec<_> = command
-                .words
-                .iter()
-                .map(|word| word.literal.as_deref().map(str::to_lowercase))
-                .collect();
+            let words = command.literals().map(|word| word.map(str::to_lowercase));
+            let words: Vec<_> = words.collect();
             let words: Vec<_> = words.iter().map(Option::as_deref).collect();
             let starts = if inert {
                 words.len().min(1)
             } else {
                 words.len()
             };
-            let appends = command.words.first().is_some_and(|word| {
-                let name = word.literal.as_deref();
-                commands::is(Kind::Runner, name) || commands::is(Kind::Renames, name)
-            });
+            let is = |kind| commands::is(kind, command.name());
+            let appends = is(Kind::Runner) || is(Kind::Renames);
+            let runs = runs_texts(command);
             for at in 0..starts {
                 self.words(&words[at..], at > 0 && appends, &mut found);
             }
@@ -109,16 +105,12 @@ impl<'a> Search<'a> {
             }
             let written: Vec<_> = command.words.iter().map(Word::text).collect();
             self.text(&written.join(" "), &mut found);
-            for text in command
-                .words
-                .iter()
-                .filter_map(|word| word.literal.as_deref())
-            {
-                self.nested(text, runs_texts(command), level, &mut found);
+            for text in command.literals().flatten() {
+                self.nested(text, runs, level, &mut found);
             }
             for text in &command.fed {
                 self.text(text, &mut found);
-                self.nested(text, runs_texts(command), level, &mut found);
+                self.nested(text, runs, level, &mut found);
             }
         }
         for text in &line.evaluated {
@@ -248,24 +240,15 @@ impl<'a> Search<'a> {
 }
 
 fn runs_texts(command: &Simple) -> bool {
-    let first = command
-        .words
-        .first()
-        .and_then(|word| word.literal.as_deref());
-    [Kind::Text, Kind::Shell, Kind::Runner]
-        .iter()
-        .any(|kind| commands::is(*kind, first))
+    let kinds = [Kind::Text, Kind::Shell, Kind::Runner];
+    kinds.iter().any(|kind| commands::is(*kind, command.name()))
 }
 
 /// Nobody knows what this runs before it does: the name is put in only then, or a text that it runs is, or a name
 /// means something else behind it.
 pub(super) fn is_unknown(command: &Simple) -> bool {
-    let words: Vec<_> = command
-        .words
-        .iter()
-        .map(|word| word.literal.as_deref())
-        .collect();
-    let (Some(first), true) = (words.first().copied(), !words.is_empty()) else {
+    let words: Vec<_> = command.literals().collect();
+    let Some(&first) = words.first() else {
         return false;
     };
     let is = |kind| commands::is(kind, first);

@@ -36,6 +36,18 @@ pub(crate) struct Simple {
     pub(crate) is_piped: bool,
 }
 
+impl Simple {
+    /// Its words as far as they are known.
+    pub(crate) fn literals(&self) -> impl Iterator<Item = Option<&str>> + Clone {
+        self.words.iter().map(|word| word.literal.as_deref())
+    }
+
+    /// What it runs, if that is known.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.literals().next().flatten()
+    }
+}
+
 /// Where a command reads from or writes to instead.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Redirection {

@@ -203,7 +203,7 @@ impl Reader<'_> {
 
     /// One byte by its number; beyond ASCII it is part of something else.
     fn number(&mut self, first: u32, radix: u32, most: usize) -> Option<char> {
-        byte(self.digits(first, radix, most)?)
+        char::from_u32(self.digits(first, radix, most)? & 0xff).filter(char::is_ascii)
     }
 
     fn digits(&mut self, first: u32, radix: u32, most: usize) -> Option<u32> {
@@ -219,10 +219,6 @@ impl Reader<'_> {
         }
         any.then_some(value)
     }
-}
-
-fn byte(number: u32) -> Option<char> {
-    char::from_u32(number & 0xff).filter(char::is_ascii)
 }
 
 /// A variable's name.
