@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Longest message of a server that is kept, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 2048;
@@ -57,18 +58,20 @@ pub enum ErrorKind {
 /// `Display` and `Debug` say the kind, the HTTP status and what is ours; they never repeat what the
 /// server said. That is in [`Self::message`] alone, and the error beneath in [`Error::source`].
 #[derive(Clone)]
+#[cfg_attr(
+    not(feature = "wires"),
+    expect(dead_code, reason = "only a server names members and waits")
+)]
 pub struct ProviderError {
     kind: ErrorKind,
     status: Option<u16>,
     /// Fixed words of our own.
     note: Option<&'static str>,
     message: Option<Arc<str>>,
-    /// The member of the request that the server named as the cause.
-    #[cfg_attr(
-        not(feature = "wires"),
-        expect(dead_code, reason = "only a server names members")
-    )]
-    param: Option<Arc<str>>,
+    /// The member of the request that the server named as the cause; only compared with our own names.
+    pub(crate) param: Option<String>,
+    /// What the server asks to wait.
+    pub(crate) retry_after: Option<Duration>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -80,8 +83,15 @@ impl ProviderError {
             note: None,
             message: None,
             param: None,
+            retry_after: None,
             source: None,
         }
+    }
+
+    /// What arrived is no response, for a reason of our own words.
+    #[cfg(feature = "wires")]
+    pub(crate) fn malformed(note: &'static str) -> Self {
+        Self::new(ErrorKind::Malformed).with_note(note)
     }
 
     pub fn kind(&self) -> ErrorKind {
@@ -126,19 +136,6 @@ impl ProviderError {
     pub fn with_message(mut self, message: &str) -> Self {
         let line = one_line(message);
         self.message = (!line.is_empty()).then(|| line.into());
-        self
-    }
-
-    /// The member of the request that the server named as the cause; only compared with our own names.
-    #[cfg(feature = "wires")]
-    pub(crate) fn param(&self) -> Option<&str> {
-        self.param.as_deref()
-    }
-
-    #[cfg(feature = "wires")]
-    #[must_use]
-    pub(crate) fn with_param(mut self, param: &str) -> Self {
-        self.param = Some(param.into());
         self
     }
 

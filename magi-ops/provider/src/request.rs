@@ -8,7 +8,7 @@ use crate::message::{Message, ThinkingLevel, ToolSpec};
 use crate::written::Written;
 
 /// Everything one response depends on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Request {
     /// Id of the session, for providers that cache by conversation.
     pub session: String,

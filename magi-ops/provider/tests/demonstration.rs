@@ -39,15 +39,11 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
     loop {
         assert!(turn.texts.len() < 4, "the demonstration does not end");
         let request = Request {
-            session: "s".into(),
             model: provider::FIXTURE_MODEL.into(),
-            system: "".into(),
-            thinking: Default::default(),
-            fast: false,
-            written: Default::default(),
             messages: messages.clone().into(),
             tools: tools.clone(),
             workspace: workspace.to_owned(),
+            ..Request::default()
         };
         let mut response = provider.respond(request, CancellationToken::new());
         let (mut text, mut tool_calls) = (String::new(), Vec::new());

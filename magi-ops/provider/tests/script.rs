@@ -44,15 +44,9 @@ fn assistant() -> Message {
 
 fn respond(fixture: &Fixture, messages: Vec<Message>, cancel: &CancellationToken) -> Response {
     let request = Request {
-        session: "s".into(),
         model: provider::FIXTURE_MODEL.into(),
-        system: "".into(),
-        thinking: Default::default(),
-        fast: false,
-        written: Default::default(),
         messages: messages.into(),
-        tools: Vec::new(),
-        workspace: "/".into(),
+        ..Request::default()
     };
     fixture.respond(request, cancel.clone())
 }

@@ -20,12 +20,14 @@ const MAX_VALUE_BYTES: usize = 16 * 1024 * 1024;
 /// Most bytes of what stands between two such values that are kept.
 const MAX_BETWEEN_BYTES: usize = 4096;
 
+const NO_EVENT: &str = "a line is no part of an event stream";
+
 /// A body as far as it has been read.
 pub(crate) struct Body {
     shape: Shape,
     reader: Box<dyn Reader>,
-    /// JSON that stands among the events without being one.
-    stray: Values,
+    /// Of a body of values; of one of events the JSON that stands among them without being one.
+    values: Values,
     /// Bytes read so far.
     bytes: usize,
     begun: bool,
@@ -36,7 +38,7 @@ enum Shape {
     /// Nothing but white space, or a part of a byte order mark, so far.
     Unknown(Vec<u8>),
     Events(sse::Decoder),
-    Values(Values),
+    Values,
 }
 
 impl Body {
@@ -44,7 +46,7 @@ impl Body {
         Self {
             shape: Shape::Unknown(Vec::new()),
             reader,
-            stray: Values::default(),
+            values: Values::default(),
             bytes: 0,
             begun: false,
             finishing: false,
@@ -56,33 +58,34 @@ impl Body {
         self.begun
     }
 
+    /// What has been read, for the caller to take.
+    pub(super) fn pieces(&mut self) -> &mut VecDeque<Chunk> {
+        self.reader.pieces()
+    }
+
     /// Reads a packet, or with `None` the body's end. After [`Progress::Done`] or an error nothing more
-    /// is to be read.
+    /// is to be read; what was whole before an error is among the pieces.
     ///
     /// # Errors
     /// For what can't be read, for what says that the server failed, and for a body that ends before
     /// its response is whole.
-    pub(crate) fn read(
-        &mut self,
-        bytes: Option<&[u8]>,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<Progress, ProviderError> {
+    pub(crate) fn read(&mut self, bytes: Option<&[u8]>) -> Result<Progress, ProviderError> {
         let Some(bytes) = bytes else {
-            return self.read_end(out);
+            return self.read_end();
         };
         self.bytes += bytes.len();
         if self.bytes > MAX_RESPONSE_BYTES {
-            let error = ProviderError::new(ErrorKind::Malformed);
-            return Err(error.with_note("the response is longer than 64 MiB"));
+            return Err(ProviderError::malformed(
+                "the response is longer than 64 MiB",
+            ));
         }
         let mut events = VecDeque::new();
         let pushed = self.decode(bytes, &mut events);
         for event in events {
-            if self.event(&event, out)? == Progress::Done {
+            if self.event(&event)? == Progress::Done {
                 return Ok(Progress::Done);
             }
         }
-        // What was whole before the fault has been said.
         pushed.map(|()| match self.finishing {
             true => Progress::Finishing,
             false => Progress::More,
@@ -90,64 +93,47 @@ impl Body {
     }
 
     fn decode(&mut self, bytes: &[u8], events: &mut VecDeque<Event>) -> Result<(), ProviderError> {
-        if let Shape::Unknown(head) = &mut self.shape {
-            head.extend_from_slice(bytes);
-            let mark = b"\xef\xbb\xbf";
-            let text = head.strip_prefix(mark).unwrap_or(head);
-            let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-            if first.is_none() {
+        let head = match &mut self.shape {
+            Shape::Events(decoder) => return decoder.push(bytes, events),
+            Shape::Values => return self.values.push(bytes, events),
+            Shape::Unknown(head) => head,
+        };
+        head.extend_from_slice(bytes);
+        let mark = b"\xef\xbb\xbf";
+        let text = head.strip_prefix(mark).unwrap_or(head);
+        let shape = match text.trim_ascii_start().first() {
+            None => {
                 // Blank lines with which servers keep a connection alive.
                 head.clear();
                 return Ok(());
             }
-            if mark.starts_with(head) && head.len() < mark.len() {
-                return Ok(());
-            }
-            let head = std::mem::take(head);
-            match first_byte(&head) {
-                Some(b'<') => {
-                    let error = ProviderError::new(ErrorKind::Malformed);
-                    return Err(error.with_note("it sent a web page"));
-                }
-                Some(b'{' | b'[') => self.shape = Shape::Values(Values::default()),
-                _ => self.shape = Shape::Events(sse::Decoder::default()),
-            }
-            return self.decode_more(&head, events);
-        }
-        self.decode_more(bytes, events)
+            _ if mark.starts_with(head) => return Ok(()),
+            Some(b'<') => return Err(ProviderError::malformed("it sent a web page")),
+            Some(b'{' | b'[') => Shape::Values,
+            _ => Shape::Events(sse::Decoder::default()),
+        };
+        let head = std::mem::take(head);
+        self.shape = shape;
+        self.decode(&head, events)
     }
 
-    fn decode_more(
-        &mut self,
-        bytes: &[u8],
-        events: &mut VecDeque<Event>,
-    ) -> Result<(), ProviderError> {
-        match &mut self.shape {
-            Shape::Unknown(_) => Ok(()),
-            Shape::Events(decoder) => decoder.push(bytes, events),
-            Shape::Values(values) => values.push(bytes, events),
-        }
-    }
-
-    fn event(
-        &mut self,
-        event: &Event,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<Progress, ProviderError> {
+    fn event(&mut self, event: &Event) -> Result<Progress, ProviderError> {
         self.begun = true;
-        if event.stray {
-            return self.stray(&String::from_utf8_lossy(&event.data), out);
-        }
-        if event.error {
-            let text = String::from_utf8_lossy(&event.data);
-            let value = serde_json::from_str::<Value>(&text).ok();
-            let told = value.as_ref().and_then(failure_in);
-            let words = || failure_of(&value.unwrap_or_else(|| text.as_ref().into()));
-            return Err(told.unwrap_or_else(words));
-        }
-        for item in items(&event.data)? {
+        let data = match event {
+            Event::Data(data) => data,
+            Event::Stray(line) => return self.stray(&String::from_utf8_lossy(line)),
+            Event::Failure(data) => {
+                let text = String::from_utf8_lossy(data);
+                let value = serde_json::from_str::<Value>(&text).ok();
+                let told = value.as_ref().and_then(failure_in);
+                let words = || failure_of(&value.unwrap_or_else(|| text.as_ref().into()));
+                return Err(told.unwrap_or_else(words));
+            }
+        };
+        let (items, lone) = items(data)?;
+        for item in items {
             match item {
-                Item::Value { value, lone } => {
+                Item::Value(value) => {
                     if let Some(failure) = failure_in(&value) {
                         return Err(failure);
                     }
@@ -156,17 +142,14 @@ impl Body {
                         value => vec![value],
                     };
                     for value in values {
-                        match self.reader.event(value, lone, out)? {
+                        match self.reader.event(value, lone)? {
                             Progress::More => {}
                             Progress::Finishing => self.finishing = true,
-                            Progress::Done => return self.reader.end(out).map(|()| Progress::Done),
+                            Progress::Done => return self.end(),
                         }
                     }
                 }
-                Item::Marker => {
-                    self.reader.marker();
-                    return self.reader.end(out).map(|()| Progress::Done);
-                }
+                Item::Marker => return self.marker(),
                 Item::Words(words) if names_failure(&words) => {
                     return Err(failure_of(&words.into()));
                 }
@@ -176,117 +159,105 @@ impl Body {
         Ok(Progress::More)
     }
 
+    fn marker(&mut self) -> Result<Progress, ProviderError> {
+        self.reader.marker();
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<Progress, ProviderError> {
+        self.reader.end().map(|()| Progress::Done)
+    }
+
     /// A line that is no field of an event. Unless it is what a server's event says or an end marker, the
     /// stream is not what it should be, and nothing of the response counts.
-    fn stray(&mut self, line: &str, out: &mut VecDeque<Chunk>) -> Result<Progress, ProviderError> {
+    fn stray(&mut self, line: &str) -> Result<Progress, ProviderError> {
         let text = line.trim();
-        let marker = text.eq_ignore_ascii_case("[done]");
-        if !marker && (self.stray.is_open() || text.starts_with(['{', '['])) {
-            let mut values = VecDeque::new();
-            self.stray.push(line.as_bytes(), &mut values)?;
-            self.stray.push(b"\n", &mut values)?;
-            for value in values {
-                let text = String::from_utf8_lossy(&value.data);
-                if value.stray {
-                    return Err(stray_failure(&text));
-                }
-                if let Some(failure) = unlike_an_event(&text) {
-                    return Err(failure);
-                }
-                if self.event(&value, out)? == Progress::Done {
-                    return Ok(Progress::Done);
-                }
-            }
-            return Ok(Progress::More);
+        if text.eq_ignore_ascii_case("[done]") {
+            return self.marker();
         }
-        if !marker {
+        let is_json = self.values.is_open() || text.starts_with(['{', '[']);
+        if !is_json || matches!(self.shape, Shape::Values) {
             return Err(stray_failure(text));
         }
-        self.reader.marker();
-        self.reader.end(out).map(|()| Progress::Done)
+        let mut values = VecDeque::new();
+        self.values.push(line.as_bytes(), &mut values)?;
+        self.values.push(b"\n", &mut values)?;
+        for value in values {
+            match &value {
+                Event::Stray(text) => return Err(stray_failure(&String::from_utf8_lossy(text))),
+                Event::Data(data) | Event::Failure(data) => check_event(data)?,
+            }
+            if self.event(&value)? == Progress::Done {
+                return Ok(Progress::Done);
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    /// The body broke off with `failure`, or nothing more is waited for. A response that is whole but for its
+    /// end marker is whole.
+    ///
+    /// # Errors
+    /// What the body's last line tells of, else `failure`, if what arrived is not whole.
+    pub(super) fn break_off(&mut self, failure: ProviderError) -> Result<(), ProviderError> {
+        if let Some(told) = self.last_failure() {
+            return Err(told);
+        }
+        self.reader.end().map_err(|lacks| {
+            tracing::debug!(error = %lacks, "what arrived is not whole");
+            failure
+        })
     }
 
     /// The failure that the last line of a body tells of which broke off.
-    pub(super) fn last_failure(&mut self) -> Option<ProviderError> {
+    fn last_failure(&mut self) -> Option<ProviderError> {
         let last = match &mut self.shape {
             Shape::Events(decoder) => decoder.finish().ok()?,
             _ => VecDeque::new(),
         };
-        let mut nothing = VecDeque::new();
         let told = last.into_iter().find_map(|event| match event {
-            Event {
-                stray: false,
-                error: false,
-                data,
-            } => failure_in(&json::value(&String::from_utf8_lossy(&data))?),
-            event => self.event(&event, &mut nothing).err(),
+            Event::Data(data) => failure_in(&json::value(&String::from_utf8_lossy(&data))?),
+            event => self.event(&event).err(),
         });
-        told.or_else(|| self.open_failure())
+        told.or_else(|| self.values.open_failure())
     }
 
-    /// The failure in JSON that has begun and not ended.
-    fn open_failure(&self) -> Option<ProviderError> {
-        let values = match &self.shape {
-            Shape::Values(values) => values,
-            _ => &self.stray,
-        };
-        failure_in_prefix(&String::from_utf8_lossy(&values.value))
-    }
-
-    fn read_end(&mut self, out: &mut VecDeque<Chunk>) -> Result<Progress, ProviderError> {
-        let last = match &mut self.shape {
-            Shape::Unknown(_) => {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                return Err(error.with_note("the answer has no body"));
-            }
-            Shape::Events(decoder) => decoder.finish()?,
-            Shape::Values(values) if values.is_open() => {
-                let failure = self.open_failure();
-                return Err(failure.unwrap_or_else(|| ErrorKind::Interrupted.into()));
-            }
-            Shape::Values(values) => {
-                let mut last = VecDeque::new();
-                values.end_line(&mut last);
-                last
-            }
-        };
+    fn read_end(&mut self) -> Result<Progress, ProviderError> {
+        let mut last = VecDeque::new();
+        match &mut self.shape {
+            Shape::Unknown(_) => return Err(ProviderError::malformed("the answer has no body")),
+            Shape::Events(decoder) => last = decoder.finish()?,
+            Shape::Values if self.values.is_open() => {}
+            Shape::Values => self.values.end_line(&mut last),
+        }
         for last in last {
-            match self.event(&last, out) {
+            match self.event(&last) {
                 Ok(Progress::Done) => return Ok(Progress::Done),
                 // Half an event is none.
-                Err(error) if error == ErrorKind::Malformed && !last.stray => {}
+                Err(error) if error == ErrorKind::Malformed && !matches!(last, Event::Stray(_)) => {
+                }
                 Err(error) => return Err(error),
                 Ok(_) => {}
             }
         }
-        if self.stray.is_open() {
-            let failure = self.open_failure();
+        if self.values.is_open() {
+            let failure = self.values.open_failure();
             return Err(failure.unwrap_or_else(|| ErrorKind::Interrupted.into()));
         }
-        let whole = matches!(self.shape, Shape::Values(_));
-        match self.reader.end(out) {
+        let whole = matches!(self.shape, Shape::Values);
+        match self.end() {
             Err(error) if whole && self.begun && error == ErrorKind::Interrupted => {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                Err(error.with_note("it sent JSON that is no answer"))
+                Err(ProviderError::malformed("it sent JSON that is no answer"))
             }
-            ended => ended.map(|()| Progress::Done),
+            ended => ended,
         }
-    }
-
-    /// The body broke off, or nothing more is waited for: whether what arrived is whole.
-    ///
-    /// # Errors
-    /// If it is not.
-    pub(super) fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderError> {
-        self.reader.end(out)
     }
 }
 
 /// The failure that a line among the events stands for.
 fn stray_failure(text: &str) -> ProviderError {
-    let malformed = || ProviderError::new(ErrorKind::Malformed);
     if is_page(text) {
-        return malformed().with_note("it sent a web page");
+        return ProviderError::malformed("it sent a web page");
     }
     let value = text
         .split_once(':')
@@ -294,31 +265,22 @@ fn stray_failure(text: &str) -> ProviderError {
     match value.filter(|value| value.is_object() || value.is_array()) {
         Some(value) => failure_in(&value).unwrap_or_else(|| failure_of(&value)),
         None if names_failure(text) => failure_of(&text.into()),
-        None => malformed()
-            .with_note("a line is no part of an event stream")
-            .with_message(text),
+        None => ProviderError::malformed(NO_EVENT).with_message(text),
     }
 }
 
-/// The failure of JSON among the events that tells of none and is no event of any wire.
-fn unlike_an_event(data: &str) -> Option<ProviderError> {
-    let value = json::value(data)?;
-    let like = |value: &Value| {
-        ["choices", "type", "usage", "object"]
-            .iter()
-            .any(|name| value.get(*name).is_some())
+/// Whether JSON among the events tells of a failure or is an event of some wire.
+fn check_event(data: &[u8]) -> Result<(), ProviderError> {
+    let Some(value) = json::value(&String::from_utf8_lossy(data)) else {
+        return Ok(());
     };
-    let told = failure_in(&value).is_some();
-    (!told && !like(&value)).then(|| {
-        ProviderError::new(ErrorKind::Malformed).with_note("a line is no part of an event stream")
-    })
-}
-
-fn first_byte(head: &[u8]) -> Option<u8> {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    head.iter()
-        .copied()
-        .find(|byte| !byte.is_ascii_whitespace())
+    let like = ["choices", "type", "usage", "object"]
+        .iter()
+        .any(|name| value.get(*name).is_some());
+    if like || failure_in(&value).is_some() {
+        return Ok(());
+    }
+    Err(ProviderError::malformed(NO_EVENT))
 }
 
 /// The values of a body that is JSON: one, or several behind each other.
@@ -336,6 +298,11 @@ impl Values {
         self.nesting.depth > 0
     }
 
+    /// The failure in JSON that has begun and not ended.
+    fn open_failure(&self) -> Option<ProviderError> {
+        failure_in_prefix(&String::from_utf8_lossy(&self.value))
+    }
+
     /// What stood on a line behind or without a value; what only separates values is nothing.
     fn end_line(&mut self, events: &mut VecDeque<Event>) {
         let between = std::mem::take(&mut self.between);
@@ -343,11 +310,7 @@ impl Values {
         let text = text
             .trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '}' | ']' | '\u{feff}'));
         if sse::is_stray(text.as_bytes()) {
-            events.push_back(Event {
-                error: false,
-                stray: true,
-                data: text.into(),
-            });
+            events.push_back(Event::Stray(text.into()));
         }
     }
 
@@ -365,17 +328,15 @@ impl Values {
                 continue;
             }
             if self.value.len() == MAX_VALUE_BYTES {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                return Err(error.with_note("a value is longer than 16 MiB"));
+                return Err(ProviderError::malformed("a value is longer than 16 MiB"));
             }
             self.value.push(byte);
             if !self.is_open() {
-                let between = std::mem::take(&mut self.between);
-                let lead = String::from_utf8_lossy(&between);
-                events.push_back(Event {
-                    error: names_failure(&lead),
-                    stray: false,
-                    data: std::mem::take(&mut self.value),
+                let lead = std::mem::take(&mut self.between);
+                let data = std::mem::take(&mut self.value);
+                events.push_back(match names_failure(&String::from_utf8_lossy(&lead)) {
+                    true => Event::Failure(data),
+                    false => Event::Data(data),
                 });
             }
         }

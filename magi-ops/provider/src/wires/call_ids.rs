@@ -40,7 +40,8 @@ pub(crate) fn wire_id(id: &str, own: bool, form: IdForm) -> Cow<'_, str> {
     }
 }
 
-fn plain(id: &str) -> String {
+/// `id` with nothing but letters, digits, `_` and `-`, which every server takes.
+pub(crate) fn plain(id: &str) -> String {
     let passes = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     id.chars()
         .map(|c| if passes(c) { c } else { '_' })

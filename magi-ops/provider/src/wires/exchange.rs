@@ -10,14 +10,14 @@ use futures_util::FutureExt as _;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
-use work::Deadline;
+use work::{Deadline, Expired};
 
 use super::body::Body;
 use super::http::Endpoint;
 use super::quirks::Learned;
-use super::retry::Failure;
-use super::wire::{Progress, Wire};
-use crate::config::Patience;
+use super::retry;
+use super::wire::{Parameters, Progress, Wire};
+use crate::config::{ModelLimits, Patience};
 use crate::credential::{CredentialSource, Secret};
 use crate::error::{ErrorKind, ProviderError};
 use crate::request::Request;
@@ -30,18 +30,31 @@ const LEAVE: Duration = Duration::from_secs(1);
 pub(super) struct Link {
     /// Id of the provider.
     pub(super) provider: String,
-    pub(super) wire: Arc<dyn Wire>,
+    pub(super) limits: ModelLimits,
+    pub(super) wire: &'static dyn Wire,
     pub(super) endpoint: Endpoint,
     pub(super) credentials: Arc<dyn CredentialSource>,
     pub(super) patience: Patience,
     pub(super) learned: Learned,
 }
 
+impl Link {
+    fn parameters(&self, request: &Request) -> Parameters<'_> {
+        let quirks = self.learned.of(&request.model);
+        Parameters::new(self.wire, &self.provider, &self.limits, request, quirks)
+    }
+
+    fn body(&self, request: &Request) -> Bytes {
+        let parameters = self.parameters(request);
+        self.wire.body(request, &parameters).into()
+    }
+}
+
 /// Starts a response. Nothing is sent before the first pull.
 pub(super) fn start(link: Arc<Link>, request: Request, cancel: CancellationToken) -> Response {
     let span = tracing::info_span!("response", provider = link.provider, model = request.model);
     let exchange = Exchange {
-        body: body(&link, &request),
+        body: link.body(&request),
         request,
         deadline: Deadline::from(cancel).within(link.patience.whole),
         link,
@@ -62,9 +75,8 @@ pub(super) fn start(link: Arc<Link>, request: Request, cancel: CancellationToken
     ))
 }
 
-fn body(link: &Link, request: &Request) -> Bytes {
-    let quirks = link.learned.of(&request.model);
-    link.wire.body(request, &quirks).into()
+fn stalled(late: Expired) -> ProviderError {
+    ProviderError::new(ErrorKind::Stalled).with_source(late)
 }
 
 struct Exchange {
@@ -92,7 +104,7 @@ enum State {
     Read(Box<Reading>),
     Wait(Duration),
     /// The credential was refused.
-    Refresh(Failure),
+    Refresh(ProviderError),
     Failed(ProviderError),
     Ended,
 }
@@ -132,122 +144,113 @@ impl Exchange {
             };
             self.state = match outcome {
                 Ok(state) => state,
-                Err(failure) => self.after(failure),
+                Err(error) => self.after(error),
             };
         }
     }
 
     /// Does what `state` stands for; dropping the future drops the connection with it.
-    async fn step(&mut self, state: State) -> Result<State, Failure> {
-        let patience = &self.link.patience;
-        let stalled =
-            |error| Failure::new(ProviderError::new(ErrorKind::Stalled).with_source(error));
+    async fn step(&mut self, state: State) -> Result<State, ProviderError> {
         match state {
+            State::Send => self.send().await,
+            State::Read(reading) => self.read(reading).await,
             State::Wait(time) => {
                 sleep(time).await;
                 Ok(State::Send)
             }
-            State::Refresh(failure) => {
-                let credentials = &self.link.credentials;
-                let replaced = match &self.secret {
-                    Some(secret) => credentials.rejected(secret).await.unwrap_or_else(|error| {
-                        tracing::info!(%error, "a refused credential could not be replaced");
-                        false
-                    }),
-                    None => false,
-                };
-                if replaced {
-                    Ok(State::Send)
-                } else {
-                    Err(failure)
-                }
-            }
-            State::Send => {
-                self.attempts += 1;
-                let first = patience.first.unwrap_or(patience.stall);
-                let first = self.deadline.clone().within(first);
-                let asked = first.bound(self.link.credentials.get()).await;
-                self.secret = asked.map_err(stalled)?.map_err(|error| {
-                    let missing = ProviderError::new(ErrorKind::NoCredential);
-                    Failure::new(missing.with_source(error))
-                })?;
-                let sending = self
-                    .link
-                    .endpoint
-                    .send(self.body.clone(), self.secret.as_ref());
-                let answer = first.bound(sending).await.map_err(stalled)??;
-                Ok(State::Read(Box::new(Reading {
-                    body: Body::new(self.link.wire.reader(&self.request)),
-                    answer,
-                    first,
-                    leave: None,
-                })))
-            }
-            State::Read(mut reading) => {
-                let until = match (&reading.leave, reading.body.has_begun()) {
-                    (Some(leave), _) => leave.clone(),
-                    (None, true) => self.deadline.clone().within(patience.stall),
-                    (None, false) => reading.first.clone(),
-                };
-                let arrived = until
-                    .bound(reading.answer.chunk())
-                    .await
-                    .map_err(stalled)
-                    .and_then(|read| {
-                        read.map_err(|error| {
-                            let lost = ProviderError::new(ErrorKind::Interrupted);
-                            Failure::new(lost.with_source(error.without_url()))
-                        })
-                    });
-                let begun = self.ready.len();
-                let bytes = match arrived {
-                    Ok(bytes) => bytes,
-                    Err(failure) => {
-                        if let Some(told) = reading.body.last_failure() {
-                            return Err(Failure::new(told));
-                        }
-                        // A response that is whole but for its end marker is whole.
-                        let ended = reading.body.end(&mut self.ready);
-                        return ended.map(|()| State::Ended).map_err(|lacks| {
-                            tracing::debug!(error = %lacks, "what arrived is not whole");
-                            failure
-                        });
-                    }
-                };
-                let progress = reading.body.read(bytes.as_deref(), &mut self.ready);
-                self.spoken |= self.ready.range(begun..).any(|chunk| {
-                    // Counts are replaced by later ones.
-                    !matches!(chunk, Chunk::Usage(_))
-                });
-                let status = reading.answer.status().as_u16();
-                let with_status = |error: ProviderError| match status {
-                    200 => Failure::new(error),
-                    _ => Failure::new(error.with_status(status)),
-                };
-                match progress.map_err(with_status)? {
-                    Progress::More => Ok(State::Read(reading)),
-                    Progress::Finishing => {
-                        reading.leave.get_or_insert_with(|| {
-                            self.deadline
-                                .clone()
-                                .within(patience.leave.min(patience.stall))
-                        });
-                        Ok(State::Read(reading))
-                    }
-                    Progress::Done => {
-                        reading.leave().await;
-                        Ok(State::Ended)
-                    }
-                }
-            }
+            State::Refresh(refusal) => match self.refresh().await {
+                true => Ok(State::Send),
+                false => Err(refusal),
+            },
             State::Failed(_) | State::Ended => Ok(state),
         }
     }
 
-    /// What follows a failed attempt.
-    fn after(&mut self, failure: Failure) -> State {
+    async fn send(&mut self) -> Result<State, ProviderError> {
+        self.attempts += 1;
         let link = &self.link;
-        let error = &failure.error;
+        let first = link.patience.first;
+        let first = first.unwrap_or_else(|| link.wire.first_event());
+        let first = self.deadline.clone().within(first);
+        let asked = first.bound(link.credentials.get()).await;
+        self.secret = asked
+            .map_err(stalled)?
+            .map_err(|error| ProviderError::new(ErrorKind::NoCredential).with_source(error))?;
+        let sending = link.endpoint.send(self.body.clone(), self.secret.as_ref());
+        let answer = first.bound(sending).await.map_err(stalled)??;
+        let parameters = link.parameters(&self.request);
+        let body = Body::new(link.wire.reader(&self.request, &parameters));
+        Ok(State::Read(Box::new(Reading {
+            answer,
+            body,
+            first,
+            leave: None,
+        })))
+    }
+
+    async fn read(&mut self, mut reading: Box<Reading>) -> Result<State, ProviderError> {
+        let patience = &self.link.patience;
+        let until = match (&reading.leave, reading.body.has_begun()) {
+            (Some(leave), _) => leave.clone(),
+            (None, true) => self.deadline.clone().within(patience.stall),
+            (None, false) => reading.first.clone(),
+        };
+        let arrived = until.bound(reading.answer.chunk()).await.map_err(stalled);
+        let arrived = arrived.and_then(|read| {
+            read.map_err(|error| {
+                ProviderError::new(ErrorKind::Interrupted).with_source(error.without_url())
+            })
+        });
+        let bytes = match arrived {
+            Ok(bytes) => bytes,
+            Err(failure) => {
+                reading.body.break_off(failure)?;
+                self.ready.append(reading.body.pieces());
+                return Ok(State::Ended);
+            }
+        };
+        let progress = reading.body.read(bytes.as_deref());
+        let pieces = reading.body.pieces();
+        // Counts are replaced by later ones.
+        self.spoken |= pieces.iter().any(|chunk| !matches!(chunk, Chunk::Usage(_)));
+        self.ready.append(pieces);
+        let progress = progress.map_err(|error| match reading.answer.status().as_u16() {
+            200 => error,
+            status => error.with_status(status),
+        });
+        match progress? {
+            Progress::More => {}
+            Progress::Finishing => {
+                let leave = || {
+                    self.deadline
+                        .clone()
+                        .within(patience.leave.min(patience.stall))
+                };
+                reading.leave.get_or_insert_with(leave);
+            }
+            Progress::Done => {
+                reading.leave().await;
+                return Ok(State::Ended);
+            }
+        }
+        Ok(State::Read(reading))
+    }
+
+    /// Whether the credential that was refused has been replaced.
+    async fn refresh(&mut self) -> bool {
+        let Some(secret) = &self.secret else {
+            return false;
+        };
+        let replaced = self.link.credentials.rejected(secret).await;
+        replaced.unwrap_or_else(|error| {
+            tracing::info!(%error, "a refused credential could not be replaced");
+            false
+        })
+    }
+
+    /// What follows a failed attempt.
+    fn after(&mut self, error: ProviderError) -> State {
+        let link = &self.link;
         tracing::debug!(
             kind = %error.kind(),
             status = error.status(),
@@ -256,24 +259,24 @@ impl Exchange {
             "an attempt failed"
         );
         if self.spoken {
-            return State::Failed(failure.error);
+            return State::Failed(error);
         }
         let (model, optional) = (&self.request.model, link.wire.optional());
-        if link.learned.learn(model, error, &self.body, optional) {
-            self.body = body(link, &self.request);
+        if link.learned.learn(model, &error, &self.body, optional) {
+            self.body = link.body(&self.request);
             return State::Send;
         }
-        if *error == ErrorKind::Unauthorized && !std::mem::replace(&mut self.refreshed, true) {
-            return State::Refresh(failure);
+        if error == ErrorKind::Unauthorized && !std::mem::replace(&mut self.refreshed, true) {
+            return State::Refresh(error);
         }
-        match failure.wait(self.attempts, &link.patience) {
-            None => State::Failed(failure.error),
+        match retry::wait(&error, self.attempts, &link.patience) {
+            None => State::Failed(error),
             Some(wait) => {
                 self.ready.clear();
                 self.ready.push_back(Chunk::Retry(Retry {
                     attempt: self.attempts,
                     wait,
-                    why: failure.error,
+                    why: error,
                 }));
                 State::Wait(wait)
             }

@@ -1,25 +1,25 @@
 //! Reasons to finish: which say that a response is whole, cut off, withheld or failed.
 //! The words of all wires together, since servers mix them.
 
+use super::wire::Progress;
 use crate::error::{ErrorKind, ProviderError};
 
 /// What a reason to finish means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Finish {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Finish {
     /// The response is whole.
     Whole,
     /// The output's or the context's limit cut it off: what came is all there is.
     Cut,
     /// No evidence of anything.
+    #[default]
     Unknown,
 }
 
-const WHOLE: [&str; 14] = [
+/// Reasons that promise a call.
+const CALLS: [&str; 4] = ["tool_calls", "tool_call", "tool_use", "function_call"];
+const WHOLE: [&str; 10] = [
     "stop",
-    "tool_calls",
-    "tool_call",
-    "tool_use",
-    "function_call",
     "end_turn",
     "stop_sequence",
     "pause_turn",
@@ -72,24 +72,67 @@ const FAILED: [&str; 17] = [
     "disconnect",
 ];
 
-/// Of a reason to finish that promises a call, and none came.
-pub(crate) const NO_CALL: &str = "it says that it calls a tool and names none";
-
-/// Whether the word `reason` says that a call has come.
-pub(crate) fn promises_call(reason: &str) -> bool {
-    let reason = reason.trim().to_ascii_lowercase().replace(['-', ' '], "_");
-    ["tool_calls", "tool_call", "tool_use", "function_call"].contains(&reason.as_str())
+/// What the events of one response say of its end.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    /// Why the model stopped, if it said so.
+    stop: Finish,
+    /// The reason to finish says that a call has come.
+    promised: bool,
+    /// The end marker has come.
+    pub(crate) marked: bool,
 }
 
-/// What the word `reason` means.
-///
-/// # Errors
-/// For a word that names a failure.
-pub(crate) fn finish(reason: &str) -> Result<Finish, ProviderError> {
-    let reason = reason.trim().to_ascii_lowercase().replace(['-', ' '], "_");
-    let reason = reason.as_str();
+impl Ending {
+    /// Reads a reason to finish. Some servers give it again with the counts.
+    ///
+    /// # Errors
+    /// For a word that names a failure.
+    pub(crate) fn reason(&mut self, reason: &str) -> Result<(), ProviderError> {
+        let reason = reason.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+        let stop = finish(&reason)?;
+        self.promised |= CALLS.contains(&reason.as_str());
+        if stop != Finish::Unknown && !self.is_cut() {
+            self.stop = stop;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.stop == Finish::Cut
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        match self.stop {
+            Finish::Unknown => Progress::More,
+            Finish::Whole | Finish::Cut => Progress::Finishing,
+        }
+    }
+
+    /// Whether a response with text, or with calls, is whole.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub(crate) fn check(&self, has_text: bool, has_calls: bool) -> Result<(), ProviderError> {
+        match self.stop {
+            // Some local servers give no reason to finish. The marker alone says that all of the response
+            // is here, which a lost connection cannot; whether the model was cut off stays unknown then.
+            Finish::Unknown if !self.marked => Err(ErrorKind::Interrupted.into()),
+            Finish::Unknown if !has_text && !has_calls => Err(ProviderError::malformed(
+                "the answer is empty and says no reason to finish",
+            )),
+            _ if self.promised && !has_calls => Err(ProviderError::malformed(
+                "it says that it calls a tool and names none",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What `reason` means, which is in lower case and one word.
+fn finish(reason: &str) -> Result<Finish, ProviderError> {
     let says = |parts: &[&str]| parts.iter().any(|part| reason.contains(part));
-    if WHOLE.contains(&reason) {
+    if WHOLE.contains(&reason) || CALLS.contains(&reason) {
         Ok(Finish::Whole)
     } else if CUT.contains(&reason) {
         Ok(Finish::Cut)
@@ -110,6 +153,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    fn finish(reason: &str) -> Result<Finish, ProviderError> {
+        let mut ending = Ending::default();
+        ending.reason(reason).map(|()| ending.stop)
+    }
 
     #[test]
     fn words_mean_what_they_say() {

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 
 use super::body::Body;
 use super::quirks::Quirks;
-use super::wire::{Progress, Wire};
-use super::{anthropic, openai_chat, sse};
-use crate::config::{Api, ModelLimits, ProviderConfig};
+use super::sse::{self, Event};
+use super::wire::{Parameters, Progress, Wire};
+use super::{anthropic::Anthropic, openai_chat::OpenaiChat};
+use crate::config::ModelLimits;
 use crate::error::ProviderError;
 use crate::request::Request;
 use crate::response::Chunk;
@@ -26,21 +27,17 @@ pub enum Spoken {
 }
 
 impl Spoken {
-    fn wire(self) -> Box<dyn Wire> {
-        let config = ProviderConfig {
-            id: PROVIDER.to_owned(),
-            api: match self {
-                Self::Anthropic => Api::Anthropic,
-                Self::OpenaiChat => Api::OpenaiChat,
-            },
-            base_url: None,
-            script: None,
-            models: ModelLimits::default(),
+    /// Calls `with` with the wire and what `request` asks of its model.
+    fn with<T>(self, request: &Request, with: impl FnOnce(&dyn Wire, &Parameters<'_>) -> T) -> T {
+        let wire: &dyn Wire = match self {
+            Self::Anthropic => &Anthropic,
+            Self::OpenaiChat => &OpenaiChat,
         };
-        match self {
-            Self::Anthropic => Box::new(anthropic::Anthropic::new(&config)),
-            Self::OpenaiChat => Box::new(openai_chat::OpenaiChat::new(&config)),
-        }
+        let (limits, quirks) = (ModelLimits::default(), Quirks::default());
+        with(
+            wire,
+            &Parameters::new(wire, PROVIDER, &limits, request, quirks),
+        )
     }
 }
 
@@ -57,8 +54,7 @@ pub fn events<'a>(
             break;
         }
     }
-    let events = events.into_iter().filter(|event| !event.stray);
-    let texts = events.map(|event| String::from_utf8_lossy(&event.data).into_owned());
+    let texts = events.into_iter().filter_map(Event::text);
     (texts.collect(), fault)
 }
 
@@ -68,19 +64,16 @@ pub fn pieces<'a>(
     request: &Request,
     packets: impl IntoIterator<Item = &'a [u8]>,
 ) -> (VecDeque<Chunk>, Result<(), ProviderError>) {
-    let mut body = Body::new(spoken.wire().reader(request));
-    let mut out = VecDeque::new();
-    for packet in packets.into_iter().map(Some).chain([None]) {
-        match body.read(packet, &mut out) {
-            Ok(Progress::More | Progress::Finishing) => {}
-            Ok(Progress::Done) => break,
-            Err(error) => return (out, Err(error)),
-        }
-    }
-    (out, Ok(()))
+    let mut body = Body::new(spoken.with(request, |wire, asked| wire.reader(request, asked)));
+    let packets = packets.into_iter().map(Some).chain([None]);
+    let ended = packets
+        .map(|packet| body.read(packet))
+        .find(|read| !matches!(read, Ok(Progress::More | Progress::Finishing)));
+    let ended = ended.unwrap_or(Ok(Progress::Done)).map(|_| ());
+    (std::mem::take(body.pieces()), ended)
 }
 
 /// What is sent for `request`, JSON.
 pub fn request_body(spoken: Spoken, request: &Request) -> Vec<u8> {
-    spoken.wire().body(request, &Quirks::default())
+    spoken.with(request, |wire, asked| wire.body(request, asked))
 }

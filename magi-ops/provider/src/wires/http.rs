@@ -10,7 +10,7 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 
 use super::refusal::refused;
-use super::retry::{Failure, retry_after};
+use super::retry::retry_after;
 use crate::config::BuildError;
 use crate::credential::Secret;
 use crate::error::{ErrorKind, ProviderError};
@@ -91,14 +91,14 @@ impl Endpoint {
         &self,
         body: Bytes,
         secret: Option<&Secret>,
-    ) -> Result<reqwest::Response, Failure> {
+    ) -> Result<reqwest::Response, ProviderError> {
         let mut headers = self.headers.clone();
         if let Some(secret) = secret {
             let value = format!("{}{}", self.key.scheme, secret.expose());
             let mut value = HeaderValue::from_str(&value).map_err(|error| {
                 let unsendable = ProviderError::new(ErrorKind::NoCredential);
-                let note = "it holds what no header can";
-                Failure::new(unsendable.with_note(note).with_source(error))
+                let unsendable = unsendable.with_note("it holds what no header can");
+                unsendable.with_source(error)
             })?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(self.key.name), value);
@@ -116,24 +116,19 @@ impl Endpoint {
                 true => ErrorKind::Network,
                 false => ErrorKind::Interrupted,
             };
-            Failure::new(ProviderError::new(kind).with_source(error.without_url()))
+            ProviderError::new(kind).with_source(error.without_url())
         })?;
         let status = answer.status().as_u16();
         if !answer.status().is_success() {
-            let asked = header(&answer, RETRY_AFTER)
-                .and_then(|value| retry_after(value, SystemTime::now()));
-            let body = refusal_body(answer).await;
-            return Err(Failure {
-                retry_after: asked,
-                ..Failure::new(refused(status, &body))
-            });
+            let asked = answer.headers().get(RETRY_AFTER);
+            let asked = asked.and_then(|value| value.to_str().ok());
+            let retry_after = asked.and_then(|value| retry_after(value, SystemTime::now()));
+            let mut error = refused(status, &refusal_body(answer).await);
+            error.retry_after = retry_after;
+            return Err(error);
         }
         Ok(answer)
     }
-}
-
-fn header(answer: &reqwest::Response, name: HeaderName) -> Option<&str> {
-    answer.headers().get(name)?.to_str().ok()
 }
 
 fn join(base: &str, path: &[&str], instead: &[&[&str]]) -> Result<Url, BuildError> {

@@ -9,8 +9,7 @@ use crate::error::{ErrorKind, ProviderError};
 /// One thing in an event's data.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Item {
-    /// `lone`: halves of characters are in its texts, see [`halves`].
-    Value { value: Value, lone: bool },
+    Value(Value),
     /// The end marker `[DONE]`.
     Marker,
     /// A line that is no JSON.
@@ -48,56 +47,46 @@ impl Nesting {
     }
 }
 
-/// What stands in `data`, in order. Bytes that are no UTF-8 are read as [`halves`].
+/// What stands in `data`, in order, and whether [`halves`] of characters are in its texts.
 ///
 /// # Errors
 /// For JSON that is broken.
-pub(crate) fn items(data: &[u8]) -> Result<Vec<Item>, ProviderError> {
+pub(crate) fn items(data: &[u8]) -> Result<(Vec<Item>, bool), ProviderError> {
     match std::str::from_utf8(data) {
         Ok(text) => items_of(text),
         Err(_) => {
             tracing::debug!("an event holds bytes that are no UTF-8");
-            let mut items = items_of(&halves::marked(data))?;
-            for item in &mut items {
-                if let Item::Value { lone, .. } = item {
-                    *lone = true;
-                }
-            }
-            Ok(items)
+            let (items, _) = items_of(&halves::marked(data))?;
+            Ok((items, true))
         }
     }
 }
 
-fn items_of(data: &str) -> Result<Vec<Item>, ProviderError> {
+fn items_of(data: &str) -> Result<(Vec<Item>, bool), ProviderError> {
     let broken = match serde_json::from_str::<Value>(data) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => {
-            return Ok(vec![Item::Value { value, lone: false }]);
+            return Ok((vec![Item::Value(value)], false));
         }
-        Ok(_) => None,
-        Err(error) => Some(error),
+        read => read.is_err(),
     };
-    if broken.is_some()
-        && let Some(shallow) = shallow(data)
-    {
+    if broken && let Some(shallow) = shallow(data) {
         let mut found = items_of(&shallow)?;
-        for item in &mut found {
-            if let Item::Value { value, .. } = item
+        for item in &mut found.0 {
+            if let Item::Value(value) = item
                 && (value.is_array() || !drop_depths(value, false))
             {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                return Err(error.with_note("it is nested too deep"));
+                return Err(ProviderError::malformed("it is nested too deep"));
             }
         }
         return Ok(found);
     }
-    let repaired = broken.is_some().then(|| repaired(data)).flatten();
-    let lone = repaired.is_some();
+    let repaired = broken.then(|| repaired(data)).flatten();
     let mut rest = repaired.as_deref().unwrap_or(data);
     let mut items = Vec::new();
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
         if rest.is_empty() {
-            return Ok(items);
+            return Ok((items, repaired.is_some()));
         }
         let line = rest.lines().next().unwrap_or_default();
         let word = line.trim();
@@ -106,7 +95,7 @@ fn items_of(data: &str) -> Result<Vec<Item>, ProviderError> {
         } else if rest.starts_with(['{', '[']) {
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
             match values.next() {
-                Some(Ok(value)) => items.push(Item::Value { value, lone }),
+                Some(Ok(value)) => items.push(Item::Value(value)),
                 Some(Err(error)) => {
                     return Err(ProviderError::new(ErrorKind::Malformed).with_source(error));
                 }
@@ -321,33 +310,36 @@ mod tests {
 
     use super::*;
 
-    fn plain(value: Value) -> Item {
-        Item::Value { value, lone: false }
-    }
-
     #[test]
     fn values_stand_among_markers_comments_and_words() {
         for (data, expected) in [
-            ("{\"a\":1}", vec![plain(json!({"a": 1}))]),
+            ("{\"a\":1}", vec![Item::Value(json!({"a": 1}))]),
             (
                 "{\"a\":1}\n{\"b\":\n2} [1]",
                 vec![
-                    plain(json!({"a": 1})),
-                    plain(json!({"b": 2})),
-                    plain(json!([1])),
+                    Item::Value(json!({"a": 1})),
+                    Item::Value(json!({"b": 2})),
+                    Item::Value(json!([1])),
                 ],
             ),
             (" [DONE] ", vec![Item::Marker]),
-            ("{}\n[done]", vec![plain(json!({})), Item::Marker]),
+            ("{}\n[done]", vec![Item::Value(json!({})), Item::Marker]),
             (": OPENROUTER PROCESSING", vec![]),
-            (": PROCESSING\n{\"a\":1}", vec![plain(json!({"a": 1}))]),
-            ("{\"a\":1}\n: PROCESSING", vec![plain(json!({"a": 1}))]),
-            ("data: {\"a\":1}", vec![plain(json!({"a": 1}))]),
-            ("\u{feff}{\"a\":1}", vec![plain(json!({"a": 1}))]),
+            (
+                ": PROCESSING\n{\"a\":1}",
+                vec![Item::Value(json!({"a": 1}))],
+            ),
+            (
+                "{\"a\":1}\n: PROCESSING",
+                vec![Item::Value(json!({"a": 1}))],
+            ),
+            ("data: {\"a\":1}", vec![Item::Value(json!({"a": 1}))]),
+            ("\u{feff}{\"a\":1}", vec![Item::Value(json!({"a": 1}))]),
             ("ping", vec![Item::Words("ping".into())]),
             ("7", vec![Item::Words("7".into())]),
             ("", vec![]),
         ] {
+            let expected = (expected, false);
             assert_eq!(items(data.as_bytes()).unwrap(), expected, "{data}");
         }
         for broken in ["{", "{\"a\"", "[1,", "{\"a\":1}{"] {
@@ -361,18 +353,19 @@ mod tests {
 
     #[test]
     fn halves_of_characters_and_numbers_that_are_none_cost_nothing() {
-        let read = |data: &str| items(data.as_bytes()).unwrap().remove(0);
-        assert_eq!(
-            read(r#"{"a":"x\ud83d","b":"\ude00\\ud83d\ud83d\ude00"}"#),
-            Item::Value {
-                value: json!({"a": "x\u{10d83d}", "b": "\u{10de00}\\ud83d\u{1f600}"}),
-                lone: true
-            }
-        );
-        let Item::Value { value, .. } = read(r#"{"a":NaN,"b":-Infinity,"c":"NaN","d":-1}"#) else {
-            panic!();
-        };
-        assert_eq!(value, json!({"a": null, "b": null, "c": "NaN", "d": -1}));
+        for (data, value) in [
+            (
+                r#"{"a":"x\ud83d","b":"\ude00\\ud83d\ud83d\ude00"}"#,
+                json!({"a": "x\u{10d83d}", "b": "\u{10de00}\\ud83d\u{1f600}"}),
+            ),
+            (
+                r#"{"a":NaN,"b":-Infinity,"c":"NaN","d":-1}"#,
+                json!({"a": null, "b": null, "c": "NaN", "d": -1}),
+            ),
+        ] {
+            let expected = (vec![Item::Value(value)], true);
+            assert_eq!(items(data.as_bytes()).unwrap(), expected, "{data}");
+        }
         assert_eq!(super::value(r#""\ud83d!""#), Some(json!("\u{FFFD}!")));
     }
 
@@ -388,7 +381,7 @@ mod tests {
             assert_eq!(items(data.as_bytes()).is_ok(), fits, "{data}");
         }
         let data = format!(r#"{{"a":"x]","b":{{"d":{deep}}},"c":1}}"#);
-        let Item::Value { value, .. } = items(data.as_bytes()).unwrap().remove(0) else {
+        let Item::Value(value) = items(data.as_bytes()).unwrap().0.remove(0) else {
             panic!();
         };
         assert_eq!((&value["a"], &value["c"]), (&json!("x]"), &json!(1)));

@@ -67,7 +67,11 @@ impl Quirks {
             self.fill_reasoning = true;
         }
         if *self == before {
-            let param = refusal.param().unwrap_or_default().to_ascii_lowercase();
+            let param = refusal
+                .param
+                .as_deref()
+                .unwrap_or_default()
+                .to_ascii_lowercase();
             self.left_out.extend(named(&param, &text, body, optional));
         }
         *self != before
@@ -283,7 +287,8 @@ mod tests {
             ),
         ] {
             let learned = Learned::default();
-            let refusal = refusal(400, words).with_param(param);
+            let mut refusal = refusal(400, words);
+            refusal.param = Some(param.into());
             assert!(learned.learn("m", &refusal, body, &OPTIONAL), "{words}");
             let quirks = learned.of("m");
             let left_out: Vec<_> = quirks.left_out.iter().copied().collect();

@@ -201,11 +201,8 @@ pub(crate) fn refused(status: u16, body: &[u8]) -> ProviderError {
     let param = value.as_ref().and_then(param);
     let about_member = param.is_some_and(|param| param != "model");
     let kind = of_status(status, &text.to_ascii_lowercase(), about_member);
-    let failure = ProviderError::new(kind).with_status(status);
-    let failure = match param {
-        Some(param) => failure.with_param(param),
-        None => failure,
-    };
+    let mut failure = ProviderError::new(kind).with_status(status);
+    failure.param = param.map(str::to_owned);
     match message {
         // A redirect's words are about where it leads.
         Some(message) if kind != ErrorKind::Redirected => failure.with_message(&message),

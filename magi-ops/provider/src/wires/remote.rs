@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 use super::call_ids::IdForm;
 use super::exchange::{self, Link};
 use super::quirks::{Learned, Quirks, says_mistral};
-use super::{anthropic, openai_chat};
+use super::wire::{Wire, nearest_level};
+use super::{anthropic::Anthropic, openai_chat::OpenaiChat};
 use crate::config::{Api, BuildError, Patience, ProviderConfig};
 use crate::credential::CredentialSource;
 use crate::message::ThinkingLevel;
@@ -16,26 +17,34 @@ use crate::provider::Provider;
 use crate::request::Request;
 use crate::response::Response;
 
-struct Remote {
-    id: String,
-    link: Arc<Link>,
-}
+struct Remote(Arc<Link>);
 
 impl Provider for Remote {
     fn id(&self) -> &str {
-        &self.id
+        &self.0.provider
     }
 
     fn respond(&self, request: Request, cancel: CancellationToken) -> Response {
-        exchange::start(Arc::clone(&self.link), request, cancel)
+        exchange::start(Arc::clone(&self.0), request, cancel)
     }
 
     fn context_window(&self, model: &str) -> Option<u64> {
-        self.link.wire.context_window(model)
+        let link = &self.0;
+        let own = link.limits.context_window(model);
+        own.or_else(|| link.wire.context_window(&link.provider, model))
     }
 
     fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
-        self.link.wire.nearest_level(model, level)
+        nearest_level(self.0.wire, &self.0.limits, model, level)
+    }
+}
+
+/// The wire that an api's servers speak, if there is one.
+pub(super) fn wire(api: Api) -> Option<&'static dyn Wire> {
+    match api {
+        Api::Anthropic => Some(&Anthropic),
+        Api::OpenaiChat | Api::Ollama => Some(&OpenaiChat),
+        Api::OpenaiResponses | Api::Gemini | Api::Fixture => None,
     }
 }
 
@@ -46,37 +55,21 @@ impl Provider for Remote {
 pub(crate) fn build(
     config: &ProviderConfig,
     credentials: Arc<dyn CredentialSource>,
-    mut patience: Patience,
+    patience: Patience,
 ) -> Result<Arc<dyn Provider>, BuildError> {
-    let connect = patience.connect;
-    let (wire, endpoint, first): (Arc<dyn super::wire::Wire>, _, _) = match config.api {
-        Api::Anthropic => (
-            Arc::new(anthropic::Anthropic::new(config)),
-            anthropic::endpoint(config, connect)?,
-            anthropic::FIRST_EVENT,
-        ),
-        Api::OpenaiChat | Api::Ollama => (
-            Arc::new(openai_chat::OpenaiChat::new(config)),
-            openai_chat::endpoint(config, connect)?,
-            openai_chat::FIRST_EVENT,
-        ),
-        Api::OpenaiResponses | Api::Gemini | Api::Fixture => return Err(BuildError::NotLinked),
-    };
-    patience.first.get_or_insert(first);
+    let wire = wire(config.api).ok_or(BuildError::NotLinked)?;
     let base = config.base_url.as_deref().unwrap_or_default();
     let mut usual = Quirks::default();
     if says_mistral(&config.id) || says_mistral(base) {
         usual.ids = IdForm::Short;
     }
-    Ok(Arc::new(Remote {
-        id: config.id.clone(),
-        link: Arc::new(Link {
-            provider: config.id.clone(),
-            wire,
-            endpoint,
-            credentials,
-            patience,
-            learned: Learned::new(usual),
-        }),
-    }))
+    Ok(Arc::new(Remote(Arc::new(Link {
+        provider: config.id.clone(),
+        limits: config.models.clone(),
+        wire,
+        endpoint: wire.endpoint(config, patience.connect)?,
+        credentials,
+        patience,
+        learned: Learned::new(usual),
+    }))))
 }

@@ -6,54 +6,30 @@ use std::time::{Duration, SystemTime};
 use crate::config::Patience;
 use crate::error::{ErrorKind, ProviderError};
 
-/// A failed attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) error: ProviderError,
-    /// Whether the same request may succeed a little later.
-    pub(crate) passing: bool,
-    /// What the server asks to wait.
-    pub(crate) retry_after: Option<Duration>,
-}
-
-impl Failure {
-    /// A failure of the connection or told inside the response.
-    pub(crate) fn new(error: impl Into<ProviderError>) -> Self {
-        let error = error.into();
-        let passing = matches!(
-            error.kind(),
-            ErrorKind::Network
-                | ErrorKind::Interrupted
-                | ErrorKind::Overloaded
-                | ErrorKind::RateLimited
-        );
-        Self {
-            error,
-            passing,
-            retry_after: None,
-        }
+/// The wait before the attempt that follows one that failed with `error`; `None` if there is to be none, as
+/// for what the same request meets again. `attempt` counts the failed ones, from 1.
+pub(crate) fn wait(error: &ProviderError, attempt: u32, patience: &Patience) -> Option<Duration> {
+    let passing = matches!(
+        error.kind(),
+        ErrorKind::Network
+            | ErrorKind::Interrupted
+            | ErrorKind::Overloaded
+            | ErrorKind::RateLimited
+    );
+    if !passing || attempt >= patience.attempts {
+        return None;
     }
-
-    /// The wait before the next attempt; `None` if there is to be none. `attempt` counts the failed
-    /// ones, from 1.
-    pub(crate) fn wait(&self, attempt: u32, patience: &Patience) -> Option<Duration> {
-        if !self.passing || attempt >= patience.attempts {
-            return None;
-        }
-        let doublings = attempt.saturating_sub(1).min(16);
-        let least = patience
-            .backoff
-            .saturating_mul(1 << doublings)
-            .min(patience.backoff_most);
-        // Clients that were turned away together don't come back together.
-        let own = least
-            .mul_f64(1.0 + fastrand::f64() / 2.0)
-            .min(patience.backoff_most);
-        let asked = self
-            .retry_after
-            .map_or(Duration::ZERO, |asked| asked.min(patience.retry_after_most));
-        Some(own.max(asked))
-    }
+    let doublings = attempt.saturating_sub(1).min(16);
+    let least = patience
+        .backoff
+        .saturating_mul(1 << doublings)
+        .min(patience.backoff_most);
+    // Clients that were turned away together don't come back together.
+    let own = least
+        .mul_f64(1.0 + fastrand::f64() / 2.0)
+        .min(patience.backoff_most);
+    let asked = error.retry_after.unwrap_or_default();
+    Some(own.max(asked.min(patience.retry_after_most)))
 }
 
 /// A `Retry-After` header's value: seconds, or a date, which is compared with `now`.
@@ -98,7 +74,7 @@ mod tests {
     #[test]
     fn what_passes_is_tried_again_and_nothing_else() {
         let patience = Patience::default();
-        let wait = |error, attempt| Failure::new(error).wait(attempt, &patience);
+        let wait = |error: ErrorKind, attempt| wait(&error.into(), attempt, &patience);
         for error in [
             ErrorKind::Network,
             ErrorKind::Interrupted,
@@ -128,13 +104,13 @@ mod tests {
             asked in proptest::option::of(any::<u64>()),
         ) {
             let patience = Patience { attempts: u32::MAX, ..Patience::default() };
-            let mut failure = Failure::new(ErrorKind::RateLimited);
-            failure.retry_after = asked.map(Duration::from_secs);
-            let wait = failure.wait(attempt, &patience).unwrap();
+            let mut error = ProviderError::new(ErrorKind::RateLimited);
+            error.retry_after = asked.map(Duration::from_secs);
+            let wait = wait(&error, attempt, &patience).unwrap();
             let least = Duration::from_millis(500) * (1 << (attempt - 1).min(6));
             prop_assert!(wait >= least.min(Duration::from_secs(30)));
             prop_assert!(wait <= Duration::from_secs(60));
-            match failure.retry_after {
+            match error.retry_after {
                 None => prop_assert!(wait <= (least * 3 / 2).min(Duration::from_secs(30))),
                 Some(asked) => prop_assert!(wait >= asked.min(Duration::from_secs(60))),
             }

@@ -7,20 +7,32 @@ use memchr::{memchr2, memmem};
 
 use super::failure_kind::names_failure;
 use super::json::Nesting;
-use crate::error::{ErrorKind, ProviderError};
+use crate::error::ProviderError;
 
 /// Longest line and longest data of one event, in bytes.
 pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// One event.
+/// One event. Its data are not always UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) enum Event {
+    Data(Vec<u8>),
     /// Its name says that it tells of a failure.
-    pub(crate) error: bool,
-    /// It is a line that is no field of an event, or a field that tells of a failure.
-    pub(crate) stray: bool,
-    /// Not always UTF-8.
-    pub(crate) data: Vec<u8>,
+    Failure(Vec<u8>),
+    /// A line that is no field of an event, or a field that tells of a failure.
+    Stray(Vec<u8>),
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl Event {
+    /// The data as text; of a stray line nothing.
+    pub(crate) fn text(self) -> Option<String> {
+        match self {
+            Self::Data(data) | Self::Failure(data) => {
+                Some(String::from_utf8_lossy(&data).into_owned())
+            }
+            Self::Stray(_) => None,
+        }
+    }
 }
 
 /// The state between two packets.
@@ -44,7 +56,7 @@ impl Decoder {
     /// Reads a packet and appends every event that it completes.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`] beyond the bounds; nothing can be read after that.
+    /// [`crate::ErrorKind::Malformed`] beyond the bounds; nothing can be read after that.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -118,11 +130,7 @@ impl Decoder {
             None if goes_on(line) && self.is_open() => line,
             None if !is_stray(line) => return Ok(()),
             None => {
-                events.push_back(Event {
-                    error: false,
-                    stray: true,
-                    data: line.to_vec(),
-                });
+                events.push_back(Event::Stray(line.to_vec()));
                 return Ok(());
             }
         };
@@ -157,17 +165,11 @@ impl Decoder {
 
     fn end_event(&mut self, events: &mut VecDeque<Event>) {
         self.nesting = Default::default();
-        let error = std::mem::take(&mut self.error);
-        let data = match self.data.take() {
-            Some(data) => data,
-            // A failure needs no words.
-            None if error => Vec::new(),
-            None => return,
-        };
-        events.push_back(Event {
-            error,
-            stray: false,
-            data,
+        let (data, error) = (self.data.take(), std::mem::take(&mut self.error));
+        // A failure needs no words.
+        events.extend(match (data, error) {
+            (data, true) => Some(Event::Failure(data.unwrap_or_default())),
+            (data, false) => data.map(Event::Data),
         });
     }
 
@@ -225,7 +227,7 @@ fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 }
 
 fn beyond_bounds() -> ProviderError {
-    ProviderError::new(ErrorKind::Malformed).with_note("an event is longer than 1 MiB")
+    ProviderError::malformed("an event is longer than 1 MiB")
 }
 
 #[cfg(test)]
@@ -235,6 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::error::ErrorKind;
 
     fn read(packets: &[&[u8]]) -> Result<Vec<String>, ProviderError> {
         let mut decoder = Decoder::default();
@@ -242,9 +245,16 @@ mod tests {
         for packet in packets {
             decoder.push(packet, &mut events)?;
         }
-        let events = events.into_iter().filter(|event| !event.stray);
-        let texts = events.map(|event| String::from_utf8_lossy(&event.data).into_owned());
-        Ok(texts.collect())
+        Ok(events.into_iter().filter_map(Event::text).collect())
+    }
+
+    /// All events of a whole body.
+    fn read_whole(body: &str) -> VecDeque<Event> {
+        let mut decoder = Decoder::default();
+        let mut events = VecDeque::new();
+        decoder.push(body.as_bytes(), &mut events).unwrap();
+        events.extend(decoder.finish().unwrap());
+        events
     }
 
     #[test]
@@ -332,13 +342,9 @@ mod tests {
         let mut events = VecDeque::new();
         let stream = b"event: error\n\nevent: ModelException\ndata: x\n\nevent: ping\n\ndata: last";
         decoder.push(stream, &mut events).unwrap();
-        let event = |error, data: &str| Event {
-            error,
-            stray: false,
-            data: data.into(),
-        };
-        assert_eq!(events, [event(true, ""), event(true, "x")]);
-        assert_eq!(decoder.finish().unwrap(), [event(false, "last")]);
+        let failure = |data: &str| Event::Failure(data.into());
+        assert_eq!(events, [failure(""), failure("x")]);
+        assert_eq!(decoder.finish().unwrap(), [Event::Data("last".into())]);
         assert!(decoder.finish().unwrap().is_empty());
     }
 
@@ -351,11 +357,11 @@ mod tests {
             "event: error\n",
             "event: error",
         ] {
-            let mut decoder = Decoder::default();
-            let mut events = VecDeque::new();
-            decoder.push(stream.as_bytes(), &mut events).unwrap();
-            events.extend(decoder.finish().unwrap());
-            assert!(events.len() == 1 && events[0].error, "{stream}");
+            let events = read_whole(stream);
+            assert!(
+                events.len() == 1 && matches!(events[0], Event::Failure(_)),
+                "{stream}"
+            );
         }
     }
 
@@ -374,10 +380,7 @@ mod tests {
             "data: {\nupstream gone\n\n",
             "data: x\n \"a\"\n\n",
         ] {
-            let mut decoder = Decoder::default();
-            let mut events = VecDeque::new();
-            decoder.push(other.as_bytes(), &mut events).unwrap();
-            assert!(events[0].stray, "{other}");
+            assert!(matches!(read_whole(other)[0], Event::Stray(_)), "{other}");
         }
     }
 

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::call_ids::plain;
+use super::wire::Parameters;
 use crate::message::{Message, ToolCall};
+use crate::request::Request;
 
 /// Longest tool name that every wire takes, in bytes.
 const MAX_NAME_BYTES: usize = 64;
@@ -94,7 +97,7 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>
 
 /// How many of the messages stand before the last response that follows something from the other side: what comes later
 /// neither answers a call before it nor joins the message before it.
-pub(crate) fn settled(messages: &[Message]) -> usize {
+fn settled(messages: &[Message]) -> usize {
     let is_response = |message: &Message| matches!(message, Message::Assistant { text, tool_calls, .. } if says_something(text) || !tool_calls.is_empty());
     let is_answered = |before: &[Message]| {
         let behind_results = before
@@ -109,6 +112,24 @@ pub(crate) fn settled(messages: &[Message]) -> usize {
     };
     let cut = |at: &usize| is_response(&messages[*at]) && is_answered(&messages[..*at]);
     (1..messages.len()).rev().find(cut).unwrap_or(0)
+}
+
+/// The conversation as elements of a JSON array, without its brackets; `write` gives those of a part, the last
+/// one or not.
+pub(crate) fn elements(
+    request: &Request,
+    parameters: &Parameters<'_>,
+    write: impl Fn(&[Message], bool) -> Vec<Value>,
+) -> Vec<u8> {
+    let Parameters {
+        provider,
+        reasoning,
+        quirks,
+        ..
+    } = parameters;
+    let by = format!("{provider} {reasoning:?} {quirks:?}");
+    let messages = &request.messages;
+    request.written.elements(by, messages, settled, write)
 }
 
 /// A request's body with the elements of its `messages`.
@@ -134,16 +155,8 @@ pub(crate) fn says_something(text: &str) -> bool {
 /// A tool's name as every wire takes it. Models invent others, and those must not spoil the
 /// conversation for good.
 pub(crate) fn wire_name(name: &str) -> String {
-    let name: String = name
-        .chars()
-        .take(MAX_NAME_BYTES)
-        .map(|c| if passes(c) { c } else { '_' })
-        .collect();
+    let name: String = plain(name).chars().take(MAX_NAME_BYTES).collect();
     if name.is_empty() { "_".into() } else { name }
-}
-
-fn passes(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
 #[cfg(test)]

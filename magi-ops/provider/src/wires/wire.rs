@@ -1,55 +1,120 @@
 //! What a wire is: how one kind of server wants its requests, and how its answers are read.
-//! No connection, no bytes and no retry here.
+//! No bytes, no exchange and no retry here.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use serde_json::Value;
 
+use super::http::Endpoint;
 use super::quirks::Quirks;
+use crate::config::{BuildError, ModelLimits, ProviderConfig, Reasoning};
 use crate::error::ProviderError;
 use crate::message::ThinkingLevel;
 use crate::request::Request;
 use crate::response::Chunk;
 
-/// How one provider's requests and events look.
+/// How one kind of server's requests and events look. Keeps nothing of a server.
 pub(crate) trait Wire: Send + Sync {
+    /// Where requests go. Waits at most `connect` for a connection.
+    ///
+    /// # Errors
+    /// For an address that can't be used, and without an HTTP client.
+    fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError>;
+
+    /// How long the first event may take unless [`crate::Patience::first`] says.
+    fn first_event(&self) -> Duration;
+
     /// The request's body, JSON, as far as the server is known to take it.
-    fn body(&self, request: &Request, quirks: &Quirks) -> Vec<u8>;
+    fn body(&self, request: &Request, parameters: &Parameters<'_>) -> Vec<u8>;
 
     /// Members of a request that it can do without.
     fn optional(&self) -> &'static [&'static str];
 
     /// Reads one response to `request`.
-    fn reader(&self, request: &Request) -> Box<dyn Reader>;
+    fn reader(&self, request: &Request, parameters: &Parameters<'_>) -> Box<dyn Reader>;
 
-    /// See [`crate::Provider::context_window`].
-    fn context_window(&self, model: &str) -> Option<u64>;
+    /// Tokens that a conversation may have, as far as the names of provider and model say.
+    fn context_window(&self, provider: &str, model: &str) -> Option<u64>;
 
-    /// See [`crate::Provider::nearest_level`].
+    /// The nearest level that `model` has, as far as its name says.
     fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel;
+}
+
+/// What a request asks of its model, by the settings and by what is known of the server.
+pub(crate) struct Parameters<'a> {
+    /// Id of the provider that is asked.
+    pub(crate) provider: &'a str,
+    /// A level that the model has.
+    pub(crate) level: ThinkingLevel,
+    /// Most tokens of the response, if the settings say.
+    pub(crate) max_tokens: Option<u64>,
+    /// What the server wants back of reasoning, if the settings say.
+    pub(crate) reasoning: Option<Reasoning>,
+    pub(crate) quirks: Quirks,
+}
+
+impl<'a> Parameters<'a> {
+    pub(crate) fn new(
+        wire: &dyn Wire,
+        provider: &'a str,
+        limits: &ModelLimits,
+        request: &Request,
+        quirks: Quirks,
+    ) -> Self {
+        let model = &request.model;
+        Self {
+            provider,
+            level: nearest_level(wire, limits, model, request.thinking),
+            max_tokens: limits.max_output_tokens(model),
+            reasoning: limits.reasoning(model),
+            quirks,
+        }
+    }
+}
+
+/// The nearest level that `model` has: by the settings, else by its name.
+pub(crate) fn nearest_level(
+    wire: &dyn Wire,
+    limits: &ModelLimits,
+    model: &str,
+    level: ThinkingLevel,
+) -> ThinkingLevel {
+    let own = limits.nearest_level(model, level);
+    own.unwrap_or_else(|| wire.nearest_level(model, level))
+}
+
+/// The name of a level, which all wires share; `None` leaves it to the server.
+pub(crate) fn effort(level: ThinkingLevel) -> Option<&'static str> {
+    Some(match level {
+        ThinkingLevel::Default => return None,
+        ThinkingLevel::Low => "low",
+        ThinkingLevel::Medium => "medium",
+        ThinkingLevel::High => "high",
+        ThinkingLevel::XHigh => "xhigh",
+        ThinkingLevel::Max => "max",
+    })
 }
 
 /// Reads the events of one response. What says *error* has been taken out before.
 pub(crate) trait Reader: Send {
-    /// Reads one event and appends what it says. `lone` as in [`super::json::Item::Value`].
+    /// Reads one event. `lone`: halves of characters are in its texts, see [`super::halves`].
     ///
     /// # Errors
     /// For an event that can't be understood, and for one that ends the response as failed.
-    fn event(
-        &mut self,
-        event: Value,
-        lone: bool,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<Progress, ProviderError>;
+    fn event(&mut self, event: Value, lone: bool) -> Result<Progress, ProviderError>;
 
     /// The end marker `[DONE]` has come.
     fn marker(&mut self);
 
-    /// Nothing more is read: appends what was held back, if the response is whole.
+    /// Nothing more is read: gives what was held back, if the response is whole.
     ///
     /// # Errors
-    /// Without evidence that it is; nothing is appended then.
-    fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderError>;
+    /// Without evidence that it is; nothing is given then.
+    fn end(&mut self) -> Result<(), ProviderError>;
+
+    /// What has been read, for the caller to take.
+    fn pieces(&mut self) -> &mut VecDeque<Chunk>;
 }
 
 /// Whether more events are to be read.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use provider::{
     Api, Chunk, ErrorKind, FixedCredential, Message, ModelLimits, Patience, Provider,
-    ProviderConfig, ProviderError, Request, Response, Secret, ThinkingLevel, build_with,
+    ProviderConfig, ProviderError, Request, Response, Secret, build_with,
 };
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -246,15 +246,9 @@ pub(crate) fn quick() -> Patience {
 
 pub(crate) fn request(messages: Vec<Message>) -> Request {
     Request {
-        session: "s".into(),
         model: "claude-haiku-4-5".into(),
-        system: "".into(),
-        thinking: ThinkingLevel::Default,
-        fast: false,
-        written: Default::default(),
         messages: Arc::new(messages),
-        tools: Vec::new(),
-        workspace: "/".into(),
+        ..Request::default()
     }
 }
 

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::message::ThinkingLevel;
+use crate::wires::wire::effort;
 
 /// Least output that is left for the answer beside the thinking, in tokens.
 const ANSWER_TOKENS: u64 = 8_192;
@@ -67,14 +68,7 @@ pub(super) fn nearest_level(model: &str, level: ThinkingLevel) -> ThinkingLevel 
 pub(super) fn thinking(model: &str, level: ThinkingLevel, max_tokens: u64) -> Option<Thinking> {
     let version = version(model);
     let known = model.contains("claude-");
-    let (budget, effort) = match level {
-        ThinkingLevel::Default => return None,
-        ThinkingLevel::Low => (4_096, "low"),
-        ThinkingLevel::Medium => (10_240, "medium"),
-        ThinkingLevel::High => (20_480, "high"),
-        ThinkingLevel::XHigh => (32_768, "xhigh"),
-        ThinkingLevel::Max => (49_152, "max"),
-    };
+    let effort = effort(level)?;
     // From 4.6 on the model decides itself how much to think; from 4.7 on a budget is refused.
     if known && version.is_none_or(|version| version >= (4, 6)) {
         return Some(Thinking {
@@ -83,6 +77,14 @@ pub(super) fn thinking(model: &str, level: ThinkingLevel, max_tokens: u64) -> Op
             summaries: true,
         });
     }
+    let budget = match level {
+        ThinkingLevel::Default => return None,
+        ThinkingLevel::Low => 4_096,
+        ThinkingLevel::Medium => 10_240,
+        ThinkingLevel::High => 20_480,
+        ThinkingLevel::XHigh => 32_768,
+        ThinkingLevel::Max => 49_152,
+    };
     // Half of a small output, where there is no room for a whole answer beside it.
     let room = max_tokens
         .saturating_sub(ANSWER_TOKENS)

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::models;
+use super::{max_tokens, thinking};
 use crate::config::Reasoning;
 use crate::message::Message;
 use crate::request::Request;
@@ -11,8 +11,9 @@ use crate::wires::call_ids::wire_id;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
 use crate::wires::turns::{
-    Answered, Turn, says_something, settled, turns, wire_name, with_messages,
+    Answered, Turn, elements, says_something, turns, wire_name, with_messages,
 };
+use crate::wires::wire::Parameters;
 
 /// Where a thought stood in its response, and what it was.
 ///
@@ -67,75 +68,58 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What of a request is not in the conversation.
-pub(super) struct Shape<'a> {
-    /// Id of the provider that is asked.
-    pub(super) provider: &'a str,
-    pub(super) max_tokens: u64,
-    pub(super) thinking: Option<models::Thinking>,
-    /// What the server wants back of reasoning; by default what it signed.
-    pub(super) reasoning: Option<Reasoning>,
-    pub(super) quirks: &'a Quirks,
+/// Marks what is asked for again with the next response.
+fn cached(mut block: Value, quirks: &Quirks) -> Value {
+    if !quirks.leaves_out("cache_control") {
+        block["cache_control"] = json!({ "type": "ephemeral" });
+    }
+    block
 }
 
-impl Shape<'_> {
-    /// Marks what is asked for again with the next response.
-    fn cached(&self, block: &mut Value) {
-        if !self.quirks.leaves_out("cache_control") {
-            block["cache_control"] = json!({ "type": "ephemeral" });
-        }
-    }
-
-    fn goes_back(&self, place: &Place<'_>) -> bool {
-        match self.reasoning {
-            _ if self.quirks.leaves_out("thinking") => false,
-            Some(Reasoning::None) => false,
-            Some(Reasoning::Echo) => true,
-            Some(Reasoning::Signed) | None => !place.signature.is_empty(),
-        }
+fn goes_back(place: &Place<'_>, parameters: &Parameters<'_>) -> bool {
+    match parameters.reasoning {
+        _ if parameters.quirks.leaves_out("thinking") => false,
+        Some(Reasoning::None) => false,
+        Some(Reasoning::Echo) => true,
+        Some(Reasoning::Signed) | None => !place.signature.is_empty(),
     }
 }
 
-pub(super) fn body(request: &Request, shape: Shape<'_>) -> Vec<u8> {
+pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
+    let (model, quirks) = (&request.model, &parameters.quirks);
     let mut body = Map::new();
-    body.insert("model".into(), json!(request.model));
-    body.insert("max_tokens".into(), json!(shape.max_tokens));
+    body.insert("model".into(), json!(model));
+    body.insert("max_tokens".into(), max_tokens(model, parameters).into());
     body.insert("stream".into(), json!(true));
     if says_something(&request.system) {
-        let mut system = json!({ "type": "text", "text": &*request.system });
-        shape.cached(&mut system);
-        body.insert("system".into(), json!([system]));
+        let system = json!({ "type": "text", "text": &*request.system });
+        body.insert("system".into(), json!([cached(system, quirks)]));
     }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             json!({
                 "name": tool.name,
                 "description": tool.description,
-                "input_schema": shape.quirks.schema(&tool.input_schema),
+                "input_schema": quirks.schema(&tool.input_schema),
             })
         });
         body.insert("tools".into(), tools.collect());
     }
-    if let Some(thinking) = &shape.thinking {
-        body.insert("thinking".into(), thinking.thinking.clone());
+    if !quirks.leaves_out("thinking")
+        && let Some(thinking) = thinking(model, parameters)
+    {
+        body.insert("thinking".into(), thinking.thinking);
         if let Some(effort) = thinking.effort
-            && !shape.quirks.leaves_out("output_config")
+            && !quirks.leaves_out("output_config")
         {
             body.insert("output_config".into(), json!({ "effort": effort }));
         }
     }
-    let by = format!(
-        "{} {:?} {:?}",
-        shape.provider, shape.reasoning, shape.quirks
-    );
-    let write = |part: &[Message], is_last| messages(part, is_last, &shape);
-    let messages = request
-        .written
-        .elements(by, &request.messages, settled, write);
-    with_messages(&body, &messages)
+    let write = |part: &[Message], is_last| messages(part, is_last, parameters);
+    with_messages(&body, &elements(request, parameters, write))
 }
 
-fn messages(part: &[Message], is_last: bool, shape: &Shape<'_>) -> Vec<Value> {
+fn messages(part: &[Message], is_last: bool, parameters: &Parameters<'_>) -> Vec<Value> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     let mut push = |role, blocks: Vec<Value>| {
         // Blocks of one side that follow each other are one message: results and the next prompt.
@@ -145,7 +129,7 @@ fn messages(part: &[Message], is_last: bool, shape: &Shape<'_>) -> Vec<Value> {
             _ => messages.push((role, blocks)),
         }
     };
-    for turn in turns(part, shape.provider) {
+    for turn in turns(part, parameters.provider) {
         match turn {
             Turn::User(text) => push("user", text_block(text).into_iter().collect()),
             Turn::Assistant {
@@ -155,9 +139,9 @@ fn messages(part: &[Message], is_last: bool, shape: &Shape<'_>) -> Vec<Value> {
                 calls,
             } => {
                 let id = |call: &Answered<'_>| {
-                    wire_id(&call.call.id, own, shape.quirks.ids).into_owned()
+                    wire_id(&call.call.id, own, parameters.quirks.ids).into_owned()
                 };
-                push("assistant", said(state, text, &calls, shape, &id));
+                push("assistant", said(state, text, &calls, parameters, &id));
                 let results = calls.iter().map(|call| result_block(call, id(call)));
                 push("user", results.collect());
             }
@@ -168,7 +152,7 @@ fn messages(part: &[Message], is_last: bool, shape: &Shape<'_>) -> Vec<Value> {
         && let Some(("user", blocks)) = messages.last_mut()
         && let Some(last) = blocks.last_mut()
     {
-        shape.cached(last);
+        *last = cached(last.take(), &parameters.quirks);
     }
     messages
         .into_iter()
@@ -181,7 +165,7 @@ fn said(
     state: &[Value],
     text: &str,
     calls: &[Answered<'_>],
-    shape: &Shape<'_>,
+    parameters: &Parameters<'_>,
     id: &dyn Fn(&Answered<'_>) -> String,
 ) -> Vec<Value> {
     let call_block = |call: &Answered<'_>| call_block(call, id(call));
@@ -193,7 +177,7 @@ fn said(
             continue;
         };
         let place = Place::read(opaque);
-        if !shape.goes_back(&place) {
+        if !goes_back(&place, parameters) {
             continue;
         }
         let until = text.floor_char_boundary(place.text).max(text_at);

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 
 use super::request::Place;
-use crate::error::{ErrorKind, ProviderError};
+use crate::error::ProviderError;
 use crate::message::ToolCall;
 use crate::request::Request;
 use crate::response::{Chunk, Usage};
 use crate::wires::call_ids::CallIds;
-use crate::wires::finish::{Finish, NO_CALL, finish, promises_call};
+use crate::wires::finish::Ending;
 use crate::wires::halves::Joiner;
 use crate::wires::input::{read_input, tool_name, unwrapped};
 use crate::wires::json::{count, take, word};
@@ -60,12 +60,10 @@ pub(super) struct MessageReader {
     /// Tool calls so far.
     calls: usize,
     counts: [Option<u64>; 5],
-    /// Why the model stopped, if it said so.
-    stop: Finish,
-    /// The end marker has come.
-    marked: bool,
-    /// The reason to finish says that a call has come.
-    promised: bool,
+    ending: Ending,
+    out: VecDeque<Chunk>,
+    /// Halves of characters are in the event's texts.
+    lone: bool,
     /// A call whose block has ended. Whether its input is whole shows by what follows: the API ends the
     /// block also where the output's limit cut it off.
     ended: Option<Block>,
@@ -80,72 +78,50 @@ const COUNTS: [&str; 4] = [
 ];
 
 impl Reader for MessageReader {
-    fn event(
-        &mut self,
-        mut event: Value,
-        lone: bool,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<Progress, ProviderError> {
+    fn event(&mut self, mut event: Value, lone: bool) -> Result<Progress, ProviderError> {
+        self.lone = lone;
         let index = event.get("index").and_then(count).unwrap_or(0);
         let kind = event["type"].as_str().unwrap_or_default().to_owned();
         match kind.as_str() {
-            "message_start" => self.message(take(&mut event, "message"), lone, out)?,
+            "message_start" => self.message(take(&mut event, "message"))?,
             // A whole message instead of a stream.
-            "message" => self.message(event, lone, out)?,
-            "content_block_start" => {
-                self.start(index, take(&mut event, "content_block"), lone, out)?
-            }
-            "content_block_delta" => self.delta(index, take(&mut event, "delta"), lone, out)?,
-            "content_block_stop" => self.stop_block(index, out),
+            "message" => self.message(event)?,
+            "content_block_start" => self.start(index, take(&mut event, "content_block"))?,
+            "content_block_delta" => self.delta(index, take(&mut event, "delta"))?,
+            "content_block_stop" => self.stop_block(index),
             "message_delta" => {
                 self.stopped(&event["delta"])?;
-                self.count(&event["usage"], out);
+                self.count(&event["usage"]);
             }
             "message_stop" => {
-                self.marked = true;
+                self.ending.marked = true;
                 return Ok(Progress::Done);
             }
             "ping" => {}
             other => tracing::debug!(known = other.is_empty(), "an unknown event is skipped"),
         }
-        Ok(match self.stop {
-            Finish::Unknown => Progress::More,
-            Finish::Whole | Finish::Cut => Progress::Finishing,
-        })
+        Ok(self.ending.progress())
     }
 
     fn marker(&mut self) {
-        self.marked = true;
+        self.ending.marked = true;
     }
 
-    fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderError> {
-        let said = self.text > 0 || self.calls > 0 || self.ended.is_some() || !self.open.is_empty();
-        match self.stop {
-            Finish::Unknown if !self.marked => return Err(ErrorKind::Interrupted.into()),
-            Finish::Unknown if !said => {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                return Err(error.with_note("the answer is empty and says no reason to finish"));
-            }
-            _ if self.promised
-                && self.calls == 0
-                && self.ended.is_none()
-                && self.open.is_empty() =>
-            {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                return Err(error.with_note(NO_CALL));
-            }
-            _ => {}
-        }
-        let cut = self.stop == Finish::Cut;
+    fn end(&mut self) -> Result<(), ProviderError> {
+        let has_calls = self.calls > 0 || self.ended.is_some() || !self.open.is_empty();
+        self.ending.check(self.text > 0, has_calls)?;
+        let cut = self.ending.is_cut();
         // If a block is open, that one is what was cut off.
-        self.settle(!cut || !self.open.is_empty(), out);
+        self.settle(!cut || !self.open.is_empty());
         for (_, mut open) in std::mem::take(&mut self.open) {
-            self.finish(&mut open, false, out);
+            self.finish(&mut open, false);
         }
-        if cut {
-            out.push_back(Chunk::Cut);
-        }
+        self.out.extend(cut.then_some(Chunk::Cut));
         Ok(())
+    }
+
+    fn pieces(&mut self) -> &mut VecDeque<Chunk> {
+        &mut self.out
     }
 }
 
@@ -159,57 +135,42 @@ impl MessageReader {
             text: 0,
             calls: 0,
             counts: [None; 5],
-            stop: Finish::Unknown,
-            marked: false,
-            promised: false,
+            ending: Ending::default(),
+            out: VecDeque::new(),
+            lone: false,
             ended: None,
         }
     }
 
     /// The head of a message, with whatever of its content it has already.
-    fn message(
-        &mut self,
-        mut message: Value,
-        lone: bool,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<(), ProviderError> {
+    fn message(&mut self, mut message: Value) -> Result<(), ProviderError> {
         let blocks = match take(&mut message, "content") {
             Value::Array(blocks) => blocks,
             text @ Value::String(_) => vec![text],
             _ => Vec::new(),
         };
         for (index, block) in (0..).zip(blocks) {
-            self.start(index, block, lone, out)?;
-            self.stop_block(index, out);
+            self.start(index, block)?;
+            self.stop_block(index);
         }
         self.stopped(&message)?;
-        self.count(&message["usage"], out);
+        self.count(&message["usage"]);
         Ok(())
     }
 
     fn stopped(&mut self, delta: &Value) -> Result<(), ProviderError> {
         if let Some(reason) = delta.get("stop_reason").and_then(Value::as_str) {
-            let stop = finish(reason)?;
-            self.promised |= promises_call(reason);
-            if stop != Finish::Unknown {
-                self.stop = stop;
-            }
+            self.ending.reason(reason)?;
         }
         Ok(())
     }
 
-    fn start(
-        &mut self,
-        index: u64,
-        mut start: Value,
-        lone: bool,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<(), ProviderError> {
-        self.settle(true, out);
+    fn start(&mut self, index: u64, mut start: Value) -> Result<(), ProviderError> {
+        self.settle(true);
         if self.open.contains_key(&index) {
             tracing::debug!("a block begins where another one is open");
-            self.stop_block(index, out);
-            self.settle(true, out);
+            self.stop_block(index);
+            self.settle(true);
         }
         let mut open = Open::default();
         let mut text = |name: &str| match take(&mut start, name) {
@@ -221,12 +182,12 @@ impl MessageReader {
         let (signature, data, name) = (text("signature"), text("data"), text("name"));
         let block = match kind.as_str() {
             "text" => {
-                self.say(open.joiner.join(said, lone), out);
+                self.say(open.joiner.join(said, self.lone));
                 Block::Text
             }
             "thinking" => {
-                let thinking = open.joiner.join(thinking, lone);
-                self.think(&thinking, out);
+                let thinking = open.joiner.join(thinking, self.lone);
+                self.think(&thinking);
                 Block::Thinking {
                     text: thinking,
                     signature,
@@ -235,7 +196,7 @@ impl MessageReader {
             }
             "redacted_thinking" => {
                 let place = (self.text, self.calls);
-                out.push_back(thought("", true, place, &data));
+                self.out.push_back(thought("", true, place, &data));
                 Block::Other
             }
             "tool_use" => Block::ToolUse {
@@ -247,7 +208,7 @@ impl MessageReader {
             // A text that stands for itself.
             "" if start.is_string() => {
                 let text = start.as_str().unwrap_or_default().to_owned();
-                self.say(open.joiner.join(text, lone), out);
+                self.say(open.joiner.join(text, self.lone));
                 Block::Text
             }
             _ => Block::Other,
@@ -255,19 +216,12 @@ impl MessageReader {
         open.block = Some(block);
         self.open.insert(index, open);
         if self.open.len() > MAX_OPEN {
-            let error = ProviderError::new(ErrorKind::Malformed);
-            return Err(error.with_note("too many blocks are open"));
+            return Err(ProviderError::malformed("too many blocks are open"));
         }
         Ok(())
     }
 
-    fn delta(
-        &mut self,
-        index: u64,
-        mut delta: Value,
-        lone: bool,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<(), ProviderError> {
+    fn delta(&mut self, index: u64, mut delta: Value) -> Result<(), ProviderError> {
         let mut piece = |name: &str| match take(&mut delta, name) {
             Value::String(piece) => piece,
             Value::Null => String::new(),
@@ -277,8 +231,9 @@ impl MessageReader {
         let (json, more) = (piece("partial_json"), piece("signature"));
         if !self.open.contains_key(&index) && !json.is_empty() {
             // Of a call that has no name: to skip it would leave out what the model did.
-            let error = ProviderError::new(ErrorKind::Malformed);
-            return Err(error.with_note("a piece of a call that never began"));
+            return Err(ProviderError::malformed(
+                "a piece of a call that never began",
+            ));
         }
         let open = self.open.entry(index).or_default();
         if open.block.is_none() && (!text.is_empty() || !thinking.is_empty()) {
@@ -295,19 +250,19 @@ impl MessageReader {
         let joiner = &mut open.joiner;
         match &mut open.block {
             Some(Block::Text) => {
-                let text = joiner.join(text, lone);
-                self.say(text, out);
+                let text = joiner.join(text, self.lone);
+                self.say(text);
             }
             Some(Block::ToolUse { fragments, .. }) => {
-                fragments.push_str(&joiner.join(json, lone));
+                fragments.push_str(&joiner.join(json, self.lone));
             }
             Some(Block::Thinking {
                 text, signature, ..
             }) => {
-                let thinking = joiner.join(thinking, lone);
+                let thinking = joiner.join(thinking, self.lone);
                 text.push_str(&thinking);
                 signature.push_str(&more);
-                self.think(&thinking, out);
+                self.think(&thinking);
             }
             Some(Block::Other) => {}
             None => {
@@ -317,34 +272,34 @@ impl MessageReader {
         Ok(())
     }
 
-    fn stop_block(&mut self, index: u64, out: &mut VecDeque<Chunk>) {
+    fn stop_block(&mut self, index: u64) {
         let Some(mut open) = self.open.remove(&index) else {
             return;
         };
         if matches!(open.block, Some(Block::ToolUse { .. })) {
-            self.settle(true, out);
+            self.settle(true);
             self.ended = open.block;
         } else {
-            self.finish(&mut open, true, out);
+            self.finish(&mut open, true);
         }
     }
 
     /// Gives the call whose block has ended.
-    fn settle(&mut self, complete: bool, out: &mut VecDeque<Chunk>) {
+    fn settle(&mut self, complete: bool) {
         let block = self.ended.take();
         let mut open = Open {
             block,
             ..Open::default()
         };
-        self.finish(&mut open, complete, out);
+        self.finish(&mut open, complete);
     }
 
-    fn finish(&mut self, open: &mut Open, complete: bool, out: &mut VecDeque<Chunk>) {
+    fn finish(&mut self, open: &mut Open, complete: bool) {
         match open.block.take() {
             None | Some(Block::Other) => {}
             Some(Block::Text) => {
                 if let Some(rest) = open.joiner.finish() {
-                    self.say(rest.into(), out);
+                    self.say(rest.into());
                 }
             }
             Some(Block::Thinking {
@@ -357,12 +312,12 @@ impl MessageReader {
                     return;
                 }
                 if self.summaries && !text.is_empty() && !signature.is_empty() {
-                    out.push_back(Chunk::Reasoning {
+                    self.out.push_back(Chunk::Reasoning {
                         text: text.clone(),
                         provider_summary: true,
                     });
                 }
-                out.push_back(thought(&text, false, place, &signature));
+                self.out.push_back(thought(&text, false, place, &signature));
             }
             Some(Block::ToolUse {
                 id,
@@ -376,7 +331,7 @@ impl MessageReader {
                     read_input(fragments, complete)
                 };
                 self.calls += 1;
-                out.push_back(Chunk::ToolCall(ToolCall {
+                self.out.push_back(Chunk::ToolCall(ToolCall {
                     id: self.ids.claim(&id),
                     name: tool_name(&name),
                     input,
@@ -385,18 +340,18 @@ impl MessageReader {
         }
     }
 
-    fn say(&mut self, text: String, out: &mut VecDeque<Chunk>) {
+    fn say(&mut self, text: String) {
         if !text.is_empty() {
             self.text += text.len();
-            out.push_back(Chunk::Text(text));
+            self.out.push_back(Chunk::Text(text));
         }
     }
 
     /// Thinking as it comes is raw. A summary is told as a whole, once its signature has shown that it
     /// is the provider's.
-    fn think(&self, text: &str, out: &mut VecDeque<Chunk>) {
+    fn think(&mut self, text: &str) {
         if !text.is_empty() && !self.summaries {
-            out.push_back(Chunk::Reasoning {
+            self.out.push_back(Chunk::Reasoning {
                 text: text.to_owned(),
                 provider_summary: false,
             });
@@ -404,7 +359,7 @@ impl MessageReader {
     }
 
     /// Absent counts are those of an earlier event.
-    fn count(&mut self, new: &Value, out: &mut VecDeque<Chunk>) {
+    fn count(&mut self, new: &Value) {
         let told = ["input_tokens", "output_tokens"]
             .iter()
             .any(|name| new.get(name).and_then(count).is_some());
@@ -419,7 +374,7 @@ impl MessageReader {
         let [input, created, read, output, thought] = self.counts;
         // The API counts what the cache gave and took beside the rest.
         let all = [input, created, read].into_iter().flatten();
-        out.push_back(Chunk::Usage(Usage {
+        self.out.push_back(Chunk::Usage(Usage {
             input: all.fold(0, u64::saturating_add),
             output: output.unwrap_or(0),
             cache_read: read,

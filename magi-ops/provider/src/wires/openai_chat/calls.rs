@@ -4,7 +4,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::error::{ErrorKind, ProviderError};
+use crate::error::ProviderError;
 use crate::wires::halves::Joiner;
 use crate::wires::json::{count, word};
 
@@ -145,8 +145,7 @@ impl Calls {
         let at = match known.filter(|&at| continues(&self.0[at])) {
             Some(at) => at,
             None if self.0.len() == MAX_CALLS => {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                return Err(error.with_note("too many calls"));
+                return Err(ProviderError::malformed("too many calls"));
             }
             None => {
                 self.0.push(Call {

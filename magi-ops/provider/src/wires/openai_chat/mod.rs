@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use super::http::{Endpoint, KeyHeader};
-use super::quirks::{ADDITIONAL, Quirks};
-use super::wire::{Reader, Wire};
-use crate::config::{Api, BuildError, ModelLimits, ProviderConfig};
+use super::quirks::ADDITIONAL;
+use super::wire::{Parameters, Reader, Wire};
+use crate::config::{Api, BuildError, ProviderConfig};
 use crate::message::ThinkingLevel;
 use crate::request::Request;
 
@@ -23,48 +23,31 @@ const KEY: KeyHeader = KeyHeader {
     name: "authorization",
     scheme: "Bearer ",
 };
-/// Local servers load the model and read the whole prompt before they send a byte.
-pub(super) const FIRST_EVENT: Duration = Duration::from_secs(5 * 60);
-
-/// Ollama speaks this wire beside its own API, under `v1`.
-pub(super) fn endpoint(config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
-    let base = config.base_url.as_deref();
-    match config.api {
-        Api::Ollama => {
-            let base = base.unwrap_or(OLLAMA_BASE);
-            Endpoint::new(base, &OLLAMA_PATH, &OLLAMA_OWN, KEY, connect)
-        }
-        _ => {
-            let base = base.ok_or(BuildError::BaseUrlMissing)?;
-            Endpoint::new(base, &PATH, &[], KEY, connect)
-        }
-    }
-}
-
-pub(super) struct OpenaiChat {
-    provider: String,
-    limits: ModelLimits,
-}
-
-impl OpenaiChat {
-    pub(super) fn new(config: &ProviderConfig) -> Self {
-        Self {
-            provider: config.id.clone(),
-            limits: config.models.clone(),
-        }
-    }
-}
+pub(super) struct OpenaiChat;
 
 impl Wire for OpenaiChat {
-    fn body(&self, request: &Request, quirks: &Quirks) -> Vec<u8> {
-        let shape = request::Shape {
-            provider: &self.provider,
-            thinking: self.nearest_level(&request.model, request.thinking),
-            max_tokens: self.limits.max_output_tokens(&request.model),
-            reasoning: self.limits.reasoning(&request.model),
-            quirks,
-        };
-        request::body(request, &shape)
+    /// Ollama speaks this wire beside its own API, under `v1`.
+    fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
+        let base = config.base_url.as_deref();
+        match config.api {
+            Api::Ollama => {
+                let base = base.unwrap_or(OLLAMA_BASE);
+                Endpoint::new(base, &OLLAMA_PATH, &OLLAMA_OWN, KEY, connect)
+            }
+            _ => {
+                let base = base.ok_or(BuildError::BaseUrlMissing)?;
+                Endpoint::new(base, &PATH, &[], KEY, connect)
+            }
+        }
+    }
+
+    /// Local servers load the model and read the whole prompt before they send a byte.
+    fn first_event(&self) -> Duration {
+        Duration::from_secs(5 * 60)
+    }
+
+    fn body(&self, request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
+        request::body(request, parameters)
     }
 
     fn optional(&self) -> &'static [&'static str] {
@@ -81,18 +64,21 @@ impl Wire for OpenaiChat {
         ]
     }
 
-    fn reader(&self, request: &Request) -> Box<dyn Reader> {
-        let reasoning = self.limits.reasoning(&request.model);
-        Box::new(response::CompletionReader::new(request, reasoning))
+    fn reader(&self, request: &Request, parameters: &Parameters<'_>) -> Box<dyn Reader> {
+        let wanted = parameters.reasoning;
+        Box::new(response::CompletionReader::new(request, wanted))
     }
 
-    fn context_window(&self, model: &str) -> Option<u64> {
-        // Names say nothing here: each server has its own limits.
-        self.limits.context_window(model)
+    /// Names say nothing here: each server has its own limits.
+    fn context_window(&self, _provider: &str, _model: &str) -> Option<u64> {
+        None
     }
 
-    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
-        let own = self.limits.nearest_level(model, level);
-        own.unwrap_or_else(|| request::nearest_level(level))
+    /// The levels that every server with such a choice has.
+    fn nearest_level(&self, _model: &str, level: ThinkingLevel) -> ThinkingLevel {
+        match level {
+            ThinkingLevel::XHigh | ThinkingLevel::Max => ThinkingLevel::High,
+            level => level,
+        }
     }
 }

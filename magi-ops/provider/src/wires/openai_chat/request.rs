@@ -4,63 +4,40 @@
 use serde_json::{Map, Value, json};
 
 use crate::config::Reasoning;
-use crate::message::{Message, ThinkingLevel};
+use crate::message::Message;
 use crate::request::Request;
 use crate::wires::call_ids::wire_id;
 use crate::wires::input::input_object;
-use crate::wires::quirks::Quirks;
 use crate::wires::turns::{
-    Answered, Turn, says_something, settled, turns, wire_name, with_messages,
+    Answered, Turn, elements, says_something, turns, wire_name, with_messages,
 };
+use crate::wires::wire::{Parameters, effort};
 
 /// What Google's servers take for the signature of a call that another model made.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The levels that every server with such a choice has.
-pub(super) fn nearest_level(level: ThinkingLevel) -> ThinkingLevel {
-    match level {
-        ThinkingLevel::XHigh | ThinkingLevel::Max => ThinkingLevel::High,
-        level => level,
+/// Whether the member `name` of a message's state goes back. By default with calls only: servers
+/// that want it back want it between calls, and others have no use for it.
+fn goes_back(parameters: &Parameters<'_>, name: &str, has_calls: bool) -> bool {
+    if parameters.quirks.leaves_out(name) {
+        return false;
+    }
+    match (name, parameters.reasoning) {
+        ("extra_content", _) => true,
+        (_, Some(Reasoning::None)) => false,
+        ("reasoning_content" | "reasoning", Some(Reasoning::Echo)) => true,
+        ("reasoning_details", Some(Reasoning::Signed)) => true,
+        (_, Some(_)) => false,
+        ("reasoning_content", None) => has_calls || parameters.quirks.fill_reasoning,
+        ("reasoning_details", None) => has_calls,
+        (_, None) => false,
     }
 }
 
-/// What of a request is not in the conversation.
-pub(super) struct Shape<'a> {
-    /// Id of the provider that is asked.
-    pub(super) provider: &'a str,
-    /// A level that the model has.
-    pub(super) thinking: ThinkingLevel,
-    /// Most tokens of the response; `None` leaves it to the server.
-    pub(super) max_tokens: Option<u64>,
-    /// What the server wants back of reasoning, if the settings say.
-    pub(super) reasoning: Option<Reasoning>,
-    pub(super) quirks: &'a Quirks,
-}
-
-impl Shape<'_> {
-    /// Whether the member `name` of a message's state goes back. By default with calls only: servers
-    /// that want it back want it between calls, and others have no use for it.
-    fn goes_back(&self, name: &str, has_calls: bool) -> bool {
-        if self.quirks.leaves_out(name) {
-            return false;
-        }
-        match (name, self.reasoning) {
-            ("extra_content", _) => true,
-            (_, Some(Reasoning::None)) => false,
-            ("reasoning_content" | "reasoning", Some(Reasoning::Echo)) => true,
-            ("reasoning_details", Some(Reasoning::Signed)) => true,
-            (_, Some(_)) => false,
-            ("reasoning_content", None) => has_calls || self.quirks.fill_reasoning,
-            ("reasoning_details", None) => has_calls,
-            (_, None) => false,
-        }
-    }
-}
-
-pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
+pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
     let mut body = Map::new();
     let mut optional = |name: &str, value: Value| {
-        let takes = !shape.quirks.leaves_out(name);
+        let takes = !parameters.quirks.leaves_out(name);
         if takes {
             body.insert(name.to_owned(), value);
         }
@@ -69,19 +46,11 @@ pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
     // Servers that don't know it send no counts.
     optional("stream_options", json!({ "include_usage": true }));
     // The field is left out for servers without such a choice.
-    let effort = match shape.thinking {
-        ThinkingLevel::Default => None,
-        ThinkingLevel::Low => Some("low"),
-        ThinkingLevel::Medium => Some("medium"),
-        ThinkingLevel::High => Some("high"),
-        ThinkingLevel::XHigh => Some("xhigh"),
-        ThinkingLevel::Max => Some("max"),
-    };
-    if let Some(effort) = effort {
+    if let Some(effort) = effort(parameters.level) {
         optional("reasoning_effort", json!(effort));
     }
     // The second is OpenAI's newer name of the first, which some of its models take alone.
-    if let Some(most) = shape.max_tokens
+    if let Some(most) = parameters.max_tokens
         && !optional("max_tokens", json!(most))
     {
         optional("max_completion_tokens", json!(most));
@@ -95,20 +64,13 @@ pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
                 "function": {
                     "name": tool.name,
                     "description": tool.description,
-                    "parameters": shape.quirks.schema(&tool.input_schema),
+                    "parameters": parameters.quirks.schema(&tool.input_schema),
                 },
             })
         });
         body.insert("tools".into(), tools.collect());
     }
-    let by = format!(
-        "{} {:?} {:?}",
-        shape.provider, shape.reasoning, shape.quirks
-    );
-    let write = |part: &[Message], _| messages(part, shape);
-    let conversation = request
-        .written
-        .elements(by, &request.messages, settled, write);
+    let conversation = elements(request, parameters, |part, _| messages(part, parameters));
     let system = says_something(&request.system)
         .then(|| json!({ "role": "system", "content": &*request.system }).to_string());
     let parts = [system.unwrap_or_default().into_bytes(), conversation];
@@ -117,9 +79,9 @@ pub(super) fn body(request: &Request, shape: &Shape<'_>) -> Vec<u8> {
     with_messages(&body, &messages)
 }
 
-fn messages(part: &[Message], shape: &Shape<'_>) -> Vec<Value> {
+fn messages(part: &[Message], parameters: &Parameters<'_>) -> Vec<Value> {
     let mut messages = Vec::with_capacity(part.len());
-    for turn in turns(part, shape.provider) {
+    for turn in turns(part, parameters.provider) {
         match turn {
             Turn::User(text) => messages.push(json!({ "role": "user", "content": text })),
             Turn::Assistant {
@@ -134,11 +96,11 @@ fn messages(part: &[Message], shape: &Shape<'_>) -> Vec<Value> {
                     .zip(&calls)
                     .map(|(at, answered)| {
                         let id = server_id(state, at).unwrap_or(&answered.call.id);
-                        wire_id(id, own, shape.quirks.ids).into_owned()
+                        wire_id(id, own, parameters.quirks.ids).into_owned()
                     })
                     .collect();
                 let mut sent: Vec<_> = calls.iter().zip(&ids).map(call).collect();
-                give_back(state, shape, &mut message, &mut sent);
+                give_back(state, parameters, &mut message, &mut sent);
                 if !sent.is_empty() {
                     message["tool_calls"] = sent.into();
                 }
@@ -159,7 +121,12 @@ fn server_id(state: &[Value], at: u64) -> Option<&str> {
 }
 
 /// Puts what the server wants back into its message and the message's calls.
-fn give_back(state: &[Value], shape: &Shape<'_>, message: &mut Value, calls: &mut [Value]) {
+fn give_back(
+    state: &[Value],
+    parameters: &Parameters<'_>,
+    message: &mut Value,
+    calls: &mut [Value],
+) {
     for item in state.iter().filter_map(Value::as_object) {
         let call = item.get("call").and_then(Value::as_u64);
         for (name, value) in item {
@@ -168,19 +135,21 @@ fn give_back(state: &[Value], shape: &Shape<'_>, message: &mut Value, calls: &mu
                 Some(at) => {
                     let call = usize::try_from(at).ok().and_then(|at| calls.get_mut(at));
                     if let Some(call) = call
-                        && !shape.quirks.leaves_out(name)
+                        && !parameters.quirks.leaves_out(name)
                     {
                         call[name] = value.clone();
                     }
                 }
-                None if shape.goes_back(name, !calls.is_empty()) => message[name] = value.clone(),
+                None if goes_back(parameters, name, !calls.is_empty()) => {
+                    message[name] = value.clone()
+                }
                 None => {}
             }
         }
     }
-    let quirks = shape.quirks;
+    let quirks = &parameters.quirks;
     if quirks.fill_reasoning
-        && shape.goes_back("reasoning_content", true)
+        && goes_back(parameters, "reasoning_content", true)
         && message.get("reasoning_content").is_none()
     {
         message["reasoning_content"] = json!("");
@@ -222,20 +191,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::{Api, ModelLimits, ProviderConfig};
-    use crate::message::{ProviderState, ToolCall, ToolSpec};
+    use crate::config::ModelLimits;
+    use crate::message::{ProviderState, ThinkingLevel, ToolCall, ToolSpec};
     use crate::wires::openai_chat::OpenaiChat;
-    use crate::wires::wire::Wire as _;
+    use crate::wires::quirks::Quirks;
 
-    fn json_of(request: &Request, models: ModelLimits, quirks: &Quirks) -> Value {
-        let wire = OpenaiChat::new(&ProviderConfig {
-            id: "p".into(),
-            api: Api::OpenaiChat,
-            base_url: None,
-            script: None,
-            models,
-        });
-        serde_json::from_slice(&wire.body(request, quirks)).unwrap()
+    fn json_of(request: &Request, limits: ModelLimits, quirks: &Quirks) -> Value {
+        let parameters = Parameters::new(&OpenaiChat, "p", &limits, request, quirks.clone());
+        serde_json::from_slice(&body(request, &parameters)).unwrap()
     }
 
     fn usual(request: &Request) -> Value {
@@ -256,12 +219,9 @@ mod tests {
             is_error,
         };
         let mut request = Request {
-            session: "s".into(),
             model: "m".into(),
             system: "Be brief.".into(),
             thinking: ThinkingLevel::Max,
-            fast: false,
-            written: Default::default(),
             messages: Arc::new(vec![
                 Message::User { text: "go".into() },
                 Message::Assistant {
@@ -289,7 +249,7 @@ mod tests {
                 description: "Reads.".into(),
                 input_schema: json!({ "type": "object" }),
             }],
-            workspace: "/".into(),
+            ..Request::default()
         };
         let sent = usual(&request);
         assert_eq!(
@@ -334,12 +294,7 @@ mod tests {
         };
         let reasoning = json!({"reasoning_content": "hm"});
         Request {
-            session: "s".into(),
             model: "m".into(),
-            system: "".into(),
-            thinking: ThinkingLevel::Default,
-            fast: false,
-            written: Default::default(),
             messages: Arc::new(vec![
                 Message::User { text: "go".into() },
                 Message::Assistant {
@@ -363,8 +318,7 @@ mod tests {
                     tool_calls: Vec::new(),
                 },
             ]),
-            tools: Vec::new(),
-            workspace: "/".into(),
+            ..Request::default()
         }
     }
 

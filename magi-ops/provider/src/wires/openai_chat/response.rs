@@ -12,7 +12,7 @@ use crate::message::ToolCall;
 use crate::request::Request;
 use crate::response::{Chunk, Usage};
 use crate::wires::call_ids::CallIds;
-use crate::wires::finish::{Finish, NO_CALL, finish, promises_call};
+use crate::wires::finish::Ending;
 use crate::wires::halves::Joiner;
 use crate::wires::input::{read_input, tool_name};
 use crate::wires::json::{count, take};
@@ -29,16 +29,14 @@ pub(super) struct CompletionReader {
     /// What the settings say that the server wants back.
     wanted: Option<Reasoning>,
     calls: Calls,
-    /// Why the model stopped, if it said so.
-    stop: Finish,
-    /// The end marker has come.
-    marked: bool,
+    ending: Ending,
+    out: VecDeque<Chunk>,
+    /// Halves of characters are in the event's texts.
+    lone: bool,
     /// Anything of an answer has come.
     has_content: bool,
     /// The model refuses to answer.
     refused: bool,
-    /// The reason to finish says that a call has come.
-    promised: bool,
     content: Joiner,
     thinking: Joiner,
     /// The server's name for its reasoning, and all of it.
@@ -49,12 +47,8 @@ pub(super) struct CompletionReader {
 }
 
 impl Reader for CompletionReader {
-    fn event(
-        &mut self,
-        mut event: Value,
-        lone: bool,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<Progress, ProviderError> {
+    fn event(&mut self, mut event: Value, lone: bool) -> Result<Progress, ProviderError> {
+        self.lone = lone;
         // One choice was asked for.
         let choice = match take(&mut event, "choices") {
             Value::Array(choices) => choices.into_iter().find(|choice| {
@@ -64,41 +58,26 @@ impl Reader for CompletionReader {
             choice => Some(choice),
         };
         if let Some(choice) = choice {
-            self.choice(choice, lone, out)?;
+            self.choice(choice)?;
         }
-        self.count(&event["usage"], out);
-        Ok(match self.stop {
-            Finish::Unknown => Progress::More,
-            Finish::Whole | Finish::Cut => Progress::Finishing,
-        })
+        self.count(&event["usage"]);
+        Ok(self.ending.progress())
     }
 
     fn marker(&mut self) {
-        self.marked = true;
+        self.ending.marked = true;
     }
 
-    fn end(&mut self, out: &mut VecDeque<Chunk>) -> Result<(), ProviderError> {
+    fn end(&mut self) -> Result<(), ProviderError> {
         if self.refused {
             return Err(ProviderError::new(ErrorKind::Filtered).with_note("the model refused"));
         }
-        match self.stop {
-            // Some local servers give no reason to finish. The marker alone says that all of the response
-            // is here, which a lost connection cannot; whether the model was cut off stays unknown then.
-            Finish::Unknown if !self.marked => return Err(ErrorKind::Interrupted.into()),
-            Finish::Unknown if !self.has_content && self.calls.0.is_empty() => {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                return Err(error.with_note("the answer is empty and says no reason to finish"));
-            }
-            _ if self.promised && self.calls.0.is_empty() => {
-                let error = ProviderError::new(ErrorKind::Malformed);
-                return Err(error.with_note(NO_CALL));
-            }
-            _ => {}
-        }
+        let has_calls = !self.calls.0.is_empty();
+        self.ending.check(self.has_content, has_calls)?;
         let rest = self.content.finish();
-        out.extend(rest.map(|rest| Chunk::Text(rest.into())));
-        self.keep_state(out);
-        let cut = self.stop == Finish::Cut;
+        self.out.extend(rest.map(|rest| Chunk::Text(rest.into())));
+        self.keep_state();
+        let cut = self.ending.is_cut();
         let calls = std::mem::take(&mut self.calls).0;
         let last = calls.len().saturating_sub(1);
         for (at, mut call) in calls.into_iter().enumerate() {
@@ -113,18 +92,20 @@ impl Reader for CompletionReader {
             }
             if !call.state.is_empty() {
                 call.state.insert("call".into(), at.into());
-                out.push_back(Chunk::State(call.state.into()));
+                self.out.push_back(Chunk::State(call.state.into()));
             }
-            out.push_back(Chunk::ToolCall(ToolCall {
+            self.out.push_back(Chunk::ToolCall(ToolCall {
                 id,
                 name: tool_name(&call.name),
                 input: read_input(call.arguments, !cut || at < last),
             }));
         }
-        if cut {
-            out.push_back(Chunk::Cut);
-        }
+        self.out.extend(cut.then_some(Chunk::Cut));
         Ok(())
+    }
+
+    fn pieces(&mut self) -> &mut VecDeque<Chunk> {
+        &mut self.out
     }
 }
 
@@ -134,11 +115,11 @@ impl CompletionReader {
             ids: CallIds::of(&request.messages),
             wanted,
             calls: Calls::default(),
-            stop: Finish::Unknown,
-            marked: false,
+            ending: Ending::default(),
+            out: VecDeque::new(),
+            lone: false,
             has_content: false,
             refused: false,
-            promised: false,
             content: Joiner::default(),
             thinking: Joiner::default(),
             reasoning: None,
@@ -147,46 +128,28 @@ impl CompletionReader {
         }
     }
 
-    fn choice(
-        &mut self,
-        mut choice: Value,
-        lone: bool,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<(), ProviderError> {
+    fn choice(&mut self, mut choice: Value) -> Result<(), ProviderError> {
         let mut take = |name: &str| take(&mut choice, name);
         let (delta, message, text) = (take("delta"), take("message"), take("text"));
         let reason = take("finish_reason");
         for (part, whole) in [(delta, false), (message, true)] {
             match part {
-                mut part @ Value::Object(_) => self.part(&mut part, whole, lone, out)?,
-                text @ Value::String(_) => self.content(text, lone, out),
+                mut part @ Value::Object(_) => self.part(&mut part, whole)?,
+                text @ Value::String(_) => self.content(text),
                 _ => {}
             }
         }
-        self.content(text, lone, out);
+        self.content(text);
         match reason {
             Value::Null => {}
-            Value::String(reason) => {
-                // Some servers give the reason again with the counts.
-                let stop = finish(&reason)?;
-                self.promised |= promises_call(&reason);
-                if stop != Finish::Unknown && self.stop != Finish::Cut {
-                    self.stop = stop;
-                }
-            }
+            Value::String(reason) => self.ending.reason(&reason)?,
             _ => tracing::debug!("a reason to finish is no word and is skipped"),
         }
         Ok(())
     }
 
     /// A delta or a whole message.
-    fn part(
-        &mut self,
-        part: &mut Value,
-        whole: bool,
-        lone: bool,
-        out: &mut VecDeque<Chunk>,
-    ) -> Result<(), ProviderError> {
+    fn part(&mut self, part: &mut Value, whole: bool) -> Result<(), ProviderError> {
         let mut take = |name: &str| take(part, name);
         // Names for the same thing; some servers send it twice.
         let text_of = |value: Value| text(value).unwrap_or_default();
@@ -198,7 +161,7 @@ impl CompletionReader {
         let (calls, legacy) = (take("tool_calls"), take("function_call"));
         let (details, extra) = (take("reasoning_details"), take("extra_content"));
         if let Some((name, text)) = reasoning.into_iter().find(|(_, text)| !text.is_empty()) {
-            self.think(name, text, lone, out);
+            self.think(name, text);
         }
         if let Value::Array(details) = details {
             details.into_iter().for_each(|detail| self.detail(detail));
@@ -206,50 +169,50 @@ impl CompletionReader {
         if !extra.is_null() {
             self.extra = Some(extra);
         }
-        self.content(content, lone, out);
+        self.content(content);
         if !refusal.is_empty() {
             self.refused = true;
-            self.say(refusal, lone, out);
+            self.say(refusal);
         }
-        self.calls.read(calls, whole, lone)?;
-        self.calls.read_legacy(legacy, lone)
+        self.calls.read(calls, whole, self.lone)?;
+        self.calls.read_legacy(legacy, self.lone)
     }
 
     /// Text, or parts of several kinds.
-    fn content(&mut self, content: Value, lone: bool, out: &mut VecDeque<Chunk>) {
+    fn content(&mut self, content: Value) {
         match content {
             Value::Array(parts) => {
                 for mut part in parts {
                     let thinking = text(take(&mut part, "thinking"));
                     let refusal = text(take(&mut part, "refusal"));
                     if let Some(thinking) = thinking {
-                        self.think("reasoning", thinking, lone, out);
+                        self.think("reasoning", thinking);
                     } else if let Some(refusal) = refusal {
                         self.refused = true;
-                        self.say(refusal, lone, out);
+                        self.say(refusal);
                     } else if let Some(text) = text(part) {
-                        self.say(text, lone, out);
+                        self.say(text);
                     }
                 }
             }
             content => {
                 if let Some(text) = text(content) {
-                    self.say(text, lone, out);
+                    self.say(text);
                 }
             }
         }
     }
 
-    fn say(&mut self, text: String, lone: bool, out: &mut VecDeque<Chunk>) {
-        let text = self.content.join(text, lone);
+    fn say(&mut self, text: String) {
+        let text = self.content.join(text, self.lone);
         if !text.is_empty() {
             self.has_content = true;
-            out.push_back(Chunk::Text(text));
+            self.out.push_back(Chunk::Text(text));
         }
     }
 
-    fn think(&mut self, name: &'static str, text: String, lone: bool, out: &mut VecDeque<Chunk>) {
-        let text = self.thinking.join(text, lone);
+    fn think(&mut self, name: &'static str, text: String) {
+        let text = self.thinking.join(text, self.lone);
         if text.is_empty() {
             return;
         }
@@ -257,7 +220,7 @@ impl CompletionReader {
         if reasoning.len() <= MAX_STATE_BYTES {
             reasoning.push_str(&text);
         }
-        out.push_back(Chunk::Reasoning {
+        self.out.push_back(Chunk::Reasoning {
             text,
             provider_summary: false,
         });
@@ -289,7 +252,7 @@ impl CompletionReader {
     }
 
     /// What the server may want back with the message. See the request for what then goes back.
-    fn keep_state(&mut self, out: &mut VecDeque<Chunk>) {
+    fn keep_state(&mut self) {
         let has_calls = !self.calls.0.is_empty();
         let wanted = match self.wanted {
             Some(Reasoning::None) => false,
@@ -298,7 +261,7 @@ impl CompletionReader {
         };
         let mut keep = |name: &str, value: Value, bytes: usize| {
             if bytes <= MAX_STATE_BYTES {
-                out.push_back(Chunk::State(json!({ name: value })));
+                self.out.push_back(Chunk::State(json!({ name: value })));
             } else {
                 tracing::warn!(
                     member = name,
@@ -324,13 +287,13 @@ impl CompletionReader {
         }
     }
 
-    fn count(&self, counts: &Value, out: &mut VecDeque<Chunk>) {
+    fn count(&mut self, counts: &Value) {
         let of = |path: &str| counts.pointer(path).and_then(count);
         let (input, output) = (of("/prompt_tokens"), of("/completion_tokens"));
         if input.is_none() && output.is_none() {
             return;
         }
-        out.push_back(Chunk::Usage(Usage {
+        self.out.push_back(Chunk::Usage(Usage {
             input: input.unwrap_or(0),
             output: output.unwrap_or(0),
             cache_read: of("/prompt_tokens_details/cached_tokens"),
@@ -365,22 +328,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::message::ThinkingLevel;
-
-    fn reader() -> CompletionReader {
-        let request = Request {
-            session: "s".into(),
-            model: "m".into(),
-            system: "".into(),
-            thinking: ThinkingLevel::Default,
-            fast: false,
-            written: Default::default(),
-            messages: Vec::new().into(),
-            tools: Vec::new(),
-            workspace: "/".into(),
-        };
-        CompletionReader::new(&request, None)
-    }
 
     proptest! {
         /// Whatever the fragments, each of them lands in one call, and no id is given twice.
@@ -396,8 +343,7 @@ mod tests {
                 0..20,
             ),
         ) {
-            let mut reader = reader();
-            let mut out = VecDeque::new();
+            let mut reader = CompletionReader::new(&Request::default(), None);
             let mut sent = 0;
             for (index, id, name, arguments) in pieces {
                 sent += arguments.len();
@@ -405,16 +351,16 @@ mod tests {
                     "index": index, "id": id, "function": {"name": name, "arguments": arguments},
                 }]});
                 let event = json!({"choices": [{"delta": delta}]});
-                reader.event(event, false, &mut out).unwrap();
+                reader.event(event, false).unwrap();
             }
             let kept: usize = reader.calls.0.iter().map(|call| call.arguments.len()).sum();
             prop_assert_eq!(kept, sent);
             let calls = reader.calls.0.len();
             reader.marker();
             // Nothing at all is no answer.
-            prop_assert_eq!(reader.end(&mut out).is_ok(), calls > 0);
+            prop_assert_eq!(reader.end().is_ok(), calls > 0);
             let mut ids = HashSet::new();
-            for chunk in out {
+            for chunk in reader.out {
                 if let Chunk::ToolCall(call) = chunk {
                     prop_assert!(!call.id.is_empty() && ids.insert(call.id));
                 }

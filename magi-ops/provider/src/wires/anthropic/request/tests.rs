@@ -8,38 +8,27 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::{Api, ModelLimits, ProviderConfig};
+use crate::config::ModelLimits;
 use crate::message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
 use crate::wires::anthropic::Anthropic;
-use crate::wires::wire::Wire as _;
+use crate::wires::openai_chat::OpenaiChat;
+use crate::wires::wire::Wire;
 
 fn request(messages: Vec<Message>) -> Request {
     Request {
-        session: "s".into(),
         model: "claude-haiku-4-5".into(),
-        system: "".into(),
-        thinking: ThinkingLevel::Default,
-        fast: false,
-        written: Default::default(),
         messages: Arc::new(messages),
-        tools: Vec::new(),
-        workspace: "/".into(),
+        ..Request::default()
     }
 }
 
-fn wire(provider: &str, models: ModelLimits) -> Anthropic {
-    Anthropic::new(&ProviderConfig {
-        id: provider.into(),
-        api: Api::Anthropic,
-        base_url: None,
-        script: None,
-        models,
-    })
+fn sent(wire: &dyn Wire, provider: &str, limits: &ModelLimits, request: &Request) -> Value {
+    let parameters = Parameters::new(wire, provider, limits, request, Quirks::default());
+    serde_json::from_slice(&wire.body(request, &parameters)).unwrap()
 }
 
 fn json_of(request: &Request) -> Value {
-    let wire = wire("anthropic", ModelLimits::default());
-    serde_json::from_slice(&wire.body(request, &Quirks::default())).unwrap()
+    sent(&Anthropic, "anthropic", &ModelLimits::default(), request)
 }
 
 fn any_message() -> impl Strategy<Value = Message> {
@@ -71,15 +60,7 @@ fn any_message() -> impl Strategy<Value = Message> {
 proptest! {
     #[test]
     fn what_was_written_before_is_what_would_be_written_now(messages in prop::collection::vec(any_message(), 1..24)) {
-        let chat = crate::wires::openai_chat::OpenaiChat::new(&ProviderConfig {
-            id: "anthropic".into(),
-            api: Api::OpenaiChat,
-            base_url: None,
-            script: None,
-            models: ModelLimits::default(),
-        });
-        let anthropic = wire("anthropic", ModelLimits::default());
-        let wires: [&dyn crate::wires::wire::Wire; 2] = [&chat, &anthropic];
+        let wires: [&dyn Wire; 2] = [&OpenaiChat, &Anthropic];
         for wire in wires {
             let mut growing = request(Vec::new());
             growing.system = "Be brief.".into();
@@ -87,21 +68,11 @@ proptest! {
                 growing.messages = Arc::new(messages[..count].to_vec());
                 let fresh = Request { written: Default::default(), ..growing.clone() };
                 let [now, anew] = [&growing, &fresh].map(|request| {
-                    serde_json::from_slice::<Value>(&wire.body(request, &Quirks::default())).unwrap()
+                    sent(wire, "anthropic", &ModelLimits::default(), request)
                 });
                 prop_assert_eq!(now, anew, "{} messages", count);
             }
         }
-    }
-}
-
-fn shape(quirks: &Quirks) -> Shape<'_> {
-    Shape {
-        provider: "anthropic",
-        max_tokens: 1,
-        thinking: None,
-        reasoning: None,
-        quirks,
     }
 }
 
@@ -253,9 +224,7 @@ fn what_the_server_refused_or_the_settings_forbid_is_left_out() {
             reasoning,
             ..ModelLimits::default()
         };
-        let wire = wire(provider, limits);
-        let body = wire.body(&request, &Quirks::default());
-        let body: Value = serde_json::from_slice(&body).unwrap();
+        let body = sent(&Anthropic, provider, &limits, &request);
         body["messages"][0]["content"].as_array().unwrap().len()
     };
     for (provider, reasoning, expected) in [
@@ -294,8 +263,7 @@ fn the_output_is_bounded_by_settings_then_by_what_is_known() {
     ] {
         let mut request = request(Vec::new());
         request.model = model.into();
-        let body = wire(provider, limits).body(&request, &Quirks::default());
-        let body: Value = serde_json::from_slice(&body).unwrap();
+        let body = sent(&Anthropic, provider, &limits, &request);
         assert_eq!(body["max_tokens"], expected, "{provider} {model}");
     }
 }
@@ -326,9 +294,12 @@ proptest! {
             .iter()
             .map(|call| Answered { call, content: "", is_error: false })
             .collect();
-        let quirks = Quirks::default();
+        let request = Request::default();
+        let limits = ModelLimits::default();
+        let parameters =
+            Parameters::new(&Anthropic, "anthropic", &limits, &request, Quirks::default());
         let id = |call: &Answered<'_>| call.call.id.clone();
-        let blocks = said(&thoughts, &text, &answered, &shape(&quirks), &id);
+        let blocks = said(&thoughts, &text, &answered, &parameters, &id);
         let of = |kind: &str, field: &str| -> Vec<String> {
             let blocks = blocks.iter().filter(|block| block["type"] == kind);
             blocks.map(|block| block[field].as_str().unwrap().to_owned()).collect()

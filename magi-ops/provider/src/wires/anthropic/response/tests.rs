@@ -9,22 +9,6 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::message::ThinkingLevel;
-
-fn reader() -> MessageReader {
-    let request = Request {
-        session: "s".into(),
-        model: "claude-haiku-4-5".into(),
-        system: "".into(),
-        thinking: ThinkingLevel::High,
-        fast: false,
-        written: Default::default(),
-        messages: Vec::new().into(),
-        tools: Vec::new(),
-        workspace: "/".into(),
-    };
-    MessageReader::new(&request, false, false)
-}
 
 fn event() -> impl Strategy<Value = Value> {
     let block = prop_oneof![
@@ -64,15 +48,15 @@ proptest! {
     /// Any order of events gives pieces or a refusal, never one id twice, and nothing after a cut.
     #[test]
     fn no_order_of_events_makes_it_panic(events in prop::collection::vec(event(), 0..40)) {
-        let mut reader = reader();
-        let mut out = VecDeque::new();
+        let mut reader = MessageReader::new(&Request::default(), false, false);
         for event in events {
-            match reader.event(event, false, &mut out) {
+            match reader.event(event, false) {
                 Ok(Progress::More | Progress::Finishing) => {}
                 Ok(Progress::Done) | Err(_) => break,
             }
         }
-        let _ = reader.end(&mut out);
+        let _ = reader.end();
+        let out = reader.out;
         let mut ids = HashSet::new();
         let cut = out.iter().position(|chunk| *chunk == Chunk::Cut);
         prop_assert!(cut.is_none_or(|at| at + 1 == out.len()));
