@@ -1,7 +1,6 @@
 //! The offline demonstration: what it says and which tools it asks for, from the messages alone.
 //! Reads no file and counts nothing but what the tools really answered.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -89,17 +88,13 @@ fn report(current: &[Message], may_read: bool) -> String {
                 ),
             );
             if !listing.names.is_empty() {
-                let more = listing.total > listing.names.len() as u64;
-                let _ = write!(
-                    out,
-                    " It begins with {}{}",
-                    listing.names.join(", "),
-                    if more {
-                        ", and goes on."
-                    } else {
-                        "; that is all."
-                    }
-                );
+                let goes_on = listing.total > listing.names.len() as u64;
+                let end = if goes_on {
+                    ", and goes on."
+                } else {
+                    "; that is all."
+                };
+                out += &format!(" It begins with {}{end}", listing.names.join(", "));
             }
             if listing.total > listing.shown {
                 out += &format!(
@@ -111,10 +106,10 @@ fn report(current: &[Message], may_read: bool) -> String {
         Some(Err(text)) => out += &format!("The listing failed. The tool said: {}.", quote(text)),
         None => out += "The `list` tool gave no result.",
     }
-    match (result(current, "read"), path_read(current)) {
-        (Some(Ok(text)), path) => {
+    let path = path_read(current).unwrap_or("the file");
+    match result(current, "read") {
+        Some(Ok(text)) => {
             let reading = Reading::parse(text);
-            let path = path.unwrap_or("the file");
             out += &format!(
                 " In {path} I read {} with {}",
                 counted(reading.lines, "line", "lines"),
@@ -126,12 +121,11 @@ fn report(current: &[Message], may_read: bool) -> String {
                 "."
             };
         }
-        (Some(Err(text)), path) => {
-            let path = path.unwrap_or("the file");
+        Some(Err(text)) => {
             out += &format!(" Reading {path} failed. The tool said: {}.", quote(text));
         }
-        (None, _) if !may_read => out += " The `read` tool is not offered in this session.",
-        (None, _) => out += " I found no text file there to read.",
+        None if !may_read => out += " The `read` tool is not offered in this session.",
+        None => out += " I found no text file there to read.",
     }
     format!("{out} {}", closing(current))
 }
@@ -155,10 +149,9 @@ fn result<'a>(current: &'a [Message], tool: &str) -> Option<Result<&'a str, &'a 
             content,
             is_error,
             ..
-        } if name == tool => Some(if *is_error {
-            Err(content.as_str())
-        } else {
-            Ok(content.as_str())
+        } if name == tool => Some(match is_error {
+            true => Err(content.as_str()),
+            false => Ok(content.as_str()),
         }),
         _ => None,
     })

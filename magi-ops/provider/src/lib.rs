@@ -18,6 +18,10 @@ mod response;
 mod script;
 #[cfg(feature = "wires")]
 mod wires;
+#[cfg_attr(
+    not(feature = "wires"),
+    expect(dead_code, reason = "wires alone write")
+)]
 mod written;
 
 pub use config::{

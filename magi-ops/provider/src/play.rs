@@ -83,10 +83,7 @@ impl Player {
                 } => match self.cursor.piece(text, *pieces) {
                     Some(piece) => {
                         let chunk = Chunk::Text(piece.to_owned());
-                        if self.pause(*delay).await.is_err() {
-                            return Some(Err(ErrorKind::Cancelled.into()));
-                        }
-                        return Some(Ok(chunk));
+                        return Some(self.pause(*delay).await.map(|()| chunk));
                     }
                     None => None,
                 },
@@ -104,10 +101,7 @@ impl Player {
                 }))),
                 Step::Usage(usage) => Some(Ok(Chunk::Usage(*usage))),
                 Step::Error(error) => Some(Err((*error).into())),
-                Step::Wait(time) => match self.pause(*time).await {
-                    Ok(()) => None,
-                    Err(error) => Some(Err(error)),
-                },
+                Step::Wait(time) => self.pause(*time).await.err().map(Err),
             };
             self.step += 1;
             self.cursor = Cursor::default();

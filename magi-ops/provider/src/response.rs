@@ -46,7 +46,8 @@ pub struct Retry {
 }
 
 /// Token counts of one response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Usage {
     pub input: u64,
     pub output: u64,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::de::IntoDeserializer as _;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::Object;
 
 use crate::error::{ErrorKind, ProviderError};
@@ -40,6 +40,13 @@ pub enum ScriptError {
     /// `at` is the place inside the script, such as `turns[0].steps[2].chunks`.
     #[error("the script is invalid at {at}: {reason}")]
     Invalid { at: String, reason: String },
+}
+
+fn invalid(at: impl Into<String>, reason: impl ToString) -> ScriptError {
+    ScriptError::Invalid {
+        at: at.into(),
+        reason: reason.to_string(),
+    }
 }
 
 impl From<ScriptError> for ProviderError {
@@ -84,34 +91,20 @@ impl Script {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ScriptError> {
         let mut source = serde_json::Deserializer::from_slice(bytes);
         let Object(raw): Object<RawScript> = serde_path_to_error::deserialize(&mut source)
-            .map_err(|error| ScriptError::Invalid {
-                at: error.path().to_string(),
-                reason: error.inner().to_string(),
-            })?;
-        source.end().map_err(|error| ScriptError::Invalid {
-            at: ".".to_owned(),
-            reason: error.to_string(),
-        })?;
+            .map_err(|error| invalid(error.path().to_string(), error.inner()))?;
+        source.end().map_err(|error| invalid(".", error))?;
         if raw.turns.is_empty() {
-            return Err(ScriptError::Invalid {
-                at: "turns".to_owned(),
-                reason: "a script needs at least one turn".to_owned(),
-            });
+            return Err(invalid("turns", "a script needs at least one turn"));
         }
         let mut turns = Vec::with_capacity(raw.turns.len());
         for (turn, Object(raw)) in raw.turns.into_iter().enumerate() {
             let mut responses = Vec::new();
             let mut steps = Vec::new();
             for (index, Object(raw)) in raw.steps.into_iter().enumerate() {
-                let step = raw
-                    .check()
-                    .map_err(|(field, reason)| ScriptError::Invalid {
-                        at: match field {
-                            "" => format!("turns[{turn}].steps[{index}]"),
-                            _ => format!("turns[{turn}].steps[{index}].{field}"),
-                        },
-                        reason,
-                    })?;
+                let step = raw.check().map_err(|(field, reason)| match field {
+                    "" => invalid(format!("turns[{turn}].steps[{index}]"), reason),
+                    _ => invalid(format!("turns[{turn}].steps[{index}].{field}"), reason),
+                })?;
                 let ends = matches!(step, Step::Tool { .. });
                 steps.push(step);
                 if ends {
@@ -136,7 +129,7 @@ impl Script {
 }
 
 /// A failure is written as its word: serde's enums would also take an object of it and null.
-fn word<'de, D: Deserializer<'de>>(source: D) -> Result<Option<RawError>, D::Error> {
+fn word<'de, D: Deserializer<'de>>(source: D) -> Result<Option<ErrorKind>, D::Error> {
     let word = Option::<String>::deserialize(source)?;
     word.map(|word| RawError::deserialize(word.into_deserializer()))
         .transpose()
@@ -167,23 +160,15 @@ struct RawStep {
     repeat: Option<u64>,
     tool: Option<String>,
     input: Option<Value>,
-    usage: Option<Object<RawUsage>>,
+    usage: Option<Object<Usage>>,
     #[serde(default, deserialize_with = "word")]
-    error: Option<RawError>,
+    error: Option<ErrorKind>,
     wait_ms: Option<u64>,
 }
 
+/// The kinds that a script may name.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawUsage {
-    input: u64,
-    output: u64,
-    cache_read: Option<u64>,
-    reasoning: Option<u64>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "ErrorKind", rename_all = "snake_case")]
 enum RawError {
     RateLimited,
     Overloaded,
@@ -271,27 +256,14 @@ impl RawStep {
             }
             return Ok(Step::Tool {
                 name,
-                input: self
-                    .input
-                    .unwrap_or_else(|| Value::Object(Default::default())),
+                input: self.input.unwrap_or_else(|| json!({})),
             });
         }
         if let Some(Object(usage)) = self.usage {
-            return Ok(Step::Usage(Usage {
-                input: usage.input,
-                output: usage.output,
-                cache_read: usage.cache_read,
-                reasoning: usage.reasoning,
-            }));
+            return Ok(Step::Usage(usage));
         }
         if let Some(error) = self.error {
-            return Ok(Step::Error(match error {
-                RawError::RateLimited => ErrorKind::RateLimited,
-                RawError::Overloaded => ErrorKind::Overloaded,
-                RawError::Unauthorized => ErrorKind::Unauthorized,
-                RawError::Network => ErrorKind::Network,
-                RawError::Malformed => ErrorKind::Malformed,
-            }));
+            return Ok(Step::Error(error));
         }
         let wait = within("wait_ms", self.wait_ms.unwrap_or(0), 0, MAX_PAUSE_MS)?;
         Ok(Step::Wait(Duration::from_millis(wait)))

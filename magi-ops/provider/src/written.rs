@@ -1,25 +1,20 @@
 //! What a wire has written of a conversation, so that what no longer changes is written once however many requests
 //! repeat it. How a message looks is the wire's matter.
 
-#[cfg(feature = "wires")]
 use std::sync::{Arc, Mutex, PoisonError};
 
-#[cfg(feature = "wires")]
 use serde_json::Value;
 
 /// Most bytes that are kept; a longer conversation is written anew from there on.
-#[cfg(feature = "wires")]
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// The beginning of one conversation as it was written last; clones share it. It stands for messages that are never
 /// changed: whoever does not only append begins with a new one.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
-    #[cfg(feature = "wires")]
     last: Arc<Mutex<Prefix>>,
 }
 
-#[cfg(feature = "wires")]
 #[derive(Debug, Default)]
 struct Prefix {
     /// By what it was written: whose wire, and what that had learned of its server.
@@ -30,7 +25,6 @@ struct Prefix {
     json: Vec<u8>,
 }
 
-#[cfg(feature = "wires")]
 impl Written {
     /// The conversation as elements of a JSON array, without its brackets. `settled` says how many of some messages
     /// nothing that is appended changes the writing of; `write` gives the elements of a part, the last one or not.
@@ -60,7 +54,6 @@ impl Written {
     }
 }
 
-#[cfg(feature = "wires")]
 fn append(json: &mut Vec<u8>, elements: &[Value]) {
     for element in elements {
         if !json.is_empty() {

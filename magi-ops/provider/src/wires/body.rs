@@ -200,26 +200,26 @@ impl Body {
     /// # Errors
     /// What the body's last line tells of, else `failure`, if what arrived is not whole.
     pub(super) fn break_off(&mut self, failure: ProviderError) -> Result<(), ProviderError> {
-        if let Some(told) = self.last_failure() {
+        let last = match &mut self.shape {
+            Shape::Events(decoder) => decoder.finish().unwrap_or_default(),
+            _ => VecDeque::new(),
+        };
+        for event in last {
+            if let Event::Data(data) = &event {
+                // It may lack its end: only what it tells of a failure counts.
+                let value = json::value(&String::from_utf8_lossy(data));
+                value.as_ref().and_then(failure_in).map_or(Ok(()), Err)?;
+            } else if self.event(&event)? == Progress::Done {
+                return Ok(());
+            }
+        }
+        if let Some(told) = self.values.open_failure() {
             return Err(told);
         }
         self.reader.end().map_err(|lacks| {
             tracing::debug!(error = %lacks, "what arrived is not whole");
             failure
         })
-    }
-
-    /// The failure that the last line of a body tells of which broke off.
-    fn last_failure(&mut self) -> Option<ProviderError> {
-        let last = match &mut self.shape {
-            Shape::Events(decoder) => decoder.finish().ok()?,
-            _ => VecDeque::new(),
-        };
-        let told = last.into_iter().find_map(|event| match event {
-            Event::Data(data) => failure_in(&json::value(&String::from_utf8_lossy(&data))?),
-            event => self.event(&event).err(),
-        });
-        told.or_else(|| self.values.open_failure())
     }
 
     fn read_end(&mut self) -> Result<Progress, ProviderError> {

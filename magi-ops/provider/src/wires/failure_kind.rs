@@ -3,18 +3,18 @@
 
 use crate::error::ErrorKind;
 
+/// Whether one of `parts` stands in `text`.
+pub(super) fn says_any(text: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| text.contains(part))
+}
+
 /// The kind that the codes `names` and the words `text` of an error mean, all in lower case.
 pub(super) fn of_error(names: &[String], text: &str) -> ErrorKind {
-    let named = |parts: &[&str]| {
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let says = |name: &str, part: &str| match is_number(part) {
-            true => name == part,
-            false => name.contains(part),
-        };
-        parts
-            .iter()
-            .any(|part| names.iter().any(|name| says(name, part)))
+    let says = |part: &str| match part.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => names.iter().any(|name| name == part),
+        false => names.iter().any(|name| name.contains(part)),
     };
+    let named = |parts: &[&str]| parts.iter().any(|part| says(part));
     if is_context_length(text) || named(&["context_length", "context_size"]) {
         ErrorKind::ContextLength
     } else if named(&["insufficient_quota", "billing", "402", "payment"]) || is_quota(text) {
@@ -43,9 +43,7 @@ pub(super) fn of_error(names: &[String], text: &str) -> ErrorKind {
         "503",
         "504",
         "529",
-    ]) || ["overloaded", "internal server error"]
-        .iter()
-        .any(|part| text.contains(part))
+    ]) || says_any(text, &["overloaded", "internal server error"])
     {
         ErrorKind::Overloaded
     } else if named(&["content_filter", "refusal"]) {
@@ -82,7 +80,7 @@ pub(super) fn of_status(status: u16, text: &str, about_member: bool) -> ErrorKin
 /// Whether a line that is no JSON tells of a failure.
 pub(crate) fn names_failure(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
-    [
+    let parts = [
         "error",
         "exception",
         "fail",
@@ -96,14 +94,13 @@ pub(crate) fn names_failure(line: &str) -> bool {
         "<html",
         "<!doctype",
         "traceback",
-    ]
-    .iter()
-    .any(|word| line.contains(word))
+    ];
+    says_any(&line, &parts)
 }
 
 /// The phrases of Anthropic, OpenAI, vLLM, llama.cpp and gateways. `text` is in lower case.
 fn is_context_length(text: &str) -> bool {
-    [
+    let parts = [
         "prompt is too long",
         "context length",
         "context_length_exceeded",
@@ -111,14 +108,13 @@ fn is_context_length(text: &str) -> bool {
         "context size",
         "exceed_context_size",
         "maximum context",
-    ]
-    .iter()
-    .any(|phrase| text.contains(phrase))
+    ];
+    says_any(text, &parts)
 }
 
 /// `text` is in lower case.
 fn is_quota(text: &str) -> bool {
-    [
+    let parts = [
         "insufficient_quota",
         "insufficient balance",
         "insufficient credit",
@@ -127,9 +123,8 @@ fn is_quota(text: &str) -> bool {
         "out of credits",
         "payment required",
         "billing_hard_limit",
-    ]
-    .iter()
-    .any(|phrase| text.contains(phrase))
+    ];
+    says_any(text, &parts)
 }
 
 /// `text` is in lower case.
@@ -151,6 +146,6 @@ fn is_unknown_model(text: &str) -> bool {
         before.is_some_and(|before| before.contains("model"))
     });
     text.contains("model")
-        && !about_members.iter().any(|part| text.contains(part))
-        && (unsupported || absent.iter().any(|phrase| text.contains(phrase)))
+        && !says_any(text, &about_members)
+        && (unsupported || says_any(text, &absent))
 }

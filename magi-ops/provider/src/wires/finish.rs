@@ -1,6 +1,7 @@
 //! Reasons to finish: which say that a response is whole, cut off, withheld or failed.
 //! The words of all wires together, since servers mix them.
 
+use super::failure_kind::says_any;
 use super::wire::Progress;
 use crate::error::{ErrorKind, ProviderError};
 
@@ -131,14 +132,13 @@ impl Ending {
 
 /// What `reason` means, which is in lower case and one word.
 fn finish(reason: &str) -> Result<Finish, ProviderError> {
-    let says = |parts: &[&str]| parts.iter().any(|part| reason.contains(part));
     if WHOLE.contains(&reason) || CALLS.contains(&reason) {
         Ok(Finish::Whole)
     } else if CUT.contains(&reason) {
         Ok(Finish::Cut)
-    } else if says(&WITHHELD) {
+    } else if says_any(reason, &WITHHELD) {
         Err(ProviderError::new(ErrorKind::Filtered).with_message(reason))
-    } else if says(&FAILED) {
+    } else if says_any(reason, &FAILED) {
         Err(ProviderError::new(ErrorKind::Failed).with_message(reason))
     } else {
         if !reason.is_empty() {

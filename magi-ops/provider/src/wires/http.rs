@@ -144,8 +144,8 @@ fn join(base: &str, path: &[&str], instead: &[&[&str]]) -> Result<Url, BuildErro
     if !plain {
         return Err(BuildError::BaseUrlInvalid);
     }
-    let parts: Vec<_> = url.path_segments().into_iter().flatten().collect();
-    let mut parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let parts = url.path_segments().into_iter().flatten();
+    let mut parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
     let replaced = instead.iter().find(|end| parts.ends_with(end));
     let replaced = replaced.map_or(0, |end| end.len());
     parts.truncate(parts.len() - replaced);

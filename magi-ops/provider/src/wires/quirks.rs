@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::call_ids::IdForm;
+use super::failure_kind::says_any;
 use crate::error::ProviderError;
 
 /// Most models of one provider that something is kept of.
@@ -45,7 +46,7 @@ impl Quirks {
             return false;
         }
         let text = refusal.message().unwrap_or_default().to_ascii_lowercase();
-        let says = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+        let says = |parts: &[&str]| says_any(&text, parts);
         let before = self.clone();
         if says(&["id"])
             && says(&["tool", "call"])
@@ -199,8 +200,7 @@ impl Learned {
 /// Whether a provider's or a model's name is one of Mistral's, whose servers and templates take ids of nine
 /// letters and digits only.
 pub(crate) fn says_mistral(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    [
+    let families = [
         "mistral",
         "ministral",
         "mixtral",
@@ -208,9 +208,8 @@ pub(crate) fn says_mistral(name: &str) -> bool {
         "devstral",
         "magistral",
         "pixtral",
-    ]
-    .iter()
-    .any(|own| name.contains(own))
+    ];
+    says_any(&name.to_ascii_lowercase(), &families)
 }
 
 #[cfg(test)]

@@ -64,6 +64,15 @@ fn has_call(chunks: &[Chunk]) -> bool {
 const APIS: [Api; 2] = [Api::OpenaiChat, Api::Anthropic];
 
 #[tokio::test]
+async fn an_end_marker_counts_without_its_field_and_its_line_end() {
+    for api in APIS {
+        let body = format!("{}[DONE]", call(api));
+        let (chunks, error) = read_steps(api, vec![stream_head(), packet(body), Step::Close]).await;
+        assert!(has_call(&chunks) && error.is_none(), "{api:?} {error:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_tells_of_a_failure_between_events_fails_the_response() {
     for (line, reason) in [
         ("error: {\"code\":500,\"message\":\"boom\"}", "boom"),

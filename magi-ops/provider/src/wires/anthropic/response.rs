@@ -29,21 +29,22 @@ enum Block {
         /// Where it began.
         place: (usize, usize),
     },
-    ToolUse {
-        id: String,
-        name: String,
-        /// What came with the block's start, for servers that send no fragments.
-        whole: Value,
-        fragments: String,
-    },
+    ToolUse(Call),
     /// Of tools that run at the provider, which nobody asked for.
     Other,
 }
 
+struct Call {
+    id: String,
+    name: String,
+    /// What came with the block's start, for servers that send no fragments.
+    whole: Value,
+    fragments: String,
+}
+
 /// A block's texts as they come together: halves of characters wait for their second half.
-#[derive(Default)]
 struct Open {
-    block: Option<Block>,
+    block: Block,
     joiner: Joiner,
 }
 
@@ -66,7 +67,7 @@ pub(super) struct MessageReader {
     lone: bool,
     /// A call whose block has ended. Whether its input is whole shows by what follows: the API ends the
     /// block also where the output's limit cut it off.
-    ended: Option<Block>,
+    ended: Option<Call>,
 }
 
 /// The counts in the order in which they are kept.
@@ -113,8 +114,8 @@ impl Reader for MessageReader {
         let cut = self.ending.is_cut();
         // If a block is open, that one is what was cut off.
         self.settle(!cut || !self.open.is_empty());
-        for (_, mut open) in std::mem::take(&mut self.open) {
-            self.finish(&mut open, false);
+        for open in std::mem::take(&mut self.open).into_values() {
+            self.finish(open, false);
         }
         self.out.extend(cut.then_some(Chunk::Cut));
         Ok(())
@@ -172,7 +173,7 @@ impl MessageReader {
             self.stop_block(index);
             self.settle(true);
         }
-        let mut open = Open::default();
+        let mut joiner = Joiner::default();
         let mut text = |name: &str| match take(&mut start, name) {
             Value::String(text) => text,
             _ => String::new(),
@@ -182,11 +183,11 @@ impl MessageReader {
         let (signature, data, name) = (text("signature"), text("data"), text("name"));
         let block = match kind.as_str() {
             "text" => {
-                self.say(open.joiner.join(said, self.lone));
+                self.say(joiner.join(said, self.lone));
                 Block::Text
             }
             "thinking" => {
-                let thinking = open.joiner.join(thinking, self.lone);
+                let thinking = joiner.join(thinking, self.lone);
                 self.think(&thinking);
                 Block::Thinking {
                     text: thinking,
@@ -199,22 +200,25 @@ impl MessageReader {
                 self.out.push_back(thought("", true, place, &data));
                 Block::Other
             }
-            "tool_use" => Block::ToolUse {
+            "tool_use" => Block::ToolUse(Call {
                 id: word(start.get("id")),
                 name,
                 whole: take(&mut start, "input"),
                 fragments: String::new(),
-            },
+            }),
             // A text that stands for itself.
             "" if start.is_string() => {
                 let text = start.as_str().unwrap_or_default().to_owned();
-                self.say(open.joiner.join(text, self.lone));
+                self.say(joiner.join(text, self.lone));
                 Block::Text
             }
             _ => Block::Other,
         };
-        open.block = Some(block);
-        self.open.insert(index, open);
+        self.begin(index, block, joiner)
+    }
+
+    fn begin(&mut self, index: u64, block: Block, joiner: Joiner) -> Result<(), ProviderError> {
+        self.open.insert(index, Open { block, joiner });
         if self.open.len() > MAX_OPEN {
             return Err(ProviderError::malformed("too many blocks are open"));
         }
@@ -229,115 +233,111 @@ impl MessageReader {
         };
         let (text, thinking) = (piece("text"), piece("thinking"));
         let (json, more) = (piece("partial_json"), piece("signature"));
-        if !self.open.contains_key(&index) && !json.is_empty() {
-            // Of a call that has no name: to skip it would leave out what the model did.
-            return Err(ProviderError::malformed(
-                "a piece of a call that never began",
-            ));
-        }
-        let open = self.open.entry(index).or_default();
-        if open.block.is_none() && (!text.is_empty() || !thinking.is_empty()) {
-            tracing::debug!("a piece of a block that never began is read as one");
-            open.block = Some(match text.is_empty() {
-                false => Block::Text,
-                true => Block::Thinking {
+        if !self.open.contains_key(&index) {
+            if !json.is_empty() {
+                // Of a call that has no name: to skip it would leave out what the model did.
+                let error = "a piece of a call that never began";
+                return Err(ProviderError::malformed(error));
+            }
+            let block = match (text.is_empty(), thinking.is_empty()) {
+                (false, _) => Block::Text,
+                (true, false) => Block::Thinking {
                     text: String::new(),
                     signature: String::new(),
                     place: (self.text, self.calls),
                 },
-            });
+                (true, true) => return Ok(()),
+            };
+            tracing::debug!("a piece of a block that never began is read as one");
+            self.begin(index, block, Joiner::default())?;
         }
+        let Some(open) = self.open.get_mut(&index) else {
+            return Ok(());
+        };
         let joiner = &mut open.joiner;
         match &mut open.block {
-            Some(Block::Text) => {
+            Block::Text => {
                 let text = joiner.join(text, self.lone);
                 self.say(text);
             }
-            Some(Block::ToolUse { fragments, .. }) => {
-                fragments.push_str(&joiner.join(json, self.lone));
+            Block::ToolUse(call) => {
+                call.fragments.push_str(&joiner.join(json, self.lone));
             }
-            Some(Block::Thinking {
+            Block::Thinking {
                 text, signature, ..
-            }) => {
+            } => {
                 let thinking = joiner.join(thinking, self.lone);
                 text.push_str(&thinking);
                 signature.push_str(&more);
                 self.think(&thinking);
             }
-            Some(Block::Other) => {}
-            None => {
-                self.open.remove(&index);
-            }
+            Block::Other => {}
         }
         Ok(())
     }
 
     fn stop_block(&mut self, index: u64) {
-        let Some(mut open) = self.open.remove(&index) else {
+        let Some(open) = self.open.remove(&index) else {
             return;
         };
-        if matches!(open.block, Some(Block::ToolUse { .. })) {
-            self.settle(true);
-            self.ended = open.block;
-        } else {
-            self.finish(&mut open, true);
+        match open.block {
+            Block::ToolUse(call) => {
+                self.settle(true);
+                self.ended = Some(call);
+            }
+            _ => self.finish(open, true),
         }
     }
 
     /// Gives the call whose block has ended.
     fn settle(&mut self, complete: bool) {
-        let block = self.ended.take();
-        let mut open = Open {
-            block,
-            ..Open::default()
-        };
-        self.finish(&mut open, complete);
+        if let Some(call) = self.ended.take() {
+            self.call(call, complete);
+        }
     }
 
-    fn finish(&mut self, open: &mut Open, complete: bool) {
-        match open.block.take() {
-            None | Some(Block::Other) => {}
-            Some(Block::Text) => {
+    fn finish(&mut self, mut open: Open, complete: bool) {
+        match open.block {
+            Block::Other => {}
+            Block::Text => {
                 if let Some(rest) = open.joiner.finish() {
                     self.say(rest.into());
                 }
             }
-            Some(Block::Thinking {
+            Block::Thinking {
                 text,
                 signature,
                 place,
-            }) => {
+            } => {
                 // Half a signature is none.
                 if !complete || (signature.is_empty() && !self.echo) {
                     return;
                 }
+                let state = thought(&text, false, place, &signature);
                 if self.summaries && !text.is_empty() && !signature.is_empty() {
                     self.out.push_back(Chunk::Reasoning {
-                        text: text.clone(),
+                        text,
                         provider_summary: true,
                     });
                 }
-                self.out.push_back(thought(&text, false, place, &signature));
+                self.out.push_back(state);
             }
-            Some(Block::ToolUse {
-                id,
-                name,
-                whole,
-                fragments,
-            }) => {
-                let input = if fragments.is_empty() && !is_empty(&whole) {
-                    unwrapped(whole)
-                } else {
-                    read_input(fragments, complete)
-                };
-                self.calls += 1;
-                self.out.push_back(Chunk::ToolCall(ToolCall {
-                    id: self.ids.claim(&id),
-                    name: tool_name(&name),
-                    input,
-                }));
-            }
+            Block::ToolUse(call) => self.call(call, complete),
         }
+    }
+
+    fn call(&mut self, call: Call, complete: bool) {
+        let input = if call.fragments.is_empty() && !is_empty(&call.whole) {
+            unwrapped(call.whole)
+        } else {
+            read_input(call.fragments, complete)
+        };
+        self.calls += 1;
+        self.out.push_back(Chunk::ToolCall(ToolCall {
+            id: self.ids.claim(&call.id),
+            name: tool_name(&call.name),
+            input,
+        }));
     }
 
     fn say(&mut self, text: String) {

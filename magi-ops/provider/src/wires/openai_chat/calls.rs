@@ -18,9 +18,10 @@ const STATE: [&str; 3] = [
 ];
 
 /// Which call a fragment says it belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
     /// None, or none that means anything.
+    #[default]
     Unsaid,
     Index(u64),
     /// The one call of the legacy `function_call`.
@@ -28,6 +29,7 @@ enum Place {
 }
 
 /// A call as far as it has come.
+#[derive(Default)]
 pub(super) struct Call {
     place: Place,
     pub(super) id: String,
@@ -150,11 +152,7 @@ impl Calls {
             None => {
                 self.0.push(Call {
                     place,
-                    id: String::new(),
-                    name: String::new(),
-                    arguments: String::new(),
-                    state: Map::new(),
-                    joiner: Joiner::default(),
+                    ..Call::default()
                 });
                 self.0.len() - 1
             }
