@@ -2,20 +2,25 @@
 //! The words stand in `words`, what a value looks like in `placeholder`, `code` and `random`.
 
 use super::code::{contains, is_constant, is_expression, is_name_with, is_path, is_wordy};
-use super::cookies::cookies;
 use super::place::{closes_quote, is_line_of_env, is_literal};
-use super::placeholder::{is_message, is_placeholder};
+use super::placeholder::{is_filled_in, is_message, is_placeholder};
 use super::random::{is_mixed, is_random, is_uuid};
 use super::tail::Tail;
 use super::vocabulary::{list, lists};
-use super::words::{Class, SESSION_BYTES, Word};
-use super::{Found, MIN_VALUE_BYTES, WINDOW_BYTES, starts_with_ignoring_case, steps};
+use super::words::{Class, SESSION_BYTES, Word, in_name};
+use super::{
+    Found, MIN_VALUE_BYTES, WINDOW_BYTES, ends_with_ignoring_case, starts_with_ignoring_case, steps,
+};
 
 /// A quoted value is told by so many bytes: a stream and a whole text look at the same ones.
 const QUOTED_BYTES: usize = 64;
 
 /// Most backslashes before a quote: that of a string four strings deep has seven.
 const LEVELS_BYTES: usize = 7;
+
+/// Most pairs of a cookie header that are looked at, and most bytes of a name or a value in one.
+const COOKIES: usize = 8;
+const COOKIE_BYTES: usize = 64;
 
 /// How a name and its value are joined.
 #[derive(Clone, Copy, Default)]
@@ -63,7 +68,7 @@ impl Word<'_> {
     }
 
     /// Behind at most `most` characters of a kind.
-    fn skip(&self, at: usize, kind: fn(char) -> bool, most: usize) -> usize {
+    fn skip(&self, at: usize, kind: impl Fn(char) -> bool, most: usize) -> usize {
         let rest = &self.text[at..];
         let skipped = rest.chars().take(most).take_while(|&c| kind(c));
         let len = skipped.map(char::len_utf8).sum::<usize>();
@@ -144,14 +149,10 @@ impl Word<'_> {
             false => at,
         };
         let before = self.text[..self.name.start].trim_end();
-        let with = before
-            .len()
-            .checked_sub(4)
-            .and_then(|from| before.get(from..));
         let told = self.is("identified by")
-            || self.text[self.start..self.end] == *"PASSWORD"
+            || self.word() == "PASSWORD"
             || at > self.end + 3
-            || with.is_some_and(|with| with.eq_ignore_ascii_case("with"));
+            || ends_with_ignoring_case(before.as_bytes(), "with");
         (told && at > self.name.end && self.text[at..].starts_with('\'')).then_some(at)
     }
 
@@ -165,46 +166,47 @@ impl Word<'_> {
 
     /// `name = value`. Returns where what it masked ends.
     pub(super) fn assigned(&self, found: &mut Found) -> Option<usize> {
-        let bytes = self.text.as_bytes();
         let (at, join) = self.join()?;
         if self.class == Class::Header {
             // `Authorization: Bearer x`: the scheme itself is no secret.
             let opened = self.skip(at, is_wrapping, 4);
-            for scheme in list("schemes") {
-                if starts_with_ignoring_case(&bytes[opened..], scheme) {
-                    let value = self.skip(opened + scheme.len(), is_blank, 8);
-                    if value > opened + scheme.len() {
-                        return self.unquoted(value, false, found, |value, next| {
-                            value.len() >= 4
-                                && !is_placeholder(value)
-                                && !is_expression(value, next)
-                                && !is_wordy(value)
-                        });
-                    }
-                }
+            let behind = list("schemes").iter().filter_map(|scheme| {
+                let is = starts_with_ignoring_case(&self.text.as_bytes()[opened..], scheme);
+                let end = is.then_some(opened + scheme.len())?;
+                Some(self.skip(end, is_blank, 8)).filter(|value| *value > end)
+            });
+            if let Some(from) = behind.into_iter().next() {
+                let secret = |value: &str| value.len() >= 4 && !is_wordy(value);
+                return self.unquoted(from, false, found, secret);
             }
         }
         if self.class == Class::Cookie {
             let code = !join.colon && !join.wrapped;
-            return cookies(self.text, self.skip(at, is_wrapping, 4), code, found);
+            return self.cookies(self.skip(at, is_wrapping, 4), code, found);
         }
         let opened = self.skip(at, |c| c == '\\', LEVELS_BYTES);
         let mark = self.text[opened..].chars().next();
         if let Some((mark, closing)) = mark.and_then(|mark| Some((mark, closing(mark)?))) {
-            return self.quoted(opened + mark.len_utf8(), closing, opened - at, join, found);
+            let (from, level) = (opened + mark.len_utf8(), opened - at);
+            let tail = (Tail::quoted(closing, level), QUOTED_BYTES);
+            return self.value(from, tail, found, |value, _| {
+                // `` TOKEN=`cat file` ``: what a shell runs.
+                let command = closing == '`' && !join.spaced && !join.colon && value.contains(' ');
+                self.is_quoted(value, join)
+                    && !command
+                    && !self.is_harmless(value)
+                    && (join.wrapped
+                        || !closes_quote(self.text, self.name.start, from, closing, level))
+            });
         }
         if join.compared && self.class != Class::Scheme {
             return None;
         }
         // Of what may be a session's only `REDIS_AUTH` is one; `XDG_SESSION=wayland` is none.
         let variable = self.is_variable() && !join.spaced && !join.colon;
-        self.unquoted(at, variable, found, |value, next| {
-            let plain = !is_placeholder(value) && !is_expression(value, next);
-            plain
-                && match variable {
-                    true => self.is_variables(value),
-                    false => self.is_assigned(value, at, join),
-                }
+        self.unquoted(at, variable, found, |value| match variable {
+            true => self.is_variables(value),
+            false => self.is_assigned(value, at, join),
         })
     }
 
@@ -227,30 +229,26 @@ impl Word<'_> {
         let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
         let counter = !matches!(self.class, Class::Password | Class::Pass) && unit.len() <= 1;
         let other = value.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
-            && is_name_with(value, &self.text[self.start..self.end]);
+            && is_name_with(value, self.word());
         !counter && !other && (self.class != Class::Weak || value.len() >= 8)
     }
 
     /// Whether the word `key` ends its name, by itself and not as what a thing is found by.
     fn locks(&self) -> bool {
-        let before = &self.text[self.name.start..self.start];
+        let before = self.before();
         let last = before
             .trim_end_matches('_')
             .rsplit('_')
             .next()
             .unwrap_or_default();
-        before.ends_with('_')
-            && self.text[self.end..self.name.end]
-                .bytes()
-                .all(|b| b.is_ascii_digit() || b == b'_')
-            && !lists("lookups", last)
+        before.ends_with('_') && self.is_last() && !lists("lookups", last)
     }
 
     /// Whether `value`, which stands at `at` without quotes, is a secret; not one of a shell's variable.
     fn is_assigned(&self, value: &str, at: usize, join: Join) -> bool {
         let bytes = self.text.as_bytes();
-        let name_ends = bytes.get(self.end).is_none_or(|b| !b.is_ascii_alphabetic())
-            || self.text[self.end..self.name.end] == *"s";
+        let name_ends =
+            bytes.get(self.end).is_none_or(|b| !b.is_ascii_alphabetic()) || self.behind() == "s";
         if !name_ends || value.contains('(') || value.contains("::") || self.names_itself(value) {
             return false;
         }
@@ -271,8 +269,7 @@ impl Word<'_> {
                 is_mixed(value) && value.len() >= 8 && !value.starts_with('#')
             }
             Class::Scheme => is_mixed(value) && value.len() >= 16,
-            Class::Weak => is_random(value, 12) && !is_uuid(value),
-            Class::Session | Class::Cookie => is_session(value),
+            _ => self.is_drawn(value),
         }
     }
 
@@ -280,7 +277,7 @@ impl Word<'_> {
     fn ends_name(&self) -> bool {
         let bytes = self.text.as_bytes();
         let upper = bytes[self.end - 1].is_ascii_uppercase();
-        self.text[self.end..self.name.end].eq_ignore_ascii_case("s")
+        self.behind().eq_ignore_ascii_case("s")
             || bytes
                 .get(self.end)
                 .is_none_or(|b| !b.is_ascii_alphabetic() || b.is_ascii_uppercase() && !upper)
@@ -288,15 +285,12 @@ impl Word<'_> {
 
     /// `token_type`, `passwordFile`, `password.length`.
     fn is_about(&self) -> bool {
-        let rest = &self.text[self.end..self.name.end];
-        let parts = rest.rsplit(|c: char| !c.is_ascii_alphanumeric());
-        let Some(last) = parts.map(str::trim_start).find(|part| !part.is_empty()) else {
-            return false;
-        };
+        let rest = self.behind();
         steps(rest.len());
-        let capital = |at: &usize| last.as_bytes()[*at].is_ascii_uppercase();
+        let mut parts = rest.rsplit(|c: char| !c.is_ascii_alphanumeric());
+        let last = parts.find(|part| !part.is_empty()).unwrap_or_default();
         let camel = match last.bytes().any(|b| b.is_ascii_lowercase()) {
-            true => (0..last.len()).rev().find(capital).unwrap_or(0),
+            true => last.rfind(|c: char| c.is_ascii_uppercase()).unwrap_or(0),
             false => 0,
         };
         lists("about", &last[camel..])
@@ -304,7 +298,7 @@ impl Word<'_> {
 
     /// `password=args.password`, `secret: my-app-secret`: what passes a value on, and shows none.
     fn names_itself(&self, value: &str) -> bool {
-        let word = &self.text[self.start..self.end];
+        let word = self.word();
         let mut path = value.bytes();
         path.all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'?' | b'!'))
             && contains(value, word)
@@ -321,22 +315,9 @@ impl Word<'_> {
         }
     }
 
-    fn quoted(
-        &self,
-        from: usize,
-        mark: char,
-        level: usize,
-        join: Join,
-        found: &mut Found,
-    ) -> Option<usize> {
-        let window = self.window(from, QUOTED_BYTES);
-        let mut tail = Tail::quoted(mark, level);
-        let (len, ended) = tail.walk(window);
-        let value = &window[..len - tail.give_back()];
-        if !ended && self.text.len() == from + window.len() {
-            self.wait(from, value, found);
-        }
-        let secret = match self.class {
+    /// Whether `value`, which stands in quotes, is a secret.
+    fn is_quoted(&self, value: &str, join: Join) -> bool {
+        match self.class {
             _ if !self.ends_name() => false,
             _ if self.is_about() => is_random(value, SESSION_BYTES),
             Class::Password | Class::Pass => {
@@ -352,36 +333,59 @@ impl Word<'_> {
             }
             Class::Header => value.len() >= 8 && (!value.contains(' ') || is_mixed(value)),
             Class::Scheme => value.len() >= 8,
-            Class::Weak => is_random(value, 12) && !is_uuid(value),
-            Class::Session | Class::Cookie => is_session(value),
-        };
-        // `` TOKEN=`cat file` ``: what a shell runs.
-        let command = mark == '`' && !join.spaced && !join.colon && value.contains(' ');
-        let named = || {
-            let word = &self.text[self.start..self.end];
-            is_name_with(value, word) && is_constant(value)
-                || is_name_with(value, word)
-                    && value.split(['-', '_', '.', '/']).count() <= 2
-                    && !value.bytes().any(|b| b.is_ascii_digit())
-        };
-        let harmless = || {
-            command
-                || is_placeholder(value)
-                || is_expression(value, None) && is_path(value)
-                || is_message(value)
-                || named()
-                || !join.wrapped && closes_quote(self.text, self.name.start, from, mark, level)
-        };
-        (secret && !harmless()).then(|| found.hit(self.text, from, from, Tail::quoted(mark, level)))
+            _ => self.is_drawn(value),
+        }
     }
 
-    /// Masks what stands at `from` if `secret` says so of it, or of its beginning, and of what ends it.
+    /// Whether `value` looks drawn by lot, where the word says little.
+    fn is_drawn(&self, value: &str) -> bool {
+        match self.class {
+            Class::Weak => is_random(value, 12) && !is_uuid(value),
+            _ => is_session(value),
+        }
+    }
+
+    /// Whether the quoted `value` of a secret's name is none: a name, a placeholder, a message.
+    fn is_harmless(&self, value: &str) -> bool {
+        let named = || {
+            is_name_with(value, self.word())
+                && (is_constant(value)
+                    || value.split(['-', '_', '.', '/']).count() <= 2
+                        && !value.bytes().any(|b| b.is_ascii_digit()))
+        };
+        is_placeholder(value)
+            || is_expression(value, None) && is_path(value)
+            || is_message(value)
+            || named()
+    }
+
+    /// Masks what stands at `from` and goes on like `tail`, if `secret` says so of its first `bytes` and of what ends it.
+    fn value(
+        &self,
+        from: usize,
+        (tail, bytes): (Tail, usize),
+        found: &mut Found,
+        secret: impl Fn(&str, Option<char>) -> bool,
+    ) -> Option<usize> {
+        let window = self.window(from, bytes);
+        let mut walked = tail.clone();
+        let (len, ended) = walked.walk(window);
+        let value = &window[..len - walked.give_back()];
+        let quoted = matches!(tail, Tail::Quoted(_));
+        if (len > 0 || quoted) && !ended && self.text.len() == from + window.len() {
+            self.wait(from, value, found);
+        }
+        let next = window[value.len()..].chars().next();
+        secret(value, next).then(|| found.hit(self.text, from, from, tail))
+    }
+
+    /// The same for a value without quotes.
     fn unquoted(
         &self,
         from: usize,
         to_blank: bool,
         found: &mut Found,
-        secret: impl Fn(&str, Option<char>) -> bool,
+        secret: impl Fn(&str) -> bool,
     ) -> Option<usize> {
         let window = self.window(from, WINDOW_BYTES);
         // What is random has digits; most that follows a mere `key=` has none.
@@ -390,16 +394,51 @@ impl Word<'_> {
         if weak && !to_blank && !all && !window.bytes().any(|b| b.is_ascii_digit()) {
             return None;
         }
-        let mut tail = Tail::unquoted(to_blank);
-        let (len, ended) = tail.walk(window);
-        let value = &window[..len - tail.give_back()];
-        if len > 0 && !ended && self.text.len() == from + window.len() {
-            self.wait(from, value, found);
+        let tail = (Tail::unquoted(to_blank), WINDOW_BYTES);
+        self.value(from, tail, found, |value, next| {
+            steps(4 * value.len());
+            !value.is_empty()
+                && !is_placeholder(value)
+                && !is_expression(value, next)
+                && secret(value)
+        })
+    }
+
+    /// Masks the values of the cookie header whose pairs begin at `at`, from the first one that may tell who somebody is
+    /// to the end of the line. Returns where they end. `code` sets a cookie rather than sending it
+    /// (`document.cookie = "theme=dark"`), and only what looks drawn by lot is one.
+    fn cookies(&self, mut at: usize, code: bool, found: &mut Found) -> Option<usize> {
+        let text = self.text;
+        for _ in 0..COOKIES {
+            let in_name = |c: char| c == '%' || u8::try_from(c).is_ok_and(in_name);
+            let sign = self.skip(at, in_name, COOKIE_BYTES);
+            let other = !text[sign..].starts_with('=') && sign < text.len();
+            if other || sign - at == COOKIE_BYTES || sign == at {
+                return None;
+            }
+            let from = sign + 1;
+            let rest = text.get(from..).unwrap_or_default();
+            let window = &rest[..rest.floor_char_boundary(COOKIE_BYTES)];
+            let ends = |c: char| c.is_whitespace() || matches!(c, ';' | '"' | '\'' | '`' | '<');
+            let value = &window[..window.find(ends).unwrap_or(window.len())];
+            steps(value.len());
+            if value.len() == rest.len() {
+                found.wait(at);
+            }
+            // A comparison.
+            if value.starts_with('=') || value.is_empty() {
+                return None;
+            }
+            let mut logins = list("logins").iter();
+            let telling = logins.any(|word| contains(&text[at..sign], word));
+            let plain = !telling && (value.len() < MIN_VALUE_BYTES || is_wordy(value));
+            if !(plain || is_filled_in(value) || code && !is_random(value, MIN_VALUE_BYTES)) {
+                return Some(found.hit(text, from, from, Tail::Line));
+            }
+            let behind = rest[value.len()..].strip_prefix(';')?;
+            at = text.len() - behind.trim_start_matches(' ').len();
         }
-        let next = window[value.len()..].chars().next();
-        steps(4 * len);
-        (!value.is_empty() && secret(value, next))
-            .then(|| found.hit(self.text, from, from, Tail::unquoted(to_blank)))
+        None
     }
 }
 

@@ -10,7 +10,6 @@ mod assigned;
 mod blocks;
 mod code;
 mod commands;
-mod cookies;
 mod display;
 mod masks;
 mod place;
@@ -285,32 +284,34 @@ fn forms(secret: &str) -> Vec<String> {
     // By itself as it is looked for: without what is left out of every text.
     let shown = displayable(secret).into_owned();
     let uncontrolled = secret.chars().filter(|c| !c.is_control()).collect();
-    let mut forms = vec![shown, uncontrolled, in_json(&once)];
+    let mut forms = vec![
+        shown,
+        uncontrolled,
+        in_json(&once),
+        once.replace('/', "\\/"),
+    ];
     // As other writers of JSON do, as in a path of an address, a form, between quotes, in HTML.
     let unicode = |c: char| !c.is_ascii() || "<>&'+/=".contains(c);
     let reserved = |c: char| !(c.is_ascii_alphanumeric() || "-_.~".contains(c));
     let component = |c: char| reserved(c) && !"!*'()".contains(c);
-    forms.push(once.replace('/', "\\/"));
-    for escape in [
-        |unit| format!("\\u{unit:04x}"),
-        |unit: u16| format!("\\u{unit:04X}"),
-    ] {
-        forms.push(encoded(&once, unicode, |c| {
-            c.encode_utf16(&mut [0; 2])
-                .iter()
-                .copied()
-                .map(escape)
-                .collect()
-        }));
-    }
+    let utf_16 = |c: char| c.encode_utf16(&mut [0; 2]).to_vec();
+    let upper = |unit: &u16| format!("\\u{unit:04X}");
+    let lower = |unit: &u16| format!("\\u{unit:04x}");
+    forms.push(encoded(&once, unicode, |c| {
+        utf_16(c).iter().map(upper).collect()
+    }));
+    forms.push(encoded(&once, unicode, |c| {
+        utf_16(c).iter().map(lower).collect()
+    }));
     for escape in [
         |byte| format!("%{byte:02X}"),
         |byte: u8| format!("%{byte:02x}"),
     ] {
         let percent = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(escape).collect();
-        forms.push(encoded(secret, reserved, percent));
+        let all = encoded(secret, reserved, percent);
+        forms.push(all.replace("%20", "+"));
+        forms.push(all);
         forms.push(encoded(secret, component, percent));
-        forms.push(encoded(secret, reserved, percent).replace("%20", "+"));
     }
     for (quote, escaped) in [
         ("'", "\\'"),
@@ -320,15 +321,9 @@ fn forms(secret: &str) -> Vec<String> {
     ] {
         forms.push(secret.replace(quote, escaped));
     }
-    let entities = [
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ("\"", "&quot;"),
-        ("'", "&#39;"),
-    ];
-    let html = |text: String, (sign, entity): (&str, &str)| text.replace(sign, entity);
-    forms.push(entities.into_iter().fold(secret.to_owned(), html));
+    let html = secret.replace('&', "&amp;").replace('<', "&lt;");
+    let html = html.replace('>', "&gt;").replace('"', "&quot;");
+    forms.push(html.replace('\'', "&#39;"));
     forms.push(once);
     if secret.contains('\n') {
         let lines = secret.lines().map(str::trim);
@@ -351,11 +346,7 @@ fn encoded(text: &str, kind: impl Fn(char) -> bool, write: impl Fn(char) -> Stri
 
 /// Names of variables that hold secrets.
 fn names_credential(name: &str) -> bool {
-    let ends = |end: &&str| {
-        let from = name.len().checked_sub(end.len());
-        from.and_then(|from| name.get(from..))
-            .is_some_and(|last| last.eq_ignore_ascii_case(end))
-    };
+    let ends = |end: &&str| ends_with_ignoring_case(name.as_bytes(), end);
     list("credentials")
         .iter()
         .any(|word| code::contains(name, word))
@@ -366,6 +357,11 @@ fn starts_with_ignoring_case(bytes: &[u8], word: &str) -> bool {
     bytes
         .get(..word.len())
         .is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn ends_with_ignoring_case(bytes: &[u8], word: &str) -> bool {
+    let from = bytes.len().checked_sub(word.len());
+    from.is_some_and(|from| bytes[from..].eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// How `text` stands between the quotes of JSON.

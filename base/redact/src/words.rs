@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::alphabet::Alphabet;
 use super::random::{is_random, is_uuid};
 use super::tail::Tail;
-use super::vocabulary::list;
-use super::{Found, WINDOW_BYTES, starts_with_ignoring_case, steps};
+use super::vocabulary::{list, lists};
+use super::{Found, WINDOW_BYTES, ends_with_ignoring_case, starts_with_ignoring_case, steps};
 
 /// How far after its word a random string is looked for, in bytes.
 const NEAR_BYTES: usize = 40;
@@ -169,14 +169,12 @@ impl<'a> Word<'a> {
             .unwrap_or(most);
         steps(end - start);
         let qualified = class == Class::Weak && {
-            let before = &bytes[at.saturating_sub(16)..at];
-            let before = before.strip_suffix(b"_").unwrap_or(before);
-            let before = before.strip_suffix(b"-").unwrap_or(before);
-            let before = before.strip_suffix(b" ").unwrap_or(before);
-            list("qualifiers").iter().any(|q| {
-                before.len() >= q.len()
-                    && before[before.len() - q.len()..].eq_ignore_ascii_case(q.as_bytes())
-            })
+            let mut before = &bytes[at.saturating_sub(16)..at];
+            for sign in [b"_", b"-", b" "] {
+                before = before.strip_suffix(sign).unwrap_or(before);
+            }
+            let ends = |q: &&str| ends_with_ignoring_case(before, q);
+            list("qualifiers").iter().any(ends)
         };
         Self {
             text,
@@ -187,21 +185,41 @@ impl<'a> Word<'a> {
         }
     }
 
+    /// The word itself.
+    pub(super) fn word(&self) -> &'a str {
+        &self.text[self.start..self.end]
+    }
+
+    /// What of the name stands before the word.
+    pub(super) fn before(&self) -> &'a str {
+        &self.text[self.name.start..self.start]
+    }
+
+    /// What of the name stands behind the word.
+    pub(super) fn behind(&self) -> &'a str {
+        &self.text[self.end..self.name.end]
+    }
+
     /// Whether `word` is the word, in any case.
     pub(super) fn is(&self, word: &str) -> bool {
-        self.text[self.start..self.end].eq_ignore_ascii_case(word)
+        self.word().eq_ignore_ascii_case(word)
+    }
+
+    /// Whether the word and perhaps a number end the name.
+    pub(super) fn is_last(&self) -> bool {
+        let mut behind = self.behind().bytes();
+        behind.all(|b| b.is_ascii_digit() || b == b'_')
     }
 
     /// Whether a part of a name stands before the word and none behind it, or it is a pair of a query.
     fn ends_longer(&self) -> bool {
-        let before = &self.text[self.name.start..self.start];
-        let behind = &self.text[self.end..self.name.end];
+        let before = self.before();
         let capital = self.text.as_bytes()[self.start].is_ascii_uppercase();
         let part = before.ends_with(['_', '-', '.'])
             || capital && before.ends_with(|c: char| c.is_ascii_lowercase())
             || list("passes").iter().any(|part| before.ends_with(part));
         let pair = before.is_empty() && self.text[..self.start].ends_with(['?', '&', ';']);
-        behind.bytes().all(|b| b.is_ascii_digit() || b == b'_') && (part || pair)
+        self.is_last() && (part || pair)
     }
 
     /// A random string on the same line, a few words further, behind what is `masked`. Returns where it ends.
@@ -217,12 +235,10 @@ impl<'a> Word<'a> {
         }
         let bytes = self.text.as_bytes();
         // The rest of the word itself stands not beside it: `KeyboardEventHandler2Provider`.
-        let glued = self.text[self.end..self.name.end]
-            .bytes()
-            .take_while(u8::is_ascii_alphanumeric)
-            .count();
-        let mut at = masked.unwrap_or(self.end + glued);
-        let stop = bytes.len().min(self.end + glued + NEAR_BYTES);
+        let glued = self.behind().bytes();
+        let end = self.end + glued.take_while(u8::is_ascii_alphanumeric).count();
+        let mut at = masked.unwrap_or(end);
+        let stop = bytes.len().min(end + NEAR_BYTES);
         while at < stop && bytes[at] != b'\n' {
             if judged.contains(&at) {
                 at = judged.end;
@@ -265,11 +281,9 @@ impl<'a> Word<'a> {
         let last = line
             .rsplit(|b| !b.is_ascii_alphanumeric())
             .find(|word| !word.is_empty());
+        let named = last.and_then(|last| std::str::from_utf8(last).ok());
         run.bytes().all(|b| b.is_ascii_hexdigit())
-            && last.is_some_and(|last| {
-                let named = |name: &&str| last.eq_ignore_ascii_case(name.as_bytes());
-                list("digests").iter().any(named)
-            })
+            && named.is_some_and(|last| lists("digests", last))
     }
 }
 
