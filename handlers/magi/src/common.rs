@@ -1,11 +1,12 @@
 //! What both dialects' runs and errors have in common.
 //! What differs stands in each dialect's `rules`.
 
-use agent::{Authoritative, DeliveryPolicy, EngineError, ErrorKind, RunPolicy, TextPolicy};
+use agent::{Authoritative, DeliveryPolicy, EngineError, ErrorKind, RunIds, RunPolicy, TextPolicy};
 use host::vocabulary::Word;
 
 /// The bounds that both specifications give; delivery and text as most callers take them.
 pub(crate) const POLICY: RunPolicy = RunPolicy {
+    ids: RunIds::Short,
     max_prompt_bytes: 16_384,
     approval_expiry: None,
     delivery: DeliveryPolicy {

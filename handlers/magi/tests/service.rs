@@ -280,3 +280,10 @@ async fn the_end_of_the_process_cancels_and_frees_everything() {
     other.open(&idle).await.unwrap();
     other.open(&run.session_id).await.unwrap();
 }
+
+#[test]
+fn an_event_of_a_turn_repeats_a_short_id_and_one_of_a_run_a_uuid() {
+    let ids = |spec: agent::RunSpec| spec.policy.ids;
+    assert_eq!(ids(collected_run("hi")), agent::RunIds::Short);
+    assert_eq!(ids(reconciled_run("hi")), agent::RunIds::Uuid);
+}

@@ -22,8 +22,8 @@ pub use history::{EntryKind, HistoryEntry, HistoryPage};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{
     Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy, MayDrop,
-    MustArrive, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunPolicy, RunSpec, Selection,
-    TextPolicy,
+    MustArrive, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunIds, RunPolicy, RunSpec,
+    Selection, TextPolicy,
 };
 pub use startup::{
     Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted, Workspace,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::local_agent::Word;
 use agent::{
-    Authoritative, DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, Selection,
+    Authoritative, DeliveryPolicy, EngineError, ErrorKind, RunIds, RunPolicy, RunSpec, Selection,
     StartupErrorKind, TextPolicy,
 };
 
@@ -20,6 +20,7 @@ const RUN: RunPolicy = RunPolicy {
     } else {
         None
     },
+    ids: RunIds::Uuid,
     delivery: DeliveryPolicy {
         queued_deltas: 24,
         wait: Some(Duration::from_millis(2000)),

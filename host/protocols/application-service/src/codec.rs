@@ -175,7 +175,7 @@ impl Codec for ApplicationService {
     fn event(&mut self, origin: &Identity, name: &str, data: &str) -> Result<Vec<u8>, Unencodable> {
         self.events += 1;
         let mut out = Vec::with_capacity(256 + data.len());
-        out.extend_from_slice(br#"{"protocol_version":1,"kind":"event","event_id":"event-"#);
+        out.extend_from_slice(br#"{"protocol_version":1,"kind":"event","event_id":"e"#);
         out.extend_from_slice(self.events.to_string().as_bytes());
         out.extend_from_slice(br#"","request_id":"#);
         push_nullable(&mut out, origin.id.as_deref());

@@ -225,7 +225,7 @@ const EVENT: Shape = Shape {
             "payload": {"type": "object", "description": "The event's data."}
         }
     }"#,
-    example: r#"{"protocol_version":1,"kind":"event","event_id":"event-1","request_id":"q4","session_id":"s1","event":"turn.assistant_delta","payload":{"turn_id":"t1","sequence":1,"text":"Hello"}}"#,
+    example: r#"{"protocol_version":1,"kind":"event","event_id":"e1","request_id":"q4","session_id":"s1","event":"turn.assistant_delta","payload":{"turn_id":"t1","sequence":1,"text":"Hello"}}"#,
 };
 
 const GUESSES: &[Guess] = &[

@@ -28,7 +28,7 @@ impl Control {
     pub(crate) fn new(session: SessionId, spec: RunSpec, cancel: CancellationToken) -> Self {
         Self {
             session,
-            run_id: crate::new_id(),
+            run_id: spec.policy.ids.next(),
             spec,
             cancel,
             approvals: DashMap::new(),

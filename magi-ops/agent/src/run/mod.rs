@@ -40,7 +40,7 @@ use persist::Persist;
 pub use queue::RunEvents;
 use queue::{Lost, Sink};
 use repeats::Repeats;
-pub use spec::{Authoritative, DeliveryPolicy, RunPolicy, RunSpec, Selection, TextPolicy};
+pub use spec::{Authoritative, DeliveryPolicy, RunIds, RunPolicy, RunSpec, Selection, TextPolicy};
 
 /// An admitted run.
 #[derive(Debug)]

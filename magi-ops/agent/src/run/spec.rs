@@ -29,6 +29,8 @@ pub enum Selection {
 /// The rules of a run: every bound, and what becomes of it when its caller lags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunPolicy {
+    /// How the run is named.
+    pub ids: RunIds,
     /// Longest prompt, in UTF-8 bytes. A blank one is refused too.
     pub max_prompt_bytes: usize,
     /// How long a question waits for its answer before it counts as denied; `None` where nobody can be
@@ -50,6 +52,32 @@ pub struct RunPolicy {
     pub max_unshown_bytes: usize,
     /// Most bytes of tool results: they stay in memory for the next requests.
     pub max_result_bytes: usize,
+}
+
+/// How runs are named. Each event of a run repeats its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunIds {
+    /// A UUID of 36 bytes.
+    Uuid,
+    /// Ten digits and small letters, drawn by lot from as many as 51 bits tell.
+    Short,
+}
+
+impl RunIds {
+    pub(crate) fn next(self) -> String {
+        match self {
+            Self::Uuid => crate::new_id(),
+            Self::Short => {
+                let mut lot = uuid::Uuid::new_v4().as_u128();
+                let letters = std::iter::repeat_with(|| {
+                    let digit = u32::try_from(lot % 36).unwrap_or_default();
+                    lot /= 36;
+                    char::from_digit(digit, 36).unwrap_or('0')
+                });
+                letters.take(10).collect()
+            }
+        }
+    }
 }
 
 /// How events reach the caller, and what may be missing among them.
@@ -96,5 +124,17 @@ impl RunPolicy {
     #[must_use]
     pub fn admits(&self, prompt: &str) -> bool {
         prompt.len() <= self.max_prompt_bytes && !prompt.trim().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_ids_are_ids_and_differ() {
+        let ids: std::collections::BTreeSet<_> = (0..1000).map(|_| RunIds::Short.next()).collect();
+        assert_eq!(ids.len(), 1000);
+        assert!(ids.iter().all(|id| id.len() == 10 && crate::is_id(id)));
     }
 }

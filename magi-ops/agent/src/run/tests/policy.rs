@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use crate::{Authoritative, DeliveryPolicy, RunPolicy, RunSpec, Selection, TextPolicy};
+use crate::{Authoritative, DeliveryPolicy, RunIds, RunPolicy, RunSpec, Selection, TextPolicy};
 
 pub(crate) const RECONCILED: RunPolicy = RunPolicy {
+    ids: RunIds::Uuid,
     max_prompt_bytes: 1000,
     approval_expiry: Some(Duration::from_secs(10)),
     delivery: DeliveryPolicy {
