@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::file;
 use crate::local::LocalHome;
-use crate::reason::{Reason, SourceText};
+use crate::reason::{Reason, SourceText, offset_of};
 
 /// Most bytes of the file that are read.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -60,6 +60,6 @@ fn check(path: &Path) -> Result<(), AccountError> {
         serde_json::error::Category::Data => "this is no JSON object",
         _ => "this is no JSON",
     };
-    let offset = text.offset(error.line(), error.column());
+    let offset = offset_of(&error, &text.text);
     Err(because(text.reason(offset, why)))
 }

@@ -15,76 +15,38 @@ const LIST: &str = include_str!("credentials.txt");
 /// Most files of one place whose further names are known.
 const MAX_FILES: usize = 4096;
 
-/// What the list says, read once a process and only when somebody asks.
-struct CredentialPlaces {
-    homes: Vec<&'static str>,
-    roots: Vec<&'static Path>,
+/// What the lines of one kind say.
+fn lines(kind: &str) -> impl Iterator<Item = &'static str> {
+    LIST.lines()
+        .filter_map(move |line| line.strip_prefix(kind)?.strip_prefix(' '))
+}
+
+/// Whether a resolved path is one by its words alone, wherever homes are.
+fn is_named(path: &Path) -> bool {
     /// Parts of paths that say it below any directory.
-    parts: Vec<Vec<&'static str>>,
+    static PARTS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+        lines("home")
+            .map(|path| path.split('/').collect())
+            .collect()
+    });
     /// Made when a path is asked about: patterns cost more than the rest of a start.
-    names: LazyLock<GlobSet, Box<dyn FnOnce() -> GlobSet + Send>>,
-    exempt: Vec<&'static Path>,
-}
-
-/// The list of this program.
-fn credential_places() -> &'static CredentialPlaces {
-    static PLACES: LazyLock<CredentialPlaces> = LazyLock::new(CredentialPlaces::read);
-    &PLACES
-}
-
-impl CredentialPlaces {
-    fn read() -> Self {
-        let (mut homes, mut roots, mut parts, mut exempt) =
-            <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
-        let mut names = Vec::new();
-        for line in LIST.lines() {
-            match line.split_once(' ') {
-                Some(("home", path)) => {
-                    homes.push(path);
-                    parts.push(path.split('/').collect());
-                }
-                Some(("root", path)) => roots.push(Path::new(path)),
-                Some(("not", path)) => exempt.push(Path::new(path)),
-                Some(("name", name)) => names.push(name),
-                _ => {}
-            }
-        }
-        Self {
-            homes,
-            roots,
-            parts,
-            names: LazyLock::new(Box::new(move || {
-                // A test reads every line; what is no pattern names nothing.
-                let globs = names.iter().filter_map(|name| Glob::new(name).ok());
-                let mut set = GlobSetBuilder::new();
-                globs.for_each(|glob| _ = set.add(glob));
-                set.build().unwrap_or_default()
-            })),
-            exempt,
-        }
-    }
-
-    /// The person's own places and the system's, as they are written.
-    fn of(&self, user_home: Option<&Path>) -> Vec<PathBuf> {
-        let own = |home: &Path| self.homes.iter().map(|path| home.join(path)).collect();
-        let mut places: Vec<PathBuf> = user_home.map(own).unwrap_or_default();
-        places.extend(self.roots.iter().map(PathBuf::from));
-        places
-    }
-
-    /// Whether a resolved path is one by its words alone, wherever homes are.
-    fn are_named_by(&self, path: &Path) -> bool {
-        let words: Vec<_> = path.iter().map(|word| word.to_string_lossy()).collect();
-        let stands_in = |parts: &Vec<&str>| {
-            words
-                .windows(parts.len())
-                .any(|at| at.iter().zip(parts).all(|(word, part)| word == part))
-        };
-        let is_exempt = || self.exempt.iter().any(|exempt| path.starts_with(exempt));
-        let name = path.file_name();
-        self.parts.iter().any(stands_in)
-            || (name.is_some_and(|name| self.names.is_match(Path::new(name))) && !is_exempt())
-    }
+    static NAMES: LazyLock<GlobSet> = LazyLock::new(|| {
+        // A test reads every line; what is no pattern names nothing.
+        let globs = lines("name").filter_map(|name| Glob::new(name).ok());
+        let mut set = GlobSetBuilder::new();
+        globs.for_each(|glob| _ = set.add(glob));
+        set.build().unwrap_or_default()
+    });
+    let words: Vec<_> = path.iter().map(|word| word.to_string_lossy()).collect();
+    let stands_in = |parts: &Vec<&str>| {
+        words
+            .windows(parts.len())
+            .any(|at| at.iter().zip(parts).all(|(word, part)| word == part))
+    };
+    let is_exempt = || lines("not").any(|exempt| path.starts_with(exempt));
+    let name = path.file_name();
+    PARTS.iter().any(stands_in)
+        || (name.is_some_and(|name| NAMES.is_match(Path::new(name))) && !is_exempt())
 }
 
 /// The places for one home and one workspace, each looked up when it is first asked for.
@@ -115,8 +77,10 @@ impl Credentials {
         self.places.get_or_init(|| {
             let home = self.user_home.as_deref();
             let real_home = home.and_then(|home| home.canonicalize().ok());
-            let mut places = credential_places().of(home);
-            places.extend(credential_places().of(real_home.as_deref()));
+            let mut places: Vec<_> = lines("root").map(PathBuf::from).collect();
+            for home in home.into_iter().chain(real_home.as_deref()) {
+                places.extend(lines("home").map(|path| home.join(path)));
+            }
             let real: Vec<_> = places
                 .iter()
                 .flat_map(|place| place.canonicalize())
@@ -133,7 +97,7 @@ impl Credentials {
     /// it is the person's home.
     pub fn hold(&self, path: &Path) -> bool {
         self.places().iter().any(|place| path.starts_with(place))
-            || (!path.starts_with(&self.workspace) && credential_places().are_named_by(path))
+            || (!path.starts_with(&self.workspace) && is_named(path))
     }
 
     /// Whether a file is another name of one that stands directly in such a place.

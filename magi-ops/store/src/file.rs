@@ -87,6 +87,14 @@ pub(crate) fn prefix(file: File, limit: u64) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, more))
 }
 
+/// The text without a byte order mark, which some editors put before every file.
+pub(crate) fn without_mark(text: String) -> String {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    }
+}
+
 /// What opening a file came to that should lie in a certain directory.
 pub(crate) enum Opened {
     Missing,
@@ -130,6 +138,8 @@ pub(crate) fn open_inside(path: &Path, inside: &Path) -> io::Result<Opened> {
 
 /// What a link is called that leads nowhere, or round in a circle.
 pub(crate) const DANGLING: &str = "this is a link that cannot be followed";
+/// What to do about one.
+pub(crate) const RELINK: &str = "put back what it leads to, or remove the link";
 
 /// Whether a link stands there that leads nowhere.
 pub(crate) fn is_dangling(path: &Path) -> bool {
@@ -155,9 +165,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Reason {
         io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory => {
             Reason::of_file(path, "this is no regular file").help("put a file in its place")
         }
-        _ if is_dangling(path) => {
-            Reason::of_file(path, DANGLING).help("put back what it leads to, or remove the link")
-        }
+        _ if is_dangling(path) => Reason::of_file(path, DANGLING).help(RELINK),
         // One of our own, not the system's.
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
             because("name a file that lies elsewhere")

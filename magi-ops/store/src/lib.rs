@@ -18,5 +18,7 @@ pub use credentials::{Credentials, files_directly_in};
 pub use home::{Home, LocalPlaces};
 pub use local::{HomeError, KERNEL_TREES, LocalHome};
 pub use object::Object;
-pub use reason::{MAX_REASONS, Reason, Reasons, listed, near_miss, shown, shown_path};
+pub use reason::{
+    MAX_REASONS, Reason, Reasons, did_you_mean, listed, near_miss, shown, shown_path,
+};
 pub use redact::{Redacted, Redactor, StreamRedactor};

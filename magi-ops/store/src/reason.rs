@@ -202,14 +202,6 @@ impl SourceText {
         (line, self.text[start..offset].chars().count() + 1)
     }
 
-    /// The byte at a line and a column in bytes, as `serde_json` tells them: both from 1, the column 0 before the
-    /// first one.
-    pub(crate) fn offset(&self, line: usize, column: usize) -> usize {
-        let start = self.lines.get(line.saturating_sub(1)).copied();
-        let offset = start.unwrap_or(self.text.len()) + column.saturating_sub(1);
-        offset.min(self.text.len())
-    }
-
     /// A reason that stands at a byte of this file.
     pub(crate) fn reason(&self, offset: usize, reason: impl Into<String>) -> Reason {
         let (line, column) = self.position(offset);
@@ -219,6 +211,28 @@ impl SourceText {
             ..Reason::of_file(&self.path, reason)
         }
     }
+}
+
+/// The byte of `text` at which `serde_json` found an error: it counts lines and bytes from 1, the byte 0 before the first
+/// one.
+pub(crate) fn offset_of(error: &serde_json::Error, text: &str) -> usize {
+    let lines = text
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1));
+    let offset = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+    offset.min(text.len())
+}
+
+/// The end of a sentence about a word that somebody probably meant otherwise.
+pub fn did_you_mean(meant: Option<&str>) -> String {
+    meant
+        .map(|meant| format!("; did you mean `{}`?", shown(meant)))
+        .unwrap_or_default()
+}
+
+/// The first of some reasons, for who can say only one.
+pub(crate) fn first(reasons: &[Reason]) -> String {
+    reasons.first().map(Reason::to_string).unwrap_or_default()
 }
 
 /// The word that somebody probably meant by `word`: one of `known` that differs by little.

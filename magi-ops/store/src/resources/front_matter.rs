@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
-use crate::reason::{near_miss, shown};
+use crate::reason::{did_you_mean, near_miss, shown};
 
 /// Longest front matter, in bytes.
 pub(super) const MAX_BYTES: usize = 16 * 1024;
@@ -82,30 +82,43 @@ impl<'a> Document<'a> {
 
     /// A field of text, without space around it; absent when null or blank.
     pub(super) fn text(&self, key: &str) -> Result<Option<&str>, Fault> {
-        match self.fields.get(key) {
-            None | Some((Field::Null, _)) => Ok(None),
-            Some((Field::Text(text), _)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
-            Some((_, place)) => {
-                Err(fault("has a field that should be text", *place).help("write a text"))
-            }
-        }
+        let text = self.field(key, "text", "write a text", |field| match field {
+            Field::Text(text) => Some(text.trim()),
+            _ => None,
+        });
+        Ok(text?.filter(|text| !text.is_empty()))
     }
 
     pub(super) fn flag(&self, key: &str) -> Result<bool, Fault> {
-        match self.fields.get(key) {
-            None | Some((Field::Null, _)) => Ok(false),
-            Some((Field::Flag(flag), _)) => Ok(*flag),
-            Some((_, place)) => Err(fault("has a field that should be true or false", *place)
-                .help("write `true` or `false`, without quotes")),
-        }
+        let help = "write `true` or `false`, without quotes";
+        let flag = self.field(key, "true or false", help, |field| match field {
+            Field::Flag(flag) => Some(*flag),
+            _ => None,
+        });
+        Ok(flag?.unwrap_or_default())
     }
 
     pub(super) fn list(&self, key: &str) -> Result<Option<&[String]>, Fault> {
+        let help = "write a list such as `[read, grep]`";
+        self.field(key, "a list of texts", help, |field| match field {
+            Field::List(list) => Some(list.as_slice()),
+            _ => None,
+        })
+    }
+
+    /// A field of one kind; absent when null.
+    fn field<'f, T>(
+        &'f self,
+        key: &str,
+        kind: &str,
+        help: &str,
+        of_kind: impl FnOnce(&'f Field) -> Option<T>,
+    ) -> Result<Option<T>, Fault> {
         match self.fields.get(key) {
             None | Some((Field::Null, _)) => Ok(None),
-            Some((Field::List(list), _)) => Ok(Some(list)),
-            Some((_, place)) => Err(fault("has a field that should be a list of texts", *place)
-                .help("write a list such as `[read, grep]`")),
+            Some((field, place)) => of_kind(field).map(Some).ok_or_else(|| {
+                Fault::at(*place, format!("has a field that should be {kind}")).help(help)
+            }),
         }
     }
 
@@ -124,10 +137,8 @@ impl<'a> Document<'a> {
                 continue;
             }
             if let Some(meant) = near_miss(name, guards.iter().copied()) {
-                let why = format!(
-                    "has an unknown member `{}`, which guards nothing; did you mean `{meant}`?",
-                    shown(name)
-                );
+                let (name, end) = (shown(name), did_you_mean(Some(meant)));
+                let why = format!("has an unknown member `{name}`, which guards nothing{end}");
                 return Err(Fault::at(*place, why).help(format!("rename it to `{meant}`")));
             }
             found.push((name.as_str(), *place));
@@ -139,10 +150,6 @@ impl<'a> Document<'a> {
     pub(super) fn place(&self, key: &str) -> Place {
         self.fields.get(key).map_or(START, |(_, place)| *place)
     }
-}
-
-fn fault(reason: &'static str, place: Place) -> Fault {
-    Fault::at(place, reason)
 }
 
 /// The YAML between the first line, which is `---`, and the next such line; and the rest.
@@ -178,7 +185,7 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, (Field, Place)>, Fault> {
     let mut events = Parser::new_from_str(yaml);
     let mut next = move || match events.next_event() {
         Some(Ok((event, span))) => Ok((event, place(&span.start))),
-        Some(Err(error)) => Err(fault(NOT_YAML, place(error.marker()))),
+        Some(Err(error)) => Err(Fault::at(place(error.marker()), NOT_YAML)),
         None => Err(Fault::new(NOT_YAML)),
     };
     let mut fields = BTreeMap::new();
@@ -186,7 +193,7 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, (Field, Place)>, Fault> {
         match next()? {
             (Event::StreamStart | Event::DocumentStart(_) | Event::Nothing, _) => {}
             (Event::MappingStart(..), _) => break,
-            (_, place) => return Err(fault(NO_MAPPING, place)),
+            (_, place) => return Err(Fault::at(place, NO_MAPPING)),
         }
     }
     loop {
@@ -194,9 +201,9 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, (Field, Place)>, Fault> {
             (Event::MappingEnd, _) => break,
             (Event::Scalar(key, ..), place) => (key.into_owned(), place),
             (_, place) => {
-                return Err(fault(
-                    "has a front matter with a key that is not text",
+                return Err(Fault::at(
                     place,
+                    "has a front matter with a key that is not text",
                 ));
             }
         };
@@ -204,7 +211,7 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, (Field, Place)>, Fault> {
         let value = value(first, &mut next)?;
         if fields.insert(key, (value, at)).is_some() {
             return Err(
-                fault("has a front matter with a field twice", at).help("keep one of the two")
+                Fault::at(at, "has a front matter with a field twice").help("keep one of the two")
             );
         }
     }
@@ -212,7 +219,7 @@ fn fields(yaml: &str) -> Result<BTreeMap<String, (Field, Place)>, Fault> {
         match next()? {
             (Event::StreamEnd, _) => return Ok(fields),
             (Event::DocumentEnd | Event::Nothing, _) => {}
-            (_, place) => return Err(fault("has a front matter of several documents", place)),
+            (_, place) => return Err(Fault::at(place, "has a front matter of several documents")),
         }
     }
 }
@@ -264,7 +271,7 @@ fn skip<'a>(next: &mut impl FnMut() -> Result<(Event<'a>, Place), Fault>) -> Res
         match next()? {
             (Event::SequenceStart(..) | Event::MappingStart(..), _) => depth += 1,
             (Event::SequenceEnd | Event::MappingEnd, _) => depth -= 1,
-            (Event::StreamEnd, place) => return Err(fault(NOT_YAML, place)),
+            (Event::StreamEnd, place) => return Err(Fault::at(place, NOT_YAML)),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::reader::{Content, Owner, Reader};
-use super::{RELINK, ResourceError, Wanted, ignored};
+use super::{ResourceError, Wanted, ignored};
 use crate::file;
 use crate::local::LocalHome;
 use crate::reason::{Reason, Reasons, shown_path};
@@ -38,11 +38,9 @@ pub(super) fn load(
     notices: &mut Reasons,
 ) -> Result<Vec<Instruction>, ResourceError> {
     let root = repository(cwd);
-    let places = Places {
+    let mut all = Collected {
         home: home.root(),
         root,
-    };
-    let mut all = Collected {
         instructions: Vec::new(),
         seen: HashSet::new(),
         left: MAX_INSTRUCTIONS_BYTES,
@@ -63,12 +61,13 @@ pub(super) fn load(
             },
             None => reason,
         };
-        match all.add(reader, &places, path, owner)? {
+        reader.go_on()?;
+        match all.add(reader, path, owner) {
             Ok(Content::Read(())) => {}
             Ok(Content::Ignored(why)) => notices.add(about(ignored(path, why, owner))),
             Ok(Content::Missing) if named.is_none() => {
                 if file::is_dangling(path) {
-                    notices.add(Reason::of_file(path, file::DANGLING).help(RELINK));
+                    notices.add(Reason::of_file(path, file::DANGLING).help(file::RELINK));
                 }
             }
             // Somebody asked for this file by name: to go on without it would be to ignore them.
@@ -124,12 +123,17 @@ pub(super) fn repository(cwd: &Path) -> &Path {
         .unwrap_or(cwd)
 }
 
-struct Places<'a> {
+struct Collected<'a> {
     home: &'a Path,
     root: &'a Path,
+    instructions: Vec<Instruction>,
+    seen: HashSet<PathBuf>,
+    /// Bytes that still fit.
+    left: usize,
+    full: bool,
 }
 
-impl Places<'_> {
+impl Collected<'_> {
     fn name(&self, path: &Path) -> String {
         // A name only: that `..` goes elsewhere behind a link does not matter here.
         let path = &file::without_parents(path);
@@ -152,57 +156,39 @@ impl Places<'_> {
         name.truncate(name.floor_char_boundary(MAX_SOURCE_BYTES));
         name
     }
-}
 
-struct Collected {
-    instructions: Vec<Instruction>,
-    seen: HashSet<PathBuf>,
-    /// Bytes that still fit.
-    left: usize,
-    full: bool,
-}
-
-impl Collected {
     /// Adds the file if there is one, once under all its names. What reading it came to.
     fn add(
         &mut self,
         reader: &Reader<'_>,
-        places: &Places<'_>,
         path: &Path,
         owner: Owner<'_>,
-    ) -> Result<io::Result<Content<()>>, ResourceError> {
-        reader.go_on()?;
-        let source = places.name(path);
+    ) -> io::Result<Content<()>> {
+        let source = self.name(path);
         let limit = MAX_INSTRUCTION_BYTES.min(self.left.saturating_sub(source.len()));
-        let prefix = match reader.prefix(path, limit, owner) {
-            Ok(Content::Read(prefix)) => prefix,
-            Ok(Content::Missing) => return Ok(Ok(Content::Missing)),
-            Ok(Content::Ignored(why)) => return Ok(Ok(Content::Ignored(why))),
-            Err(error) => return Ok(Err(error)),
+        let prefix = match reader.prefix(path, limit, owner)? {
+            Content::Read(prefix) => prefix,
+            Content::Missing => return Ok(Content::Missing),
+            Content::Ignored(why) => return Ok(Content::Ignored(why)),
         };
         if !self.seen.insert(prefix.path) {
-            return Ok(Ok(Content::Read(())));
+            return Ok(Content::Read(()));
         }
-        let (text, cut) = decode(prefix.bytes, prefix.more, limit);
+        let (mut text, cut) = decode(prefix.bytes, prefix.more, limit);
         if text.trim().is_empty() {
             self.full |= cut;
-            return Ok(Ok(Content::Read(())));
+            return Ok(Content::Read(()));
         }
         self.left -= source.len() + text.len();
-        let mut instruction = Instruction { source, text };
         if cut {
             self.full |= limit < MAX_INSTRUCTION_BYTES;
-            let end = if instruction.text.ends_with('\n') {
-                ""
-            } else {
-                "\n"
-            };
-            instruction.text.push_str(&format!(
-                "{end}[cut here: only the first {limit} bytes are shown]\n"
-            ));
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text += &format!("[cut here: only the first {limit} bytes are shown]\n");
         }
-        self.instructions.push(instruction);
-        Ok(Ok(Content::Read(())))
+        self.instructions.push(Instruction { source, text });
+        Ok(Content::Read(()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::credentials::Credentials;
 use crate::local::LocalHome;
-use crate::reason::{Reason, Reasons, shown};
+use crate::reason::{Reason, Reasons, first, shown};
 use crate::settings::{Folder, InstructionFile, Projects};
 
 mod front_matter;
@@ -35,10 +35,6 @@ pub enum ResourceError {
     /// Profiles: `profile_invalid`. At least one reason.
     #[error("{}", first(.0))]
     Profiles(Vec<Reason>),
-}
-
-fn first(reasons: &[Reason]) -> String {
-    reasons.first().map(Reason::to_string).unwrap_or_default()
 }
 
 /// What the settings say about resources.
@@ -141,8 +137,6 @@ const TRUST: &str = "put a file of its own in its place, or run `magi-code trust
 
 /// What to do about a directory that cannot be read.
 const READABLE: &str = "put a directory in its place that your user can read";
-/// What to do about a link that leads nowhere.
-const RELINK: &str = "put back what it leads to, or remove the link";
 
 /// What is wrong with a file, for people.
 fn faulty(path: &Path, subject: &str, fault: Fault) -> Reason {

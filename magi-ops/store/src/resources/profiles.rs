@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::front_matter::{Document, Fault};
-use super::reader::{Content, Owner, Reader};
+use super::reader::{Left, Owner, Reader};
 use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name, unknown};
-use crate::reason::{Reason, Reasons, listed, near_miss, shown};
+use crate::file::RELINK;
+use crate::reason::{Reason, Reasons, did_you_mean, listed, near_miss, shown};
 use crate::settings::MAX_NAME_BYTES;
 
 /// Longest profile, in bytes.
@@ -142,22 +143,21 @@ fn directory_of(
             break;
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let parsed = match reader.text(&path, MAX_PROFILE_BYTES, owner)? {
-            Ok(Content::Read(text)) => parse(&text, &stem, tools, &path, notices),
-            // It was there a moment ago.
-            Ok(Content::Missing) if path.is_symlink() => {
-                Err(Fault::new("is a link that cannot be followed").help(super::RELINK))
-            }
-            Ok(Content::Missing) => Err(Fault::new("is missing")),
-            Ok(Content::Ignored(why)) => {
+        // It was there a moment ago.
+        let missing = || match path.is_symlink() {
+            true => Fault::new("is a link that cannot be followed").help(RELINK),
+            false => Fault::new("is missing"),
+        };
+        let text = reader.text(&path, MAX_PROFILE_BYTES, owner, missing);
+        let parsed = text.and_then(|text| Ok(parse(&text, &stem, tools, &path, notices)?));
+        let (name, mut profile) = match parsed {
+            Ok(parsed) => parsed,
+            Err(Left::Stopped(error)) => return Err(error),
+            Err(Left::Ignored(why)) => {
                 notices.add(ignored(&path, why, owner));
                 continue;
             }
-            Err(fault) => Err(fault),
-        };
-        let (name, mut profile) = match parsed {
-            Ok(parsed) => parsed,
-            Err(fault) => {
+            Err(Left::Faulty(fault)) => {
                 invalid(&path, fault);
                 continue;
             }
@@ -239,13 +239,8 @@ fn parse(
         .iter()
         .find(|tool| !is_known(tool))
     {
-        let meant = near_miss(tool, known.iter().copied());
-        let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
-        let reason = format!(
-            "names a tool `{}` that there is not{}",
-            shown(tool),
-            meant.unwrap_or_default()
-        );
+        let meant = did_you_mean(near_miss(tool, known.iter().copied()));
+        let reason = format!("names a tool `{}` that there is not{meant}", shown(tool));
         return at("tools", &reason, format!("use some of {}", listed(known)));
     }
     let named = |member: &str, is_said: bool| {

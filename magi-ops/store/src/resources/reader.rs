@@ -37,6 +37,27 @@ pub(super) struct Reader<'a> {
     cancelled: &'a dyn Fn() -> bool,
 }
 
+/// Why a whole file is left out.
+pub(super) enum Left {
+    /// A project's that doesn't count, and why.
+    Ignored(&'static str),
+    Faulty(Fault),
+    /// Reading everything ends.
+    Stopped(ResourceError),
+}
+
+impl From<Fault> for Left {
+    fn from(fault: Fault) -> Self {
+        Self::Faulty(fault)
+    }
+}
+
+impl From<ResourceError> for Left {
+    fn from(error: ResourceError) -> Self {
+        Self::Stopped(error)
+    }
+}
+
 /// What reading a file came to.
 pub(super) enum Content<T> {
     Missing,
@@ -153,31 +174,30 @@ impl<'a> Reader<'a> {
         Ok(named || sessions.any(|entry| is_same(entry.metadata())))
     }
 
-    /// A whole file of at most `limit` bytes as text without a byte order mark; otherwise what
-    /// is wrong with it.
+    /// A whole file of at most `limit` bytes as text without a byte order mark; `missing` says what is wrong where there
+    /// is none.
     pub(super) fn text(
         &self,
         path: &Path,
         limit: usize,
         owner: Owner<'_>,
-    ) -> Result<Result<Content<String>, Fault>, ResourceError> {
+        missing: impl FnOnce() -> Fault,
+    ) -> Result<String, Left> {
         self.go_on()?;
-        Ok(match self.prefix(path, limit, owner) {
-            Err(error) => Err(Fault::new(format!("cannot be read: {error}"))
-                .help("put a file that your user can read in its place")),
-            Ok(Content::Missing) => Ok(Content::Missing),
-            Ok(Content::Ignored(why)) => Ok(Content::Ignored(why)),
-            Ok(Content::Read(prefix)) if prefix.more => {
-                Err(Fault::new("is too long").help(format!("shorten it to {limit} bytes")))
-            }
-            Ok(Content::Read(prefix)) => match String::from_utf8(prefix.bytes) {
-                Ok(text) => Ok(Content::Read(match text.strip_prefix('\u{feff}') {
-                    Some(rest) => rest.to_owned(),
-                    None => text,
-                })),
-                Err(_) => Err(Fault::new("is not UTF-8").help("save it as UTF-8")),
+        let fault = match self.prefix(path, limit, owner) {
+            Ok(Content::Read(prefix)) if !prefix.more => match String::from_utf8(prefix.bytes) {
+                Ok(text) => return Ok(file::without_mark(text)),
+                Err(_) => Fault::new("is not UTF-8").help("save it as UTF-8"),
             },
-        })
+            Ok(Content::Read(_)) => {
+                Fault::new("is too long").help(format!("shorten it to {limit} bytes"))
+            }
+            Ok(Content::Missing) => missing(),
+            Ok(Content::Ignored(why)) => return Err(Left::Ignored(why)),
+            Err(error) => Fault::new(format!("cannot be read: {error}"))
+                .help("put a file that your user can read in its place"),
+        };
+        Err(fault.into())
     }
 
     /// The names in a directory, none when it is missing.

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::front_matter::{Document, Fault};
-use super::reader::{Content, Owner, Reader};
-use super::{
-    MAX_DESCRIPTION_BYTES, RELINK, ResourceError, Scopes, faulty, ignored, is_name, unknown,
-};
+use super::reader::{Left, Owner, Reader};
+use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name, unknown};
 use crate::file;
 use crate::reason::{Reason, Reasons};
 
@@ -73,20 +71,17 @@ pub(super) fn load(
         }
         for name in &listing.names {
             let path = directory.join(name).join(FILE_NAME);
-            let Some(candidate) = candidate(reader, &directory, name, owner, notices)? else {
-                continue;
-            };
-            match candidate {
+            match candidate(reader, &directory, name, owner, notices) {
+                Ok(None) => {}
+                Err(Left::Stopped(error)) => return Err(error),
                 Err(Left::Faulty(mut fault)) => {
                     fault.help.push_str("; it is left out until then");
                     notices.add(faulty(&path, &shown(name), fault));
                 }
                 Err(Left::Ignored(why)) => notices.add(ignored(&path, why, owner)),
-                Ok((name, _)) if found.contains_key(&name) => {}
-                Ok((name, None)) => {
-                    found.insert(name, None);
-                }
-                Ok((name, Some(skill))) => {
+                Ok(Some((name, _))) if found.contains_key(&name) => {}
+                Ok(Some((name, None))) => drop(found.insert(name, None)),
+                Ok(Some((name, Some(skill)))) => {
                     let admitted = found.values().flatten().count();
                     if admitted == MAX_SKILLS || bytes + skill.body.len() > MAX_SKILLS_BYTES {
                         let why = format!("the skill `{name}` is one too many");
@@ -103,59 +98,34 @@ pub(super) fn load(
     Ok(found.into_values().flatten().collect())
 }
 
-/// Why a skill is left out.
-enum Left {
-    Faulty(Fault),
-    Ignored(&'static str),
-}
-
-impl From<Fault> for Left {
-    fn from(fault: Fault) -> Self {
-        Self::Faulty(fault)
-    }
-}
-
-type Candidate = Result<(String, Option<Skill>), Left>;
-
-/// What stands under one name; `None` when it is no skill's directory.
+/// What stands under one name, without a skill where that is disabled; `None` when it is no skill's directory.
 fn candidate(
     reader: &Reader<'_>,
     directory: &Path,
     name: &OsStr,
     owner: Owner<'_>,
     notices: &mut Reasons,
-) -> Result<Option<Candidate>, ResourceError> {
+) -> Result<Option<(String, Option<Skill>)>, Left> {
     let directory = directory.join(name);
     if name.as_encoded_bytes().starts_with(b".") {
         return Ok(None);
     }
     if file::is_dangling(&directory) {
-        let fault = Fault::new("is a link that cannot be followed").help(RELINK);
-        return Ok(Some(Err(fault.into())));
+        let fault = Fault::new("is a link that cannot be followed").help(file::RELINK);
+        return Err(fault.into());
     }
     if !directory.is_dir() {
         return Ok(None);
     }
     let Some(name) = name.to_str().filter(|name| is_name(name)) else {
         let help = "rename the directory: 1 to 64 of a-z, 0-9 and `-`";
-        let fault = Fault::new("is no name of a skill").help(help);
-        return Ok(Some(Err(fault.into())));
+        return Err(Fault::new("is no name of a skill").help(help).into());
     };
-    let text = match reader.text(&directory.join(FILE_NAME), MAX_SKILL_BYTES, owner)? {
-        Ok(Content::Read(text)) => text,
-        Ok(Content::Missing) => {
-            let fault = Fault::new("is missing").help("put the skill's SKILL.md there");
-            return Ok(Some(Err(fault.into())));
-        }
-        Ok(Content::Ignored(why)) => return Ok(Some(Err(Left::Ignored(why)))),
-        Err(fault) => return Ok(Some(Err(fault.into()))),
-    };
-    let skill = parse(&text, name, directory, notices);
-    Ok(Some(
-        skill
-            .map(|skill| (name.to_owned(), skill))
-            .map_err(Left::from),
-    ))
+    let missing = || Fault::new("is missing").help("put the skill's SKILL.md there");
+    let path = directory.join(FILE_NAME);
+    let text = reader.text(&path, MAX_SKILL_BYTES, owner, missing)?;
+    let skill = parse(&text, name, directory, notices)?;
+    Ok(Some((name.to_owned(), skill)))
 }
 
 fn parse(

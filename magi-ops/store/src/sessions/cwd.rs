@@ -2,13 +2,13 @@
 //! Paths are bytes; a record is text.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::SessionError;
 use super::record::{Body, Record};
+use crate::context::hex;
 
 /// Before the hex digits of a path that is not UTF-8. Such a text is no absolute path, so the two can't
 /// be confused.
@@ -17,14 +17,10 @@ const BYTES: &str = "bytes:";
 /// A canonical working directory as a session record holds it.
 #[must_use]
 pub fn recorded_cwd(cwd: &Path) -> String {
-    if let Some(text) = cwd.to_str() {
-        return text.to_owned();
+    match cwd.to_str() {
+        Some(text) => text.to_owned(),
+        None => BYTES.to_owned() + &hex(cwd.as_os_str().as_bytes()),
     }
-    let mut text = BYTES.to_owned();
-    for byte in cwd.as_os_str().as_bytes() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 fn read_back(recorded: &str) -> Option<PathBuf> {

@@ -3,21 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use super::fault::Fault;
 use super::hooks::{MAX_HOOK_BYTES, MAX_HOOKS};
 use super::layer::{COMMANDS, Layer, PermissionLayer, Permissions, ProviderLayer, SNIPPETS};
 use super::permissions::{MAX_RULE_BYTES, MAX_RULES};
 use super::projects::directory;
 use super::rule_advice::rule_advice;
 use super::{MAX_INSTRUCTIONS, MAX_NAME_BYTES};
-use crate::reason::{listed, near_miss, shown};
-
-/// Something that is wrong with a member.
-pub(super) struct Fault {
-    pub(super) reason: String,
-    pub(super) help: String,
-    /// Whether it is ignored only: nothing fails for it.
-    pub(super) ignored: bool,
-}
+use crate::reason::{did_you_mean, listed, near_miss, shown};
 
 /// Who is told of each fault, and of the names that lead to its member.
 type Tell<'a> = &'a mut dyn FnMut(&[&str], Fault);
@@ -29,14 +22,6 @@ const MAX_TOOL_NAME_BYTES: usize = 64;
 const SHORTEN: &str = "shorten it";
 const TAKE_OUT: &str = "write something here, or take the member out";
 
-fn problem(reason: impl Into<String>, help: impl Into<String>) -> Fault {
-    Fault {
-        reason: reason.into(),
-        help: help.into(),
-        ignored: false,
-    }
-}
-
 /// Tells everything that is wrong with `layer`. `tools` are the names that `permissions` may hold; without any, all do.
 pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
     for (key, name) in [("provider", &layer.provider), ("model", &layer.model)] {
@@ -46,13 +31,13 @@ pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
             .is_some_and(|name| name.len() > MAX_NAME_BYTES)
         {
             let why = format!("this name is longer than {MAX_NAME_BYTES} bytes");
-            tell(&[key], problem(why, SHORTEN));
+            tell(&[key], Fault::new(why, SHORTEN));
         }
     }
     if let Some(threshold) = layer.compaction.threshold
         && (threshold <= 0.0 || threshold > 1.0)
     {
-        let fault = problem(
+        let fault = Fault::new(
             "this is not above 0 and at most 1",
             "write a share such as 0.8",
         );
@@ -68,7 +53,7 @@ pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
         let why = format!("these are more than {MAX_INSTRUCTIONS} files");
         tell(
             &["instructions"],
-            problem(why, "put some of them into one file"),
+            Fault::new(why, "put some of them into one file"),
         );
     }
     for (index, path) in layer.instructions.iter().enumerate() {
@@ -88,7 +73,7 @@ pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
     for name in layer.mcp_servers.keys().filter(|name| is_blank(name)) {
         tell(
             &["mcp_servers", name],
-            problem("this name is blank", "give the server a name"),
+            Fault::new("this name is blank", "give the server a name"),
         );
     }
 }
@@ -99,13 +84,13 @@ fn is_blank(text: &str) -> bool {
 
 fn blank(path: &[&str], text: Option<&str>, tell: Tell<'_>) {
     if text.is_some_and(is_blank) {
-        tell(path, problem("this is blank", TAKE_OUT));
+        tell(path, Fault::new("this is blank", TAKE_OUT));
     }
 }
 
 fn check_provider(id: &str, own: &ProviderLayer, tell: Tell<'_>) {
     if is_blank(id) {
-        let fault = problem(
+        let fault = Fault::new(
             "this id is blank",
             "give the provider an id, which `provider` selects",
         );
@@ -122,7 +107,7 @@ fn check_provider(id: &str, own: &ProviderLayer, tell: Tell<'_>) {
     }
     let variable = own.api_key_env.as_deref().filter(|name| !is_blank(name));
     if variable.is_some_and(|name| name.contains(['=', '\0', ' ', '\t', '\n'])) {
-        let fault = problem(
+        let fault = Fault::new(
             "this is no name of an environment variable",
             "write the variable's name alone; its value stays in the environment",
         );
@@ -133,7 +118,7 @@ fn check_provider(id: &str, own: &ProviderLayer, tell: Tell<'_>) {
             let path = ["providers", id, "models", &index.to_string(), "id"];
             tell(
                 &path,
-                problem(
+                Fault::new(
                     "this id is blank",
                     "write the model's name as its server has it",
                 ),
@@ -147,7 +132,7 @@ fn check_hooks(event: &str, commands: &[String], tell: Tell<'_>) {
         let why = format!("these are more than {MAX_HOOKS} commands");
         tell(
             &["hooks", event],
-            problem(why, "put some of them into one script"),
+            Fault::new(why, "put some of them into one script"),
         );
     }
     for (index, command) in commands.iter().enumerate() {
@@ -167,7 +152,7 @@ fn check_hooks(event: &str, commands: &[String], tell: Tell<'_>) {
         } else {
             continue;
         };
-        tell(&["hooks", event, &index.to_string()], problem(why, help));
+        tell(&["hooks", event, &index.to_string()], Fault::new(why, help));
     }
 }
 
@@ -190,11 +175,7 @@ fn check_projects(layer: &Layer, tell: Tell<'_>) {
                 ),
             },
         };
-        let fault = Fault {
-            ignored: true,
-            ..problem(reason, help)
-        };
-        tell(&["projects", path], fault);
+        tell(&["projects", path], Fault::new(reason, help).ignored());
     }
 }
 
@@ -215,22 +196,19 @@ fn check_permissions(all: &Permissions, path: &[&str], tools: &[&str], tell: Tel
         let path = [path, &[COMMANDS, key]].concat();
         if list.len() > MAX_RULES {
             let why = format!("these are more than {MAX_RULES} rules");
-            tell(&path, problem(why, "say it in fewer words"));
+            tell(&path, Fault::new(why, "say it in fewer words"));
         }
         for (index, rule) in list.iter().enumerate() {
             let fault = if is_blank(rule) {
-                problem(
+                Fault::new(
                     "this rule is blank, and would be about every command",
                     "write the first words of a command, or take it out",
                 )
             } else if rule.len() > MAX_RULE_BYTES {
                 let why = format!("this rule is longer than {MAX_RULE_BYTES} bytes");
-                problem(why, SHORTEN)
+                Fault::new(why, SHORTEN)
             } else if let Some(advice) = rule_advice(rule, key == "deny") {
-                Fault {
-                    ignored: true,
-                    ..problem(advice.reason, advice.help)
-                }
+                Fault::new(advice.reason, advice.help).ignored()
             } else {
                 continue;
             };
@@ -248,26 +226,18 @@ fn check_tool(tool: &str, path: &[&str], tools: &[&str], tell: Tell<'_>) {
     let of_server = meant_of_server(tool);
     let near = near_miss(tool, tools.iter().copied());
     let why = format!("no tool is called `{}`", shown(tool));
-    let fault = match near
-        .map(str::to_owned)
-        .or_else(|| of_server.clone().flatten())
-    {
-        Some(meant) => problem(
-            format!("{why}; did you mean `{meant}`?"),
-            format!("rename it to `{meant}`: as it stands it guards nothing"),
-        ),
-        None if of_server.is_some() => problem(
-            why,
-            "write `mcp__<server>__<tool>`, at most 64 of letters, digits, `_` and `-`: as it stands it guards nothing",
-        ),
-        None => problem(
-            why,
-            format!(
-                "use one of {}, or `mcp__<server>__<tool>`: as it stands it guards nothing",
-                listed(tools)
-            ),
-        ),
+    let meant = near.or(of_server.as_ref().and_then(Option::as_deref));
+    let what = match meant {
+        Some(meant) => format!("rename it to `{meant}`"),
+        None if of_server.is_some() => {
+            "write `mcp__<server>__<tool>`, at most 64 of letters, digits, `_` and `-`".to_owned()
+        }
+        None => format!("use one of {}, or `mcp__<server>__<tool>`", listed(tools)),
     };
+    let fault = Fault::new(
+        why + &did_you_mean(meant),
+        what + ": as it stands it guards nothing",
+    );
     tell(&[path, &[tool]].concat(), fault);
 }
 

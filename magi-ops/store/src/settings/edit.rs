@@ -4,6 +4,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use super::tree::{self, Node, Value};
 use super::{FILE_NAME, MAX_BYTES};
 use crate::file::{self, Links};
 use crate::local::LocalHome;
-use crate::reason::Reason;
+use crate::reason::{Reason, first};
 
 /// The lock's name beside the settings.
 const LOCK_NAME: &str = "settings.lock";
@@ -25,7 +26,7 @@ const INDENT: &str = "  ";
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// The file as it is can't be used, so it is left alone; at least one reason.
-    #[error("{}", .0.first().map(Reason::to_string).unwrap_or_default())]
+    #[error("{}", first(.0))]
     Unusable(Vec<Reason>),
     /// Something else than an object stands where a member was to be put.
     #[error("{}: `{key}` is no object", path.display())]
@@ -76,10 +77,10 @@ pub(super) fn set_trusted(
 }
 
 /// Changes the global settings by the members that `decide` names with their values as JSON.
-fn change<T>(
+fn change(
     home: &LocalHome,
-    decide: impl FnOnce(&File) -> (T, Vec<(Vec<String>, String)>),
-) -> Result<T, EditError> {
+    decide: impl FnOnce(&File) -> (bool, Vec<(Vec<String>, String)>),
+) -> Result<bool, EditError> {
     let path = home.root().join(FILE_NAME);
     // A linked file is replaced where it really is, so that the link stays one.
     let path = path.canonicalize().unwrap_or(path);
@@ -130,7 +131,9 @@ fn change<T>(
 fn set(text: &str, path: &[&str], value: &str) -> Result<String, String> {
     let start = text.len() - text.trim_start_matches('\u{feff}').len();
     let json = &text[start..];
-    let root = tree::parse(json).map_err(|error| error.reason)?;
+    let root = tree::parse(json).map_err(|error| error.fault.reason)?;
+    let with =
+        |at: Range<usize>, new: &str| [&text[..start + at.start], new, &json[at.end..]].concat();
     let mut node = &root;
     for (depth, name) in path.iter().enumerate() {
         let Value::Object(members) = &node.value else {
@@ -147,24 +150,11 @@ fn set(text: &str, path: &[&str], value: &str) -> Result<String, String> {
                         format!("{{{}: {value}}}", quoted(name))
                     });
                 let (at, inserted) = insertion(json, node, &quoted(name), &value);
-                return Ok([
-                    &text[..start],
-                    &json[..at.start],
-                    &inserted,
-                    &json[at.end..],
-                ]
-                .concat());
+                return Ok(with(at, &inserted));
             }
         }
     }
-    let span = node.span.clone();
-    Ok([
-        &text[..start],
-        &json[..span.start],
-        value,
-        &json[span.end..],
-    ]
-    .concat())
+    Ok(with(node.span.clone(), value))
 }
 
 fn quoted(name: &str) -> String {
@@ -172,12 +162,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// Which bytes of `json` to put a member of `object` in place of, and with what.
-fn insertion(
-    json: &str,
-    object: &Node,
-    name: &str,
-    value: &str,
-) -> (std::ops::Range<usize>, String) {
+fn insertion(json: &str, object: &Node, name: &str, value: &str) -> (Range<usize>, String) {
     if let Some(last) = object.members().last() {
         let end = last.value.span.end;
         // What stands between a sibling and what is before it: a line end with an indentation, or a blank.

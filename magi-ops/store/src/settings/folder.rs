@@ -33,10 +33,7 @@ impl Folder {
                 "this is a link to your own home of magi-code, so the project says nothing",
                 "remove the link; what stands there counts in every project anyway",
             ),
-            (false, true) if file::is_dangling(&folder) => ignored(
-                file::DANGLING,
-                "put back what it leads to, or remove the link",
-            ),
+            (false, true) if file::is_dangling(&folder) => ignored(file::DANGLING, file::RELINK),
             (false, true) if !trusted => ignored(
                 "this is a link, so nothing below it counts",
                 super::project::TRUST,

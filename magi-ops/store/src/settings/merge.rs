@@ -64,13 +64,14 @@ impl Settings {
         permissions.person(std::mem::take(&mut layer.permissions));
         settings.projects = Projects::of(&layer.projects);
         settings.trusted = settings.projects.trust(cwd);
-        let mut own = projects::nearest(std::mem::take(&mut layer.projects), cwd);
-        match own.len() {
-            1 => own.drain(..).for_each(|own| permissions.person(own)),
-            // Two entries for one directory: each counts where it is stricter, as a notice says.
-            _ => own
-                .into_iter()
-                .for_each(|own| drop(permissions.project(own, false))),
+        let own = projects::nearest(std::mem::take(&mut layer.projects), cwd);
+        let is_only = own.len() == 1;
+        for own in own {
+            match is_only {
+                true => permissions.person(own),
+                // Two entries for one directory: each counts where it is stricter, as a notice says.
+                false => drop(permissions.project(own, false)),
+            }
         }
         settings.apply(layer, home, global.source.as_ref(), false);
         settings.remember(global.source.as_ref(), &[]);
@@ -88,16 +89,7 @@ impl Settings {
                 of_project = std::mem::take(&mut layer.mcp_servers);
                 let own = std::mem::take(&mut layer.permissions);
                 ignored.extend(permissions.project(own, settings.trusted));
-                let moved: Vec<_> = layer
-                    .providers
-                    .iter()
-                    .filter(|(_, own)| own.api.is_some() || own.base_url.is_some())
-                    .map(|(id, _)| id.clone())
-                    .collect();
                 settings.apply(layer, cwd, file.source.as_ref(), true);
-                for id in moved {
-                    settings.providers.entry(id).or_default().placed_by_project = true;
-                }
                 settings.remember(file.source.as_ref(), &ignored);
                 if let Some(source) = &file.source {
                     notices.extend(ignored.into_iter().map(|ignored| {
@@ -211,7 +203,10 @@ impl Settings {
                 }),
             }));
         for (id, over) in layer.providers {
-            self.providers.entry(id).or_default().apply(over, base);
+            let provider = self.providers.entry(id).or_default();
+            provider.placed_by_project |=
+                of_project && (over.api.is_some() || over.base_url.is_some());
+            provider.apply(over, base);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The settings layers, read only: global file, project file, environment; and their merged effect.
 //! Acting on them happens elsewhere; writing stands in `edit`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use crate::file;
 use crate::local::LocalHome;
-use crate::reason::{Reason, SourceText};
+use crate::reason::{Reason, SourceText, first};
 
 mod approval;
 mod check;
 mod edit;
+mod fault;
 mod folder;
 mod hooks;
 mod layer;
@@ -66,7 +67,7 @@ const DEFAULT_COMPACTION_THRESHOLD: f64 = 0.8;
 
 /// Why settings can't be used: `configuration_invalid`. Carries paths and words of the files: never for the wire.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", self.first())]
+#[error("{}", first(.reasons))]
 pub struct SettingsError {
     reasons: Vec<Reason>,
     usable: Box<Settings>,
@@ -93,13 +94,6 @@ impl SettingsError {
     #[must_use]
     pub fn into_reasons(self) -> Vec<Reason> {
         self.reasons
-    }
-
-    fn first(&self) -> String {
-        self.reasons
-            .first()
-            .map(Reason::to_string)
-            .unwrap_or_default()
     }
 }
 
@@ -292,14 +286,8 @@ impl Settings {
     pub fn key_variables(&self) -> Vec<&str> {
         let named = self.providers.values();
         let named = named.filter_map(|provider| provider.api_key_env.as_deref());
-        let mut all: Vec<_> = BUILT_IN_KEYS
-            .iter()
-            .map(|(_, key)| *key)
-            .chain(named)
-            .collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let all = BUILT_IN_KEYS.iter().map(|(_, key)| *key).chain(named);
+        Vec::from_iter(all.collect::<BTreeSet<_>>())
     }
 }
 

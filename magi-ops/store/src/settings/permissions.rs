@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::layer::{COMMANDS, Permission, PermissionLayer, Permissions, RulesLayer};
-use super::project::{Ignored, TO_GLOBAL, TRUST};
+use super::layer::{COMMANDS, Permission, PermissionLayer, Permissions, RulesLayer, SNIPPETS};
+use super::project::Ignored;
 
 /// Most rules of one list.
 pub const MAX_RULES: usize = 256;
@@ -87,51 +87,59 @@ impl Merged {
 
     /// The words of the project's file.
     pub(super) fn project(&mut self, layer: Permissions, trusted: bool) -> Vec<Ignored> {
-        let mut ignored: Vec<(Vec<String>, &str)> = Vec::new();
-        let mut snippets = None;
+        let mut ignored = Vec::new();
+        let mut tell = |names: &[&str], counts: Result<(), &'static str>| {
+            let path = [&["permissions"], names].concat();
+            ignored.extend(counts.err().map(|why| match why {
+                LAXER => Ignored::untrusted(&path, why),
+                _ => Ignored::new(&path, why),
+            }));
+        };
+        let mut snippets = BTreeMap::new();
         for (tool, permission) in layer.0 {
-            let key = vec![tool.clone()];
             match permission {
                 PermissionLayer::Word(word) if tool == COMMANDS => {
-                    self.project_default(word, trusted, key, &mut ignored);
+                    tell(&[&tool], self.project_default(word, trusted));
                 }
                 PermissionLayer::Word(word) => {
-                    let known = self.words.get(&tool).copied();
                     self.bind_snippets(&tool, word);
-                    match counts(known, word, trusted) {
-                        Ok(()) => drop(self.words.insert(tool, word)),
-                        Err(why) => ignored.push((key, why)),
+                    let counts = counts(self.words.get(&tool).copied(), word, trusted);
+                    tell(&[&tool], counts);
+                    if counts.is_ok() {
+                        self.words.insert(tool, word);
                     }
                 }
                 PermissionLayer::Rules(rules) => {
-                    self.project_rules(rules, trusted, &key, &mut ignored);
+                    // Asked before the project's own default is taken: that one denies only what its rules leave.
+                    let denied = self.default == Some(Permission::Deny);
+                    if let Some(word) = rules.default {
+                        tell(&[&tool, "default"], self.project_default(word, trusted));
+                    }
+                    match (rules.allow.is_empty(), trusted, denied) {
+                        (true, ..) => {}
+                        (_, false, _) => tell(&[&tool, "allow"], Err(LAXER)),
+                        (.., true) => tell(&[&tool, "allow"], Err(DENIED)),
+                        _ => add(&mut self.allow, rules.allow),
+                    }
+                    add(&mut self.deny, rules.deny);
                 }
-                PermissionLayer::Tools(words) => snippets = Some((tool, words)),
+                PermissionLayer::Tools(words) => snippets = words,
             }
         }
         // Behind the words for tools: those hold inside snippets too unless something else is said there.
-        for (tool, word) in snippets.into_iter().flat_map(|(key, words)| {
-            words
-                .into_iter()
-                .map(move |(tool, word)| ((key.clone(), tool), word))
-        }) {
-            let (key, tool) = tool;
+        for (tool, word) in snippets {
             let outside = match tool.as_str() {
                 COMMANDS => self.default,
                 _ => self.words.get(&tool).copied(),
             };
             let known = self.code.get(&tool).copied().or(outside);
-            match counts(known, word, trusted) {
-                Ok(()) => drop(self.code.insert(tool, word)),
-                Err(why) => ignored.push((vec![key, tool], why)),
+            let counts = counts(known, word, trusted);
+            tell(&[SNIPPETS, &tool], counts);
+            if counts.is_ok() {
+                self.code.insert(tool, word);
             }
         }
-        let ignored = ignored.into_iter().map(|(key, why)| Ignored {
-            path: [vec!["permissions".to_owned()], key].concat(),
-            why: why.to_owned(),
-            help: if why == LAXER { TRUST } else { TO_GLOBAL },
-        });
-        ignored.collect()
+        ignored
     }
 
     /// What the person lets snippets do is laxer than a project's stricter word for the tool, which holds there too.
@@ -141,47 +149,15 @@ impl Merged {
         }
     }
 
-    fn project_default(
-        &mut self,
-        word: Permission,
-        trusted: bool,
-        key: Vec<String>,
-        ignored: &mut Vec<(Vec<String>, &'static str)>,
-    ) {
+    fn project_default(&mut self, word: Permission, trusted: bool) -> Result<(), &'static str> {
         // What the person allows by rules is laxer than a project's `ask` or `deny` for all lines.
         if word < Permission::Allow {
             self.allow.clear();
         }
         self.bind_snippets(COMMANDS, word);
-        match counts(self.default, word, trusted) {
-            Ok(()) => self.default = Some(word),
-            Err(why) => ignored.push((key, why)),
-        }
-    }
-
-    fn project_rules(
-        &mut self,
-        rules: RulesLayer,
-        trusted: bool,
-        key: &[String],
-        ignored: &mut Vec<(Vec<String>, &'static str)>,
-    ) {
-        let below = |member: &str| [key, &[member.to_owned()]].concat();
-        // Asked before the project's own default is taken: that one denies only what its rules leave.
-        let denied = self.default == Some(Permission::Deny);
-        if let Some(word) = rules.default {
-            self.project_default(word, trusted, below("default"), ignored);
-        }
-        if !rules.allow.is_empty() {
-            if !trusted {
-                ignored.push((below("allow"), LAXER));
-            } else if denied {
-                ignored.push((below("allow"), DENIED));
-            } else {
-                add(&mut self.allow, rules.allow);
-            }
-        }
-        add(&mut self.deny, rules.deny);
+        counts(self.default, word, trusted)?;
+        self.default = Some(word);
+        Ok(())
     }
 
     /// The rules for commands, and the words for tools with theirs.

@@ -9,7 +9,7 @@ pub(super) const TRUST: &str =
     "run `magi-code trust` in the project if you know everything that it configures";
 
 /// What to do about something that no project may say.
-pub(super) const TO_GLOBAL: &str = "say it in the global settings, or take it out";
+const TO_GLOBAL: &str = "say it in the global settings, or take it out";
 
 /// A member of the project's file that does not count: the names that lead to it, why, and what to do.
 pub(super) struct Ignored {
@@ -27,7 +27,7 @@ impl Ignored {
         }
     }
 
-    fn untrusted(path: &[&str], why: impl Into<String>) -> Self {
+    pub(super) fn untrusted(path: &[&str], why: impl Into<String>) -> Self {
         Self {
             help: TRUST,
             ..Self::new(path, why)

@@ -5,37 +5,24 @@ use std::cell::RefCell;
 use std::fmt::{self, Display};
 
 use redact::Redactor;
-use serde::de::value::StrDeserializer;
+use serde::de::value::{SeqDeserializer, StrDeserializer};
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAccess,
-    SeqAccess, Unexpected, Visitor,
+    Unexpected, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
+use super::fault::{Fault, Finding};
 use super::tree::{Member, Node, Value};
-use crate::reason::{MAX_REASONS, listed, near_miss, shown};
-
-/// Something that is not right at a byte of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Finding {
-    pub(super) offset: usize,
-    pub(super) reason: String,
-    pub(super) help: Option<String>,
-    /// Whether it is ignored only: nothing fails for it.
-    pub(super) ignored: bool,
-}
+use crate::reason::{MAX_REASONS, did_you_mean, listed, near_miss, shown};
 
 /// Reads a `T` from what is right in `root`, and tells what is not. `None` when nothing can be read at all.
 pub(super) fn read<T: for<'a> Deserialize<'a>>(root: &mut Node) -> (Option<T>, Vec<Finding>) {
     let mut findings = Vec::new();
-    let mut repeated = Vec::new();
-    root.leave_out_repeated(&mut repeated);
-    findings.extend(repeated.into_iter().map(|(name, offset)| Finding {
-        offset,
-        reason: format!("`{}` stands here a second time", shown(&name)),
-        help: Some("keep one of the two".to_owned()),
-        ignored: false,
-    }));
+    root.leave_out_repeated(&mut |name, offset| {
+        let why = format!("`{}` stands here a second time", shown(name));
+        findings.push(Fault::new(why, "keep one of the two").at(offset));
+    });
     loop {
         let unknown = RefCell::default();
         let result = T::deserialize(At {
@@ -53,13 +40,7 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(root: &mut Node) -> (Option<T>, V
             offset: root.span.start,
             value: root.span.start,
         });
-        let offset = place.offset;
-        findings.push(Finding {
-            offset,
-            reason: error.reason,
-            help: error.help,
-            ignored: error.ignored,
-        });
+        findings.push(error.fault.at(place.offset));
         // Each round leaves something out; a file at its bound could still keep one busy for long.
         if findings.len() > MAX_REASONS || !root.leave_out(place.value) {
             return (None, findings);
@@ -78,26 +59,16 @@ struct Place {
 #[derive(Debug)]
 pub(super) struct Error {
     place: Option<Place>,
-    reason: String,
-    help: Option<String>,
-    ignored: bool,
+    fault: Fault,
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self { place: None, fault }
+    }
 }
 
 impl Error {
-    fn new(reason: String) -> Self {
-        Self {
-            place: None,
-            reason,
-            help: None,
-            ignored: false,
-        }
-    }
-
-    fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-
     fn at(mut self, offset: usize, value: usize) -> Self {
         self.place.get_or_insert(Place { offset, value });
         self
@@ -106,7 +77,7 @@ impl Error {
 
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
+        f.write_str(&self.fault.reason)
     }
 }
 
@@ -114,20 +85,25 @@ impl std::error::Error for Error {}
 
 impl de::Error for Error {
     fn custom<T: Display>(message: T) -> Self {
-        Self::new(message.to_string())
+        let fault = Fault {
+            reason: message.to_string(),
+            help: None,
+            ignored: false,
+        };
+        fault.into()
     }
 
     // None of these repeats a value: a secret may stand in the place of another word.
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let wanted = wanted(expected);
-        Self::new(format!("{} stands where {wanted} belongs", kind(found)))
-            .help("write one, or take the member out")
+        let why = format!("{} stands where {wanted} belongs", kind(found));
+        Fault::new(why, WRITE_ONE).into()
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         let wanted = wanted(expected);
         let found = kind(found).trim_start_matches("a ");
-        Self::new(format!("this {found} is not {wanted}")).help("write one, or take the member out")
+        Fault::new(format!("this {found} is not {wanted}"), WRITE_ONE).into()
     }
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
@@ -136,33 +112,29 @@ impl de::Error for Error {
             true => format!("`{}`", shown(word)),
             false => "this".to_owned(),
         };
-        let meant = near.map(|meant| format!("; did you mean `{meant}`?"));
-        let meant = meant.unwrap_or_default();
-        Self::new(format!("{word} is no known word here{meant}"))
-            .help(format!("use one of {}", listed(known)))
+        let why = format!("{word} is no known word here{}", did_you_mean(near));
+        Fault::new(why, format!("use one of {}", listed(known))).into()
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
-        unknown_member(name, known)
+        unknown_member(name, known).into()
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self::new(format!("the member `{name}` is missing here")).help(format!("add `{name}`"))
+        let why = format!("the member `{name}` is missing here");
+        Fault::new(why, format!("add `{name}`")).into()
     }
 }
 
-fn unknown_member(name: &str, known: &'static [&'static str]) -> Error {
+const WRITE_ONE: &str = "write one, or take the member out";
+
+fn unknown_member(name: &str, known: &'static [&'static str]) -> Fault {
     let near = near_miss(name, known.iter().copied());
-    let mut error = Error::new(match near {
-        Some(meant) => format!("unknown member `{}`; did you mean `{meant}`?", shown(name)),
-        None => format!("unknown member `{}`", shown(name)),
-    });
-    error.ignored = near.is_none();
-    error.help = Some(match near {
-        Some(meant) => format!("rename it to `{meant}`"),
-        None => "nothing reads it; remove it if nobody else does".to_owned(),
-    });
-    error
+    let why = format!("unknown member `{}`{}", shown(name), did_you_mean(near));
+    match near {
+        Some(meant) => Fault::new(why, format!("rename it to `{meant}`")),
+        None => Fault::new(why, "nothing reads it; remove it if nobody else does").ignored(),
+    }
 }
 
 fn kind(found: Unexpected<'_>) -> &'static str {
@@ -233,20 +205,19 @@ impl<'de> Deserializer<'de> for At<'_> {
         match &self.node.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
-            Value::Number(number) => {
-                match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                    (Some(number), ..) => visitor.visit_u64(number),
-                    (_, Some(number), _) => visitor.visit_i64(number),
-                    (.., Some(number)) => visitor.visit_f64(number),
-                    (None, None, None) => Err(Error::new("this number is too large".to_owned())
-                        .help("write a smaller one")),
+            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), ..) => visitor.visit_u64(number),
+                (_, Some(number), _) => visitor.visit_i64(number),
+                (.., Some(number)) => visitor.visit_f64(number),
+                (None, None, None) => {
+                    Err(Fault::new("this number is too large", "write a smaller one").into())
                 }
-            }
+            },
             Value::Text(text) => visitor.visit_str(text),
-            Value::List(list) => visitor.visit_seq(Elements {
-                rest: list.iter(),
-                unknown: self.unknown,
-            }),
+            Value::List(list) => {
+                let elements = list.iter().map(|node| Self { node, ..self });
+                visitor.visit_seq(SeqDeserializer::new(elements))
+            }
             Value::Object(_) => return self.members(None, visitor),
         }
         .map_err(|error| self.here(error))
@@ -281,21 +252,11 @@ impl<'de> Deserializer<'de> for At<'_> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match &self.node.value {
-            Value::Text(word) => {
-                visitor.visit_enum(IntoDeserializer::<Error>::into_deserializer(word.as_str()))
-            }
-            other => {
-                let found = match other {
-                    Value::Null => Unexpected::Unit,
-                    Value::Bool(value) => Unexpected::Bool(*value),
-                    Value::Number(_) => Unexpected::Unsigned(0),
-                    Value::List(_) => Unexpected::Seq,
-                    Value::Text(_) | Value::Object(_) => Unexpected::Map,
-                };
-                Err(de::Error::invalid_type(found, &"a word"))
-            }
+            Value::Text(word) => visitor
+                .visit_enum(IntoDeserializer::<Error>::into_deserializer(word.as_str()))
+                .map_err(|error| self.here(error)),
+            _ => self.deserialize_any(visitor),
         }
-        .map_err(|error| self.here(error))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -313,6 +274,14 @@ impl<'de> Deserializer<'de> for At<'_> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct seq tuple tuple_struct map identifier
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Error> for At<'_> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
@@ -338,14 +307,9 @@ impl<'de> MapAccess<'de> for Members<'_> {
             {
                 let mut unknown = self.unknown.borrow_mut();
                 // The bound is for the reader; one more tells that there are more.
-                let error = unknown_member(&member.name, known);
-                if !is_schema && (!error.ignored || unknown.len() <= MAX_REASONS) {
-                    unknown.push(Finding {
-                        offset: member.name_span.start,
-                        reason: error.reason,
-                        help: error.help,
-                        ignored: error.ignored,
-                    });
+                let fault = unknown_member(&member.name, known);
+                if !is_schema && (!fault.ignored || unknown.len() <= MAX_REASONS) {
+                    unknown.push(fault.at(member.name_span.start));
                 }
                 continue;
             }
@@ -361,36 +325,12 @@ impl<'de> MapAccess<'de> for Members<'_> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         let Some(member) = self.value.take() else {
-            return Err(Error::new("a member has no value".to_owned()));
+            return Err(de::Error::custom("a member has no value"));
         };
         seed.deserialize(At {
             node: &member.value,
             unknown: self.unknown,
         })
         .map_err(|error| error.at(member.value.span.start, member.value.span.start))
-    }
-}
-
-struct Elements<'a> {
-    rest: std::slice::Iter<'a, Node>,
-    unknown: &'a RefCell<Vec<Finding>>,
-}
-
-impl<'de> SeqAccess<'de> for Elements<'_> {
-    type Error = Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Error> {
-        let Some(node) = self.rest.next() else {
-            return Ok(None);
-        };
-        seed.deserialize(At {
-            node,
-            unknown: self.unknown,
-        })
-        .map(Some)
-        .map_err(|error| error.at(node.span.start, node.span.start))
     }
 }

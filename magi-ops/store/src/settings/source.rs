@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use super::MAX_BYTES;
 use super::check::check;
+use super::fault::{Fault, Finding};
 use super::layer::Layer;
-use super::read::{Finding, read};
+use super::project::TRUST;
+use super::read::read;
 use super::tree::{self, Node};
 use crate::file::{self, Opened};
 use crate::reason::{MAX_REASONS, Reason, Reasons, SourceText};
@@ -49,7 +51,18 @@ impl Source {
 
     /// Every member and element, with the names that lead to it and where it begins.
     pub(super) fn walk(&self, each: &mut impl FnMut(&[String], usize)) {
-        self.root.walk(each);
+        self.root.walk(&mut |path, at, _| each(path, at));
+    }
+
+    /// The names that lead to what begins at a byte: a member with its name, or its value.
+    fn key(&self, offset: usize) -> Option<String> {
+        let mut key = None;
+        self.root.walk(&mut |path, at, value| {
+            if offset == at || offset == value.span.start {
+                key = Some(path.join("."));
+            }
+        });
+        key
     }
 }
 
@@ -70,13 +83,20 @@ impl File {
     /// followed, and to have one name only; otherwise it is ignored.
     pub(super) fn read(path: &Path, inside: Option<&Path>, tools: &[&str]) -> Self {
         let mut found = Self::default();
-        match bytes(path, inside) {
+        let bytes = match inside.map(|inside| file::open_inside(path, inside)) {
+            None => file::read(path, MAX_BYTES),
+            Some(Ok(Opened::Missing)) => Ok(None),
+            Some(Ok(Opened::Stray(why))) => {
+                let why = format!("{why}, so nothing of it counts");
+                found.notices.add(Reason::of_file(path, why).help(TRUST));
+                Ok(None)
+            }
+            Some(Ok(Opened::File { file, .. })) => file::read_open(file, path, MAX_BYTES).map(Some),
+            Some(Err(error)) => Err(Box::new(file::unreadable(path, &error))),
+        };
+        match bytes {
             Ok(None) => {}
-            Ok(Some(Ok(bytes))) => found.take(path, bytes, tools),
-            Ok(Some(Err(stray))) => found.notices.add(
-                Reason::of_file(path, format!("{stray}, so nothing of it counts"))
-                    .help(super::project::TRUST),
-            ),
+            Ok(Some(bytes)) => found.take(path, bytes, tools),
             Err(problem) => found.problems.add(*problem),
         }
         found
@@ -95,102 +115,47 @@ impl File {
             Err(error) => {
                 let end = error.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                self.problems.add(
-                    SourceText::new(path, text)
-                        .reason(end, "this is no UTF-8")
-                        .help("save the file as UTF-8"),
-                );
-                return;
+                let fault = Fault::new("this is no UTF-8", "save the file as UTF-8");
+                return self.tell(&SourceText::new(path, text), None, fault.at(end));
             }
         };
-        // A byte order mark is what some editors put before every file.
-        let text = match text.strip_prefix('\u{feff}') {
-            Some(rest) => rest.to_owned(),
-            None => text,
-        };
-        let text = SourceText::new(path, text);
+        let text = SourceText::new(path, file::without_mark(text));
         let root = match tree::parse(&text.text) {
             Ok(root) => root,
-            Err(error) => {
-                let mut reason = text.reason(error.offset, error.reason);
-                reason.help = error.help.map(str::to_owned);
-                self.problems.add(reason);
-                return;
-            }
+            Err(finding) => return self.tell(&text, None, finding),
         };
         let source = Source { text, root };
         let (layer, mut findings) = read::<Layer>(&mut source.root.clone());
         findings.sort_by_key(|finding| finding.offset);
-        for ignored in [false, true] {
+        let (ignored, wrong): (Vec<_>, Vec<_>) = findings
+            .into_iter()
+            .partition(|finding| finding.fault.ignored);
+        for of_kind in [wrong, ignored] {
             // One more than is told says that there are more.
-            let of_kind = findings.iter().filter(|finding| finding.ignored == ignored);
-            for finding in of_kind.take(MAX_REASONS + 1) {
-                self.found(&source, finding);
+            for finding in of_kind.into_iter().take(MAX_REASONS + 1) {
+                self.tell(&source.text, source.key(finding.offset), finding);
             }
         }
         if let Some(layer) = layer {
-            check(&layer, tools, &mut |path, found| {
-                let mut reason = source.reason(path, found.reason);
-                reason.help = Some(found.help);
-                match found.ignored {
-                    true => self.notices.add(reason),
-                    false => self.problems.add(reason),
-                }
+            check(&layer, tools, &mut |path, fault| {
+                let (offset, _) = source.nearest(path);
+                self.tell(&source.text, Some(path.join(".")), fault.at(offset));
             });
             self.layer = layer;
         }
         self.source = Some(source);
     }
 
-    fn found(&mut self, source: &Source, finding: &Finding) {
-        let mut key = None;
-        source.walk(&mut |path, at| {
-            if at == finding.offset {
-                key = Some(path.join("."));
-            }
-        });
-        // A value has the place of its member's key, which is what people look for.
+    /// Tells what is wrong with or ignored of the member called `key`.
+    fn tell(&mut self, text: &SourceText, key: Option<String>, Finding { offset, fault }: Finding) {
         let reason = Reason {
-            key: key.or_else(|| source.key_of_value(finding.offset)),
-            help: finding.help.clone(),
-            ..source.text.reason(finding.offset, finding.reason.clone())
+            key,
+            help: fault.help,
+            ..text.reason(offset, fault.reason)
         };
-        if finding.ignored {
-            self.notices.add(reason);
-        } else {
-            self.problems.add(reason);
+        match fault.ignored {
+            true => self.notices.add(reason),
+            false => self.problems.add(reason),
         }
-    }
-}
-
-impl Source {
-    fn key_of_value(&self, offset: usize) -> Option<String> {
-        fn go(node: &Node, offset: usize, path: &mut Vec<String>) -> bool {
-            for member in node.members() {
-                path.push(member.name.clone());
-                if member.value.span.start == offset || go(&member.value, offset, path) {
-                    return true;
-                }
-                path.pop();
-            }
-            false
-        }
-        let mut path = Vec::new();
-        go(&self.root, offset, &mut path).then(|| path.join("."))
-    }
-}
-
-/// The bytes of a file; `Ok(Some(Err(_)))` when it is not one that may be read, and why.
-type Found = Result<Option<Result<Vec<u8>, &'static str>>, Box<Reason>>;
-
-fn bytes(path: &Path, inside: Option<&Path>) -> Found {
-    let Some(inside) = inside else {
-        return Ok(file::read(path, MAX_BYTES)?.map(Ok));
-    };
-    let opened = file::open_inside(path, inside);
-    match opened.map_err(|error| Box::new(file::unreadable(path, &error)))? {
-        Opened::Missing => Ok(None),
-        Opened::Stray(why) => Ok(Some(Err(why))),
-        Opened::File { file, .. } => Ok(Some(Ok(file::read_open(file, path, MAX_BYTES)?))),
     }
 }

@@ -3,6 +3,9 @@
 
 use std::ops::Range;
 
+use super::fault::{Fault, Finding};
+use crate::reason::offset_of;
+
 /// Deepest nesting.
 const MAX_DEPTH: usize = 64;
 
@@ -32,16 +35,8 @@ pub(super) struct Member {
     pub(super) value: Node,
 }
 
-/// Where a text is no JSON, and why.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct SyntaxError {
-    pub(super) offset: usize,
-    pub(super) reason: String,
-    pub(super) help: Option<&'static str>,
-}
-
-/// The tree of one JSON text.
-pub(super) fn parse(text: &str) -> Result<Node, SyntaxError> {
+/// The tree of one JSON text; or where it is none, and why.
+pub(super) fn parse(text: &str) -> Result<Node, Finding> {
     if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
         return Err(syntax(text, &error));
     }
@@ -72,30 +67,27 @@ impl Node {
         }
     }
 
-    /// Every member and element below, with the names that lead to it and where it begins: a member at its name.
-    pub(super) fn walk(&self, each: &mut impl FnMut(&[String], usize)) {
-        fn go(node: &Node, path: &mut Vec<String>, each: &mut impl FnMut(&[String], usize)) {
-            match &node.value {
-                Value::Object(members) => {
-                    for member in members {
-                        path.push(member.name.clone());
-                        each(path, member.name_span.start);
-                        go(&member.value, path, each);
-                        path.pop();
-                    }
-                }
-                Value::List(list) => {
-                    for (at, node) in list.iter().enumerate() {
-                        path.push(at.to_string());
-                        each(path, node.span.start);
-                        go(node, path, each);
-                        path.pop();
-                    }
-                }
-                _ => {}
-            }
+    /// Every member and element below, with the names that lead to it and where it begins (a member at its name), and its value.
+    pub(super) fn walk(&self, each: &mut impl FnMut(&[String], usize, &Self)) {
+        self.walk_below(&mut Vec::new(), each);
+    }
+
+    fn walk_below(&self, path: &mut Vec<String>, each: &mut impl FnMut(&[String], usize, &Self)) {
+        let mut step = |name: String, at: usize, node: &Self| {
+            path.push(name);
+            each(path, at, node);
+            node.walk_below(path, each);
+            path.pop();
+        };
+        match &self.value {
+            Value::Object(members) => members.iter().for_each(|member| {
+                step(member.name.clone(), member.name_span.start, &member.value);
+            }),
+            Value::List(list) => list.iter().enumerate().for_each(|(index, node)| {
+                step(index.to_string(), node.span.start, node);
+            }),
+            _ => {}
         }
-        go(self, &mut Vec::new(), each);
     }
 
     /// Leaves out the member or element whose value begins at `offset`. Whether there was one.
@@ -119,14 +111,14 @@ impl Node {
     }
 
     /// Leaves out every member whose name stood before it in the same object, and tells where it stands.
-    pub(super) fn leave_out_repeated(&mut self, found: &mut Vec<(String, usize)>) {
+    pub(super) fn leave_out_repeated(&mut self, found: &mut impl FnMut(&str, usize)) {
         match &mut self.value {
             Value::Object(members) => {
                 let mut seen = std::collections::HashSet::new();
                 members.retain(|member| {
                     let first = seen.insert(member.name.clone());
                     if !first {
-                        found.push((member.name.clone(), member.name_span.start));
+                        found(&member.name, member.name_span.start);
                     }
                     first
                 });
@@ -142,35 +134,31 @@ impl Node {
     }
 }
 
-fn syntax(text: &str, error: &serde_json::Error) -> SyntaxError {
-    let lines =
-        std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1));
-    let line = error.line().saturating_sub(1);
-    let start = lines.into_iter().nth(line).unwrap_or(text.len());
-    let offset = (start + error.column().saturating_sub(1)).min(text.len());
+fn syntax(text: &str, error: &serde_json::Error) -> Finding {
+    let offset = offset_of(error, text);
     // `serde_json` names the place itself; here it stands in front, as an editor counts.
     let mut reason = error.to_string();
     if let Some(end) = reason.rfind(" at line ") {
         reason.truncate(end);
     }
     let help = match reason.as_str() {
-        "trailing comma" => Some("remove the comma behind the last member"),
-        _ if text.trim().is_empty() => Some("write {} where there is nothing to say"),
-        _ if error.is_eof() => Some("close what was opened"),
-        _ if text[offset..].starts_with('/') => Some("JSON has no comments"),
-        "key must be a string" => Some("put the name in double quotes"),
+        "trailing comma" => "remove the comma behind the last member",
+        _ if text.trim().is_empty() => "write {} where there is nothing to say",
+        _ if error.is_eof() => "close what was opened",
+        _ if text[offset..].starts_with('/') => "JSON has no comments",
+        "key must be a string" => "put the name in double quotes",
         "expected `,` or `}`" | "expected `,` or `]`" => {
-            Some("put a comma in front of this, or close what is open")
+            "put a comma in front of this, or close what is open"
         }
-        "expected value" => Some("write a text in double quotes, a number, true, false or null"),
-        "trailing characters" => Some("keep one object and nothing behind it"),
-        _ => Some("compare this place with the examples in docs/configuration.md"),
+        "expected value" => "write a text in double quotes, a number, true, false or null",
+        "trailing characters" => "keep one object and nothing behind it",
+        _ => "compare this place with the examples in docs/configuration.md",
     };
-    SyntaxError {
-        offset,
-        reason: format!("this is no JSON: {reason}"),
-        help,
-    }
+    Fault::new(format!("this is no JSON: {reason}"), help).at(offset)
+}
+
+fn odd(offset: usize, reason: impl Into<String>) -> Finding {
+    Fault::new(reason, "write it in a simpler way").at(offset)
 }
 
 /// Over a text that is JSON: where something else is expected, there is nothing else.
@@ -188,19 +176,11 @@ impl Walk<'_> {
         bytes.get(self.at).copied().unwrap_or_default()
     }
 
-    fn error(&self, offset: usize, reason: &str) -> SyntaxError {
-        SyntaxError {
-            offset,
-            reason: reason.to_owned(),
-            help: Some("write it in a simpler way"),
-        }
-    }
-
-    fn node(&mut self, depth: usize) -> Result<Node, SyntaxError> {
+    fn node(&mut self, depth: usize) -> Result<Node, Finding> {
         let first = self.peek();
         let start = self.at;
         if depth > MAX_DEPTH {
-            return Err(self.error(start, "this is nested too deeply"));
+            return Err(odd(start, "this is nested too deeply"));
         }
         let value = match first {
             b'{' => Value::Object(self.all(b'}', |walk| {
@@ -230,8 +210,8 @@ impl Walk<'_> {
     fn all<T>(
         &mut self,
         close: u8,
-        mut one: impl FnMut(&mut Self) -> Result<T, SyntaxError>,
-    ) -> Result<Vec<T>, SyntaxError> {
+        mut one: impl FnMut(&mut Self) -> Result<T, Finding>,
+    ) -> Result<Vec<T>, Finding> {
         self.at += 1;
         let mut all = Vec::new();
         while self.peek() != close {
@@ -244,7 +224,7 @@ impl Walk<'_> {
         Ok(all)
     }
 
-    fn string(&mut self) -> Result<String, SyntaxError> {
+    fn string(&mut self) -> Result<String, Finding> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         self.at += 1;
@@ -258,10 +238,10 @@ impl Walk<'_> {
         self.at += 1;
         let written = self.text.get(start..self.at).unwrap_or_default();
         serde_json::from_str(written)
-            .map_err(|error| self.error(start, &format!("this text cannot be read: {error}")))
+            .map_err(|error| odd(start, format!("this text cannot be read: {error}")))
     }
 
-    fn word(&mut self) -> Result<Value, SyntaxError> {
+    fn word(&mut self) -> Result<Value, Finding> {
         let start = self.at;
         let is_end = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
         let rest = &self.text.as_bytes()[start..];
@@ -270,9 +250,10 @@ impl Walk<'_> {
             "null" => Value::Null,
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
-            number => Value::Number(serde_json::from_str(number).map_err(|error| {
-                self.error(start, &format!("this number cannot be read: {error}"))
-            })?),
+            number => Value::Number(
+                serde_json::from_str(number)
+                    .map_err(|error| odd(start, format!("this number cannot be read: {error}")))?,
+            ),
         })
     }
 }
@@ -315,7 +296,7 @@ mod tests {
         let node = parse(text).unwrap();
         spans_hold(text, &node);
         let mut seen = Vec::new();
-        node.walk(&mut |path, at| {
+        node.walk(&mut |path, at, _| {
             let begins: String = text[at..].chars().take(2).collect();
             seen.push(format!("{} {begins}", path.join("/")));
         });
@@ -344,11 +325,15 @@ mod tests {
         ] {
             let error = parse(text).unwrap_err();
             assert_eq!(error.offset, offset, "{text}: {error:?}");
-            assert_eq!(error.reason, format!("this is no JSON: {reason}"), "{text}");
+            assert_eq!(
+                error.fault.reason,
+                format!("this is no JSON: {reason}"),
+                "{text}"
+            );
         }
         let deep = format!("{}{}", "[".repeat(70), "]".repeat(70));
         assert_eq!(
-            parse(&deep).unwrap_err().reason,
+            parse(&deep).unwrap_err().fault.reason,
             "this is nested too deeply"
         );
         assert!(parse(r#"["\ud800"]"#).is_err());

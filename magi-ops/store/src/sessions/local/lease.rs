@@ -120,11 +120,7 @@ impl Lease {
             FlockOperation::NonBlockingLockExclusive,
             FlockOperation::NonBlockingLockShared,
         ] {
-            match flock(&content, operation) {
-                Ok(()) => {}
-                Err(Errno::WOULDBLOCK) => return Err(SessionError::Busy),
-                Err(error) => return Err(SessionError::Io(error.into())),
-            }
+            lock_until(&content, operation, Instant::now())?;
         }
         *held = Some(content);
         Ok(())

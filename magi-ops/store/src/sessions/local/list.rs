@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 
 use redact::Redactor;
 
@@ -11,6 +11,7 @@ use super::{
     Body, ListError, LocalSessions, MAX_LIST_ITEMS, MAX_SCAN_ENTRIES, Record, SessionId,
     SessionList, SessionSummary, file,
 };
+use crate::file::prefix;
 
 /// How much of a file is read in search of a title.
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -100,8 +101,7 @@ impl LocalSessions {
     fn look(&self, id: &SessionId, redactor: &Redactor) -> io::Result<(SessionSummary, bool)> {
         let file = file::open_to_read(&self.dir.join(id.file_name()))?;
         let modified = file.metadata()?.modified()?;
-        let mut head = Vec::new();
-        file.take(HEAD_BYTES).read_to_end(&mut head)?;
+        let (head, _) = prefix(file, HEAD_BYTES)?;
         let (input, whole) = first_input(&head, id)?;
         let summary = SessionSummary::new(id.clone(), input.as_deref(), modified, redactor);
         Ok((summary, whole))

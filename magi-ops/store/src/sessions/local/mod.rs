@@ -22,7 +22,8 @@ mod window;
 mod writer;
 
 use lease::Lease;
-use writer::{LocalPosition, Writer};
+use read::End;
+use writer::Writer;
 
 /// The sessions of a home directory.
 #[derive(Debug, Clone)]
@@ -92,23 +93,23 @@ impl SessionLease for Lease {
     ) -> Result<Box<dyn SessionWriter>, SessionError> {
         let file = file::open_to_write(&self.session_file()).map_err(file::refusal)?;
         self.retain(&file)?;
-        let content = read::read(file, &self.id, take)?;
-        Ok(Box::new(Writer::resume(self, content)))
+        let end = read::read(&file, &self.id, take)?;
+        Ok(Box::new(Writer::at(self, file, end)))
     }
 
     fn resume(
         self: Arc<Self>,
         position: &Position,
     ) -> Result<Option<Box<dyn SessionWriter>>, SessionError> {
-        let Some(place) = position.0.downcast_ref::<LocalPosition>() else {
+        let Some(end) = position.0.downcast_ref::<End>() else {
             return Ok(None);
         };
         let file = file::open_to_write(&self.session_file()).map_err(file::refusal)?;
         self.retain(&file)?;
-        if file::Stamp::of(&file).map_err(SessionError::Io)? != place.stamp {
+        if Some(file::Stamp::of(&file).map_err(SessionError::Io)?) != end.stamp {
             return Ok(None);
         }
-        Ok(Some(Box::new(Writer::at(self, file, place))))
+        Ok(Some(Box::new(Writer::at(self, file, end.clone()))))
     }
 }
 

@@ -13,17 +13,30 @@ use super::{Defect, MAX_READ_BYTES, MAX_READ_LINES, Record, SessionError, Sessio
 /// How much is read at a time: a session can be far longer than what is kept of it.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A session file that was read, its records aside.
-pub(super) struct Content {
-    pub(super) file: File,
+/// Where a session file ends, for whoever goes on there.
+#[derive(Debug, Clone)]
+pub(super) struct End {
     /// The number that the next record gets.
     pub(super) next: u64,
     /// Bytes up to the last LF: the records that were acknowledged.
-    pub(super) end: u64,
+    pub(super) bytes: u64,
     /// Digest of those bytes.
     pub(super) hash: Sha256,
-    /// The file at the moment before it was read.
-    pub(super) stamp: Stamp,
+    /// A stamp that means an equal file where it is found again: its time is a mark of ours, or the clock had moved on
+    /// from it when it was taken. `None` when there is no such stamp.
+    pub(super) stamp: Option<Stamp>,
+}
+
+impl End {
+    /// Of a file without a record.
+    pub(super) fn of_empty() -> Self {
+        Self {
+            next: 1,
+            bytes: 0,
+            hash: Sha256::new(),
+            stamp: None,
+        }
+    }
 }
 
 /// The first record of a session file; `None` of an empty one.
@@ -47,54 +60,47 @@ pub(super) fn first(path: &Path, id: &SessionId) -> Result<Option<Record>, Sessi
 /// Reads all of an open session file and gives each record to `take`, oldest first. What was given
 /// counts for nothing if an error follows.
 pub(super) fn read(
-    file: File,
+    file: &File,
     id: &SessionId,
     take: &mut dyn FnMut(Record),
-) -> Result<Content, SessionError> {
-    let stamp = Stamp::of(&file).map_err(SessionError::Io)?;
+) -> Result<End, SessionError> {
+    let stamp = Stamp::of(file).map_err(SessionError::Io)?;
     if stamp.len > MAX_READ_BYTES {
         return Err(SessionError::HistoryLimit);
     }
     // The file may grow while it is read.
-    let mut input = BufReader::with_capacity(BUFFER_BYTES, (&file).take(MAX_READ_BYTES + 1));
-    let mut hash = Sha256::new();
-    let (mut end, mut next) = (0, 1);
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, file.take(MAX_READ_BYTES + 1));
+    let mut end = End::of_empty();
     let mut line = Vec::new();
     loop {
         line.clear();
         let read = input
             .read_until(b'\n', &mut line)
             .map_err(SessionError::Io)?;
-        if end + read as u64 > MAX_READ_BYTES {
+        if end.bytes + read as u64 > MAX_READ_BYTES {
             return Err(SessionError::HistoryLimit);
         }
         // What follows the last LF was never acknowledged: a write and its LF are one. Behind no record at all
         // nothing says that it was to become one.
         let Some(text) = line.strip_suffix(b"\n") else {
-            if end == 0 && !line.is_empty() {
+            if end.bytes == 0 && !line.is_empty() {
                 return Err(SessionError::invalid(Defect::Torn));
             }
             break;
         };
-        if next > MAX_READ_LINES as u64 {
+        if end.next > MAX_READ_LINES as u64 {
             return Err(SessionError::HistoryLimit);
         }
         let record = Record::parse(text, id)
-            .ok_or_else(|| SessionError::invalid(Defect::Record { line: next }))?;
-        if record.n != next {
-            return Err(SessionError::invalid(Defect::Order { line: next }));
+            .ok_or_else(|| SessionError::invalid(Defect::Record { line: end.next }))?;
+        if record.n != end.next {
+            return Err(SessionError::invalid(Defect::Order { line: end.next }));
         }
-        hash.update(&line);
-        end += read as u64;
-        next += 1;
+        end.hash.update(&line);
+        end.bytes += read as u64;
+        end.next += 1;
         take(record);
     }
-    drop(input);
-    Ok(Content {
-        file,
-        next,
-        end,
-        hash,
-        stamp,
-    })
+    end.stamp = (!stamp.is_fresh()).then_some(stamp);
+    Ok(end)
 }

@@ -2,8 +2,7 @@
 //! Strict reading of a whole session is `read`'s; what the records mean is decided above.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::file::{self, Stamp, refusal};
@@ -34,7 +33,7 @@ pub(super) fn read(
         .next_multiple_of(STEP_BYTES);
     // One byte more tells whether the first line is whole.
     let from = start.saturating_sub(1);
-    let bytes = read_at(&file, from, stamp.len - from).map_err(SessionError::Io)?;
+    let bytes = read_from(file, from, stamp.len - from).map_err(SessionError::Io)?;
     let (records, gap) = parse(&bytes, from > 0, id);
     Ok(Some(Window {
         records,
@@ -44,21 +43,10 @@ pub(super) fn read(
 }
 
 /// At most `len` bytes, which are few; less if the file was cut since.
-fn read_at(file: &File, mut at: u64, len: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(len).map_err(io::Error::other)?];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], at) {
-            Ok(0) => break,
-            Ok(read) => {
-                filled += read;
-                at += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(filled);
+fn read_from(mut file: File, at: u64, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(len).map_err(io::Error::other)?);
+    file.seek(SeekFrom::Start(at))?;
+    file.take(len).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -2,7 +2,7 @@
 //! Also knows whether the file is still the one it left.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::file::{self, Stamp, require_own};
 use super::lease::Lease;
-use super::read::Content;
+use super::read::End;
 use super::{
     AppendError, Body, Flush, MAX_READ_BYTES, MAX_READ_LINES, Position, Record, SCHEMA_VERSION,
     SessionLease, SessionWriter, now_ms,
@@ -23,28 +23,14 @@ pub(super) struct Writer {
     lease: Arc<Lease>,
     /// `None` before the first append of a new session.
     open: Option<Open>,
-    next: u64,
     failed: bool,
-}
-
-/// Where a writer left a session file, for one that comes after it.
-pub(super) struct LocalPosition {
-    next: u64,
-    end: u64,
-    hash: Sha256,
-    pub(super) stamp: Stamp,
 }
 
 /// A session file and where this writer left it.
 #[derive(Debug)]
 struct Open {
     file: File,
-    end: u64,
-    /// Digest of everything before `end`.
-    hash: Sha256,
-    /// A stamp that means an equal file where it is found again: its time is a mark of ours, or the clock had moved on
-    /// from it when it was taken. `None` when there is no such stamp.
-    stamp: Option<Stamp>,
+    end: End,
 }
 
 impl Writer {
@@ -52,45 +38,28 @@ impl Writer {
         Self {
             lease,
             open: None,
-            next: 1,
             failed: false,
         }
     }
 
-    /// Goes on where `content` ends.
-    pub(super) fn resume(lease: Arc<Lease>, content: Content) -> Self {
+    /// Goes on where the file ends.
+    pub(super) fn at(lease: Arc<Lease>, file: File, end: End) -> Self {
         Self {
-            lease,
-            next: content.next,
-            open: Some(Open {
-                file: content.file,
-                end: content.end,
-                hash: content.hash,
-                stamp: (!content.stamp.is_fresh()).then_some(content.stamp),
-            }),
-            failed: false,
+            open: Some(Open { file, end }),
+            ..Self::lazy(lease)
         }
     }
 
-    /// Goes on at a place where the file is what it was.
-    pub(super) fn at(lease: Arc<Lease>, file: File, place: &LocalPosition) -> Self {
-        Self {
-            lease,
-            next: place.next,
-            open: Some(Open {
-                file,
-                end: place.end,
-                hash: place.hash.clone(),
-                stamp: Some(place.stamp),
-            }),
-            failed: false,
-        }
+    /// The number that the next record gets, and the bytes before it.
+    fn next(&self) -> (u64, u64) {
+        let open = self.open.as_ref();
+        open.map_or((1, 0), |open| (open.end.next, open.end.bytes))
     }
 
     /// The records as lines, numbered from where the session is.
     fn lines(&self, turn: Option<&str>, bodies: Vec<Body>) -> Result<Vec<u8>, AppendError> {
         let mut lines = Vec::new();
-        for (n, body) in (self.next..).zip(bodies) {
+        for (n, body) in (self.next().0..).zip(bodies) {
             let record = Record {
                 v: SCHEMA_VERSION,
                 n,
@@ -116,7 +85,7 @@ impl SessionWriter for Writer {
     }
 
     fn is_empty(&self) -> bool {
-        self.next == 1
+        self.next().0 == 1
     }
 
     /// All in one write. On an error the file is put back to where it was, as far as that is possible; if it is not,
@@ -136,29 +105,31 @@ impl SessionWriter for Writer {
         }
         let count = bodies.len() as u64;
         let lines = self.lines(turn, bodies)?;
-        let end = self.open.as_ref().map_or(0, |open| open.end);
-        let lines_after = self.next - 1 + count;
-        if end + lines.len() as u64 > MAX_READ_BYTES || lines_after > MAX_READ_LINES as u64 {
+        let (next, bytes) = self.next();
+        let lines_after = next - 1 + count;
+        if bytes + lines.len() as u64 > MAX_READ_BYTES || lines_after > MAX_READ_LINES as u64 {
             return Err(AppendError::Full);
         }
         let path = self.lease.session_file();
         // Readers see all of this append, put back or flushed, or nothing of it.
         let _lock = self.lease.appending();
         match &mut self.open {
-            Some(open) => open.append(&path, &lines, flush).inspect_err(|error| {
-                // A file that others changed is theirs to answer for; what we left half
-                // written is not to be built upon.
-                self.failed = match error {
-                    AppendError::Changed => false,
-                    AppendError::Flush(_) => {
-                        open.put_back();
-                        true
-                    }
-                    _ => !open.put_back(),
-                };
-            })?,
+            Some(open) => open
+                .append(&path, &lines, count, flush)
+                .inspect_err(|error| {
+                    // A file that others changed is theirs to answer for; what we left half
+                    // written is not to be built upon.
+                    self.failed = match error {
+                        AppendError::Changed => false,
+                        AppendError::Flush(_) => {
+                            open.put_back();
+                            true
+                        }
+                        _ => !open.put_back(),
+                    };
+                })?,
             None => {
-                let open = Open::create(&self.lease.dir, &path, &lines, flush)?;
+                let open = Open::create(&self.lease.dir, &path, &lines, count, flush)?;
                 // The file is new: nobody else can have it.
                 if let Err(error) = self.lease.retain(&open.file) {
                     tracing::warn!(session = %self.lease.id, error = &error as &dyn std::error::Error, "a new session is not retained");
@@ -166,20 +137,14 @@ impl SessionWriter for Writer {
                 self.open = Some(open);
             }
         }
-        self.next += count;
         tracing::trace!(bytes = lines.len(), "appended");
         Ok(())
     }
 
     fn position(&self) -> Option<Position> {
         let open = self.open.as_ref().filter(|_| !self.failed)?;
-        let place = LocalPosition {
-            next: self.next,
-            end: open.end,
-            hash: open.hash.clone(),
-            stamp: open.stamp?,
-        };
-        Some(Position(Box::new(place)))
+        open.end.stamp?;
+        Some(Position(Box::new(open.end.clone())))
     }
 
     /// Compares size and times first; the content only if these differ or prove nothing.
@@ -196,14 +161,12 @@ impl SessionWriter for Writer {
 }
 
 impl Open {
-    fn create(dir: &Path, path: &Path, lines: &[u8], flush: Flush) -> io::Result<Self> {
+    fn create(dir: &Path, path: &Path, lines: &[u8], count: u64, flush: Flush) -> io::Result<Self> {
         let mut open = Self {
             file: file::create(path)?,
-            end: 0,
-            hash: Sha256::new(),
-            stamp: None,
+            end: End::of_empty(),
         };
-        let written = open.write(lines, true).and_then(|()| match flush {
+        let written = open.write(lines, count, true).and_then(|()| match flush {
             Flush::Written => Ok(()),
             // The name of a new file is the directory's data.
             Flush::Durable => {
@@ -219,30 +182,36 @@ impl Open {
         Ok(open)
     }
 
-    fn append(&mut self, path: &Path, lines: &[u8], flush: Flush) -> Result<(), AppendError> {
+    fn append(
+        &mut self,
+        path: &Path,
+        lines: &[u8],
+        count: u64,
+        flush: Flush,
+    ) -> Result<(), AppendError> {
         let now = Stamp::of(&self.file)?;
         // The file under this name, not one that was moved or removed: writing there would
         // look like success and be lost.
         let named = std::fs::symlink_metadata(path).map(|meta| Stamp::from(&meta));
-        if !named.is_ok_and(|named| named.is_same_file(&now)) || now.len < self.end {
+        if !named.is_ok_and(|named| named.is_same_file(&now)) || now.len < self.end.bytes {
             return Err(AppendError::Changed);
         }
         // A second name that came since is somebody's hand on the file.
         if require_own(&self.file.metadata()?).is_err() {
             return Err(AppendError::Changed);
         }
-        if now.len > self.end {
+        if now.len > self.end.bytes {
             if !self.is_torn(now.len)? {
                 return Err(AppendError::Changed);
             }
-            self.file.set_len(self.end)?;
+            self.file.set_len(self.end.bytes)?;
         }
-        let (end, hash) = (self.end, self.hash.clone());
-        self.write(lines, self.stamp == Some(now))?;
+        let before = self.end.clone();
+        self.write(lines, count, self.end.stamp == Some(now))?;
         if flush == Flush::Durable
             && let Err(error) = self.file.sync_data()
         {
-            (self.end, self.hash) = (end, hash);
+            self.end = before;
             return Err(AppendError::Flush(error));
         }
         Ok(())
@@ -250,64 +219,50 @@ impl Open {
 
     /// Writes at the end, and marks the file at once if it was as we left it: a mark over somebody's change would hide
     /// it.
-    fn write(&mut self, lines: &[u8], untouched: bool) -> io::Result<()> {
-        self.stamp = None;
-        self.file.write_all_at(lines, self.end)?;
+    fn write(&mut self, lines: &[u8], count: u64, untouched: bool) -> io::Result<()> {
+        self.end.stamp = None;
+        self.file.write_all_at(lines, self.end.bytes)?;
         if untouched {
-            self.stamp = Stamp::mark(&self.file);
+            self.end.stamp = Stamp::mark(&self.file);
         }
-        self.end += lines.len() as u64;
-        self.hash.update(lines);
+        self.end.next += count;
+        self.end.bytes += lines.len() as u64;
+        self.end.hash.update(lines);
         Ok(())
     }
 
     /// Whether what stands beyond our end, in a file of `len` bytes, is what a crash cut off: behind a record, and
     /// without an LF. Anything else was written by someone else.
     fn is_torn(&self, len: u64) -> io::Result<bool> {
-        if self.end == 0 && len > 0 {
+        if self.end.bytes == 0 && len > 0 {
             return Ok(false);
         }
-        let mut at = self.end;
-        let mut buffer = [0; 64 * 1024];
-        while at < len {
-            let most = buffer
-                .len()
-                .min(usize::try_from(len - at).unwrap_or(usize::MAX));
-            let read = self.file.read_at(&mut buffer[..most], at)?;
-            if read == 0 {
-                break;
-            }
-            if buffer[..read].contains(&b'\n') {
-                return Ok(false);
-            }
-            at += read as u64;
-        }
-        Ok(true)
+        let mut torn = true;
+        self.read(self.end.bytes, len, |part| torn &= !part.contains(&b'\n'))?;
+        Ok(torn)
     }
 
     /// Cuts off what a failed append may have left.
     fn put_back(&mut self) -> bool {
-        self.stamp = None;
-        self.file.set_len(self.end).is_ok()
+        self.end.stamp = None;
+        self.file.set_len(self.end.bytes).is_ok()
     }
 
     fn is_unchanged(&mut self, path: &Path) -> bool {
         let Ok(named) = std::fs::symlink_metadata(path).map(|meta| Stamp::from(&meta)) else {
             return false;
         };
-        if self.stamp == Some(named) {
+        if self.end.stamp == Some(named) {
             return true;
         }
         let Ok(now) = Stamp::of(&self.file) else {
             return false;
         };
-        if !named.is_same_file(&now) || now.len < self.end || now.len > MAX_READ_BYTES {
-            return false;
-        }
-        if !self
-            .file
-            .metadata()
-            .is_ok_and(|meta| require_own(&meta).is_ok())
+        let own = self.file.metadata().and_then(|meta| require_own(&meta));
+        if own.is_err()
+            || !named.is_same_file(&now)
+            || now.len < self.end.bytes
+            || now.len > MAX_READ_BYTES
         {
             return false;
         }
@@ -319,30 +274,36 @@ impl Open {
         };
         let same = self
             .digest()
-            .is_ok_and(|hash| hash == self.hash.clone().finalize().to_vec())
+            .is_ok_and(|hash| hash == self.end.hash.clone().finalize().to_vec())
             && self.is_torn(now.len).unwrap_or(false);
-        self.stamp = proof.filter(|_| same);
+        self.end.stamp = proof.filter(|_| same);
         same
     }
 
     fn digest(&self) -> io::Result<Vec<u8>> {
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(0))?;
         let mut hash = Sha256::new();
-        let mut left = self.end;
-        let mut buffer = vec![0; 64 * 1024];
-        while left > 0 {
-            let most = buffer
-                .len()
-                .min(usize::try_from(left).unwrap_or(usize::MAX));
-            let read = file.read(&mut buffer[..most])?;
-            if read == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            hash.update(&buffer[..read]);
-            left -= read as u64;
+        if self.read(0, self.end.bytes, |part| hash.update(part))? < self.end.bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(hash.finalize().to_vec())
+    }
+
+    /// Gives what stands between two bytes to `take`, piece by piece. How many bytes there were.
+    fn read(&self, from: u64, to: u64, mut take: impl FnMut(&[u8])) -> io::Result<u64> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(from))?;
+        let mut input = BufReader::with_capacity(64 * 1024, file.take(to.saturating_sub(from)));
+        let mut all = 0;
+        loop {
+            let part = input.fill_buf()?;
+            let length = part.len();
+            if length == 0 {
+                return Ok(all);
+            }
+            take(part);
+            input.consume(length);
+            all += length as u64;
+        }
     }
 }
 
