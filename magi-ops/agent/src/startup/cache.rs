@@ -1,7 +1,7 @@
 //! Providers behind a network that were built for a configuration, kept for the next turn with the key they ask for.
 //! Which configuration is selected is decided beside.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, ready};
 use provider::{BuildError, CredentialError, CredentialSource, Provider, ProviderConfig, Secret};
@@ -45,25 +45,23 @@ impl ProviderCache {
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, Vec<(Remote, Arc<dyn Provider>)>> {
+        self.providers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Lets go of them: what is not asked at the moment closes its connections.
     pub(crate) fn clear(&self) {
-        let mut cached = self
-            .providers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        cached.clear();
+        self.lock().clear();
     }
 
     pub(super) fn build(&self, remote: Remote) -> Result<Arc<dyn Provider>, BuildError> {
-        let mut cached = self
-            .providers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.lock();
         if let Some(at) = cached.iter().position(|(known, _)| *known == remote) {
-            let found = cached.remove(at);
-            let provider = Arc::clone(&found.1);
-            cached.push(found);
-            return Ok(provider);
+            // The one that was used last is at the end.
+            cached[at..].rotate_left(1);
+            return Ok(Arc::clone(&cached[cached.len() - 1].1));
         }
         let credentials = Arc::new(EnvironmentKey {
             key: remote.key.clone(),

@@ -86,8 +86,8 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
         ),
     };
     redactor.learn(named_keys(&settings, environment));
-    let user_home = environment.user_home.as_deref();
-    match Guidance::load(&*home, &cwd, &settings, user_home, stop, &mut found.notices) {
+    let notices = &mut found.notices;
+    match Guidance::load(&*home, &cwd, &settings, environment, stop, notices) {
         Ok(guidance) => found
             .notices
             .extend(guidance.choose_model(&mut settings, environment)),

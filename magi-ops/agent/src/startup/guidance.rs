@@ -39,14 +39,14 @@ impl Guidance {
         home: &dyn Home,
         cwd: &Path,
         settings: &Settings,
-        user_home: Option<&Path>,
+        environment: &Environment,
         stop: &CancellationToken,
         notices: &mut Vec<Reason>,
     ) -> Result<Self, StartupError> {
         let wanted = Wanted {
             trusted: settings.trusted,
             projects: Some(&settings.projects),
-            user_home,
+            user_home: environment.user_home.as_deref(),
             instructions: &settings.instructions,
             tools: &tools::registered_names(),
         };

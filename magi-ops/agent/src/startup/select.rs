@@ -8,7 +8,7 @@ use provider::{
     Secret, ThinkingLevel,
 };
 use store::settings::{BUILT_IN, ProviderSettings, Settings};
-use store::{Home, Reason, listed, near_miss, shown, shown_path};
+use store::{Home, Reason, did_you_mean, listed, near_miss, shown, shown_path};
 
 use super::cache::{ProviderCache, Remote};
 use super::{Environment, StartupError};
@@ -78,9 +78,7 @@ pub(crate) fn select(
 ) -> Result<Selected, StartupError> {
     let provider = settings.provider.as_str();
     // Told before the model: a provider that there is not has none.
-    if let Err(reason) = known(settings, provider) {
-        return Err(StartupError::unavailable(*reason));
-    }
+    known(settings, provider)?;
     let model = settings.model.as_deref().ok_or_else(|| {
         let why = format!("`{}` is selected without a model", shown(provider));
         let help = "set `model` in the settings, or MC_MODEL";
@@ -189,7 +187,7 @@ fn not_offered(settings: &Settings, provider: &str, model: &str) -> StartupError
         "`{}` offers no model `{}`{}",
         shown(provider),
         shown(model),
-        meant(model, &offered)
+        did_you_mean(near_miss(model, offered.iter().copied()))
     );
     let help = match offered.is_empty() {
         true => "name its models in `models`".to_owned(),
@@ -198,45 +196,39 @@ fn not_offered(settings: &Settings, provider: &str, model: &str) -> StartupError
     StartupError::unavailable(settings.reason(&["model"], why).help(help))
 }
 
-/// The end of a sentence that names a near miss.
-fn meant(word: &str, known: &[&str]) -> String {
-    near_miss(word, known.iter().copied())
-        .map(|meant| format!("; did you mean `{}`?", shown(meant)))
-        .unwrap_or_default()
-}
-
 /// Whether a provider of that id is described at all.
-fn known(settings: &Settings, id: &str) -> Result<(), Box<Reason>> {
+fn known(settings: &Settings, id: &str) -> Result<(), StartupError> {
     let own = settings.providers.get(id);
     if id == FIXTURE_ID || id == ANTHROPIC_ID {
         return Ok(());
     }
+    let refused = |path: &[&str], why: &str, help: &str| {
+        let reason = settings.reason(path, why).help(help);
+        Err(StartupError::unavailable(reason))
+    };
     if id == CODEX_ID && own.is_none_or(|own| own.api.is_none()) {
         let why = format!("`{id}` needs a login, which this build cannot do");
-        let help = "select another provider";
-        return Err(Box::new(settings.reason(&["provider"], why).help(help)));
+        return refused(&["provider"], &why, "select another provider");
     }
     let Some(own) = own else {
         let own = settings.providers.keys().map(String::as_str);
         let all: Vec<_> = BUILT_IN.into_iter().chain(own).collect();
-        let why = format!("no provider is called `{}`{}", shown(id), meant(id, &all));
+        let meant = did_you_mean(near_miss(id, all.iter().copied()));
+        let why = format!("no provider is called `{}`{meant}", shown(id));
         let help = format!(
             "select one of {}, or describe it under `providers`",
             listed(&all)
         );
-        return Err(Box::new(settings.reason(&["provider"], why).help(help)));
+        return refused(&["provider"], &why, &help);
     };
-    let reason = |member: &str, why: &str| {
-        let help = "set it to the wire that the server speaks, such as `openai-chat`";
-        let reason = settings.reason(&["providers", id, member], why);
-        Err(Box::new(reason.help(help)))
-    };
-    match own.api {
-        None => reason("api", "this provider has no `api`"),
+    let why = match own.api {
+        None => "this provider has no `api`",
         // The offline provider has one name only.
-        Some(Api::Fixture) => reason("api", "only the provider `fixture` is the offline one"),
-        Some(_) => Ok(()),
-    }
+        Some(Api::Fixture) => "only the provider `fixture` is the offline one",
+        Some(_) => return Ok(()),
+    };
+    let help = "set it to the wire that the server speaks, such as `openai-chat`";
+    refused(&["providers", id, "api"], why, help)
 }
 
 /// The configuration of a provider behind a network.
@@ -246,7 +238,7 @@ fn remote(
     choice: &Choice,
 ) -> Result<Remote, StartupError> {
     let id = choice.provider.as_str();
-    known(settings, id).map_err(|reason| StartupError::unavailable(*reason))?;
+    known(settings, id)?;
     let own = settings.providers.get(id);
     let built_in = id == ANTHROPIC_ID;
     let api = match own.and_then(|own| own.api) {
@@ -268,9 +260,7 @@ fn remote(
     if !built_in && !own.is_none_or(listed) {
         return Err(not_offered(settings, id, &choice.model));
     }
-    let key = credential(settings, environment, id)
-        .map_err(|reason| StartupError::unavailable(*reason))?;
-    let key = key.map(Secret::new);
+    let key = credential(settings, environment, id)?.map(Secret::new);
     if key.as_ref().is_some_and(|key| !key.can_be_sent()) {
         return Err(unsendable(settings, id));
     }
@@ -305,7 +295,7 @@ fn credential<'a>(
     settings: &Settings,
     environment: &'a Environment,
     provider: &str,
-) -> Result<Option<&'a str>, Box<Reason>> {
+) -> Result<Option<&'a str>, StartupError> {
     known(settings, provider)?;
     let Some(variable) = key_variable(settings, provider).filter(|_| provider != FIXTURE_ID) else {
         return Ok(None);
@@ -316,9 +306,9 @@ fn credential<'a>(
             "the project says where `{}` is, so it gets no key",
             shown(provider)
         );
-        let help = "say it in the global settings";
-        let reason = settings.reason(&["providers", provider], why).help(help);
-        return Err(Box::new(reason));
+        let reason = settings.reason(&["providers", provider], why);
+        let reason = reason.help("say it in the global settings");
+        return Err(StartupError::unavailable(reason));
     }
     let key = environment.var(variable).unwrap_or_default();
     if !key.trim().is_empty() {
@@ -334,7 +324,7 @@ fn credential<'a>(
         true => settings.reason(&["providers", provider, "api_key_env"], why),
         false => Reason::new(why),
     };
-    Err(Box::new(Reason {
+    Err(StartupError::unavailable(Reason {
         variable: Some(variable.clone()),
         ..reason.help(format!("set {variable} before you start"))
     }))

@@ -77,13 +77,9 @@ impl Workspace {
 
     /// What the settings selected at startup.
     pub(super) fn select(&self) -> Result<Selected, StartupError> {
-        let Services {
-            environment,
-            providers,
-            redactor,
-            ..
-        } = &*self.services;
-        select(&self.settings, environment, providers).map_err(|error| error.redacted(redactor))
+        let services = &*self.services;
+        let selected = select(&self.settings, &services.environment, &services.providers);
+        selected.map_err(|error| error.redacted(self.redactor()))
     }
 
     /// What of the configuration is ignored or left out; redacted.
@@ -93,11 +89,8 @@ impl Workspace {
 
     /// A choice that a session was saved with, if the settings of startup still have it.
     pub(crate) fn select_saved(&self, choice: &Choice) -> Option<Selected> {
-        let Services {
-            environment,
-            providers,
-            ..
-        } = &*self.services;
+        let services = &*self.services;
+        let (environment, providers) = (&services.environment, &services.providers);
         let selected = select_choice(&self.settings, environment, providers, choice.clone());
         let because = |error: StartupError| {
             for reason in redacted(error.reasons, self.redactor()) {
@@ -109,22 +102,16 @@ impl Workspace {
 
     /// What the settings select as they stand now. Blocks on small reads.
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
-        let Services {
-            environment,
-            home,
-            providers,
-            redactor,
-            ..
-        } = &*self.services;
+        let environment = &self.services.environment;
         let select = || {
-            let mut settings = environment.settings(&**home, &self.cwd)?;
+            let mut settings = environment.settings(&*self.services.home, &self.cwd)?;
             // A key that the settings name since startup is not shown either.
-            redactor.learn(named_keys(&settings, environment));
+            self.redactor().learn(named_keys(&settings, environment));
             withhold_keys(&self.guard, &settings);
             self.guidance.choose_model(&mut settings, environment);
-            select(&settings, environment, providers)
+            select(&settings, environment, &self.services.providers)
         };
-        select().map_err(|error: StartupError| error.redacted(redactor))
+        select().map_err(|error: StartupError| error.redacted(self.redactor()))
     }
 
     /// Whether a call may be made.
@@ -196,14 +183,8 @@ fn read(
     };
     status.provider = public_name(redactor, &settings.provider);
     status.model = shown(&settings);
-    let guidance = Guidance::load(
-        &**home,
-        &cwd,
-        &settings,
-        environment.user_home.as_deref(),
-        stop,
-        &mut status.notices,
-    )?;
+    let notices = &mut status.notices;
+    let guidance = Guidance::load(&**home, &cwd, &settings, environment, stop, notices)?;
     let ignored = guidance.choose_model(&mut settings, environment);
     status.notices.extend(ignored);
     status.model = shown(&settings);
