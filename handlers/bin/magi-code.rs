@@ -1,8 +1,8 @@
 //! `magi-code`: parses arguments, picks the dialect, serves.
 
-mod about;
 #[cfg(feature = "doctor")]
 mod doctor;
+mod program;
 #[cfg(feature = "trust")]
 mod trust;
 #[cfg(feature = "try")]
@@ -12,12 +12,12 @@ mod try_turn;
 #[path = "log/mod.rs"]
 mod log;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use handlers as _;
-use host::transport::{Output, Stdio};
+use host::transport::Stdio;
+use program::{complain, print};
 
 /// The features of this binary, in the order of the manifest.
 const PARTS: &[(&str, bool)] = &[
@@ -93,34 +93,24 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Before anything else: the standard descriptors belong to the protocol.
-    let stdio = match Stdio::claim() {
-        Ok(stdio) => stdio,
-        Err(error) => {
-            complain(&format!(
-                "magi-code: standard input and output must be open: {error}"
-            ));
-            return ExitCode::from(2);
+    program::start("magi-code", |stdio| {
+        if handlers::magi::is_guard() {
+            return handlers::magi::serve_guard(stdio);
         }
-    };
-    if handlers::magi::is_guard() {
-        return exit_code(handlers::magi::serve_guard(stdio));
-    }
-    let (status, message) = match run(stdio) {
-        Ok(ended) => ended,
-        Err(error) => {
+        run(stdio).unwrap_or_else(|error| {
             // A launch that is not valid, or a wrongly composed binary, must not look like a server that failed.
             let invalid = error.is::<host::resources::Insufficient>()
                 || error.is::<host::registry::DuplicateRegistration>()
                 || error.is::<host::MissingEngine>();
-            let status = if invalid { 2 } else { 1 };
-            (status, Some(format!("magi-code: {error:#}")))
-        }
-    };
-    if let Some(message) = message {
-        complain(&message);
-    }
-    exit_code(status)
+            refuse(if invalid { 2 } else { 1 }, &format!("{error:#}"))
+        })
+    })
+}
+
+/// Says why the exit status is what it is.
+fn refuse(status: i32, why: &str) -> i32 {
+    complain(&format!("magi-code: {why}"));
+    status
 }
 
 /// What the process keeps secret, known to its log too, which begins here if it is asked for.
@@ -131,22 +121,18 @@ fn logged() -> redact::Redactor {
     redactor
 }
 
-fn exit_code(status: i32) -> ExitCode {
-    ExitCode::from(u8::try_from(status).unwrap_or(1))
-}
-
-/// The exit status, and what to say on stderr.
-fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
-    let version = about::version(PARTS);
-    let cli: Cli = match about::parse(version) {
+/// The exit status.
+fn run(stdio: Stdio) -> anyhow::Result<i32> {
+    let version = program::version(PARTS);
+    let cli: Cli = match program::parse(version) {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render().to_string();
             if error.use_stderr() {
-                return Ok((error.exit_code(), Some(text.trim_end().to_owned())));
+                complain(text.trim_end());
+                return Ok(error.exit_code());
             }
-            print(stdio, &text)?;
-            return Ok((0, None));
+            return print(stdio, &text);
         }
     };
     match (cli.app, cli.command) {
@@ -167,10 +153,13 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
                 prompt,
             }),
         ) => {
-            open_output()?;
+            program::open_output()?;
             let prompt = match try_turn::prompt(prompt, stdio.input) {
                 Ok(prompt) => prompt,
-                Err(why) => return Ok((2, Some(format!("magi-code try: {why}")))),
+                Err(why) => {
+                    complain(&format!("magi-code try: {why}"));
+                    return Ok(2);
+                }
             };
             let output = std::fs::File::from(stdio.output);
             let args = try_turn::TryArgs {
@@ -180,81 +169,54 @@ fn run(stdio: Stdio) -> anyhow::Result<(i32, Option<String>)> {
                 program: std::env::current_exe()?,
                 joined: try_turn::is_stderr(&output),
             };
-            Ok((try_turn::run(args, &output)?, None))
+            try_turn::run(args, &output)
         }
         #[cfg(feature = "doctor")]
         (None, Some(Command::Doctor(args))) => {
             let (status, text) = doctor::run(&args)?;
             print(stdio, &text)?;
-            Ok((status, None))
+            Ok(status)
         }
         #[cfg(feature = "trust")]
         (None, Some(Command::Trust(args))) => trusting(stdio, trust::run(&args, true)),
         #[cfg(feature = "trust")]
         (None, Some(Command::Untrust(args))) => trusting(stdio, trust::run(&args, false)),
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
-        (None, Some(Command::Version)) => {
-            print(stdio, &format!("magi-code {version}\n"))?;
-            Ok((0, None))
-        }
-        _ => Ok((2, Some("magi-code: nothing to do; see --help".to_owned()))),
+        (None, Some(Command::Version)) => print(stdio, &format!("magi-code {version}\n")),
+        _ => Ok(refuse(2, "nothing to do; see --help")),
     }
 }
 
 /// An invalid launch exits with 2 and says why.
-fn served(ended: Result<i32, handlers::magi::Refused>) -> (i32, Option<String>) {
-    match ended {
-        Ok(status) => (status, None),
-        Err(refused) => (2, Some(format!("magi-code: {}", refused.0))),
-    }
+fn served(ended: Result<i32, handlers::magi::Refused>) -> i32 {
+    ended.unwrap_or_else(|refused| refuse(2, refused.0))
 }
 
 #[cfg(feature = "trust")]
-fn trusting(stdio: Stdio, done: Result<String, String>) -> anyhow::Result<(i32, Option<String>)> {
+fn trusting(stdio: Stdio, done: Result<String, String>) -> anyhow::Result<i32> {
     match done {
-        Ok(text) => {
-            print(stdio, &text)?;
-            Ok((0, None))
+        Ok(text) => print(stdio, &text),
+        Err(why) => {
+            complain(&why);
+            Ok(1)
         }
-        Err(why) => Ok((1, Some(why))),
     }
 }
 
-fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<(i32, Option<String>)> {
+fn schema(stdio: Stdio, dialect: &str, markdown: bool) -> anyhow::Result<i32> {
     let registry = host::Registry::collect()?;
     let linked = registry.dialects();
     let Some(rules) = linked.iter().find(|rules| rules.name == dialect) else {
         let message = if dialect == "mty-agent" {
-            "magi-code: mty-agent is the other binary's: mty schema".to_owned()
+            "mty-agent is the other binary's: mty schema".to_owned()
         } else {
             let names: Vec<&str> = linked.iter().map(|rules| rules.name).collect();
             let names = names.join(", ");
-            format!("magi-code: no dialect `{dialect}` in this build; it serves {names}")
+            format!("no dialect `{dialect}` in this build; it serves {names}")
         };
-        return Ok((2, Some(message)));
+        return Ok(refuse(2, &message));
     };
     let command = format!("magi-code schema {dialect} --markdown");
     let text = host::schema::render(&registry, rules, markdown, &command);
-    print(stdio, &text)?;
-    Ok((0, None))
-}
-
-/// Writes to the real standard output, which descriptor 1 no longer is.
-fn print(stdio: Stdio, text: &str) -> anyhow::Result<()> {
-    open_output()?;
-    Ok(Output::print(stdio.output, text.as_bytes())?)
-}
-
-/// An answer that nobody can get is a failure of the command.
-fn open_output() -> anyhow::Result<()> {
-    anyhow::ensure!(
-        !host::transport::without_stdout(),
-        "standard output is closed"
-    );
-    Ok(())
-}
-
-/// Says it on stderr, if there is one: a missing one must not turn a refusal into a panic.
-fn complain(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{message}");
+    print(stdio, &text)
 }

@@ -4,20 +4,20 @@
 #[path = "log/mod.rs"]
 mod log;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-mod about;
+mod program;
 
 #[cfg(any(feature = "check", feature = "fmt"))]
 #[path = "mty/mod.rs"]
 mod tools;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use host::transport::{Output, Stdio, without_stdout};
+use host::transport::{Output, Stdio};
 use mighty::{Launch, Recorder};
+use program::{complain, print};
 
 /// The features of this binary, in the order of the manifest.
 const PARTS: &[(&str, bool)] = &[
@@ -125,26 +125,17 @@ enum Transport {
 }
 
 fn main() -> ExitCode {
-    // Before anything else: the standard descriptors belong to the protocol.
-    let stdio = match Stdio::claim() {
-        Ok(stdio) => stdio,
-        Err(error) => {
-            complain(&format!(
-                "mty: standard input and output must be open: {error}"
-            ));
-            return ExitCode::from(2);
-        }
-    };
-    let status = run(stdio).unwrap_or_else(|error| {
-        complain(&format!("mty: {error:#}"));
-        2
-    });
-    ExitCode::from(u8::try_from(status).unwrap_or(1))
+    program::start("mty", |stdio| {
+        run(stdio).unwrap_or_else(|error| {
+            complain(&format!("mty: {error:#}"));
+            2
+        })
+    })
 }
 
 fn run(stdio: Stdio) -> anyhow::Result<i32> {
-    let version = about::version(PARTS);
-    let cli: Cli = match about::parse(version) {
+    let version = program::version(PARTS);
+    let cli: Cli = match program::parse(version) {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render().to_string();
@@ -306,16 +297,4 @@ fn explain(stdio: Stdio, code: &str) -> anyhow::Result<i32> {
             Ok(status)
         }
     }
-}
-
-/// Writes to the real standard output, which descriptor 1 no longer is.
-fn print(stdio: Stdio, text: &str) -> anyhow::Result<i32> {
-    anyhow::ensure!(!without_stdout(), "standard output is closed");
-    Output::print(stdio.output, text.as_bytes())?;
-    Ok(0)
-}
-
-/// Says it on stderr, if there is one: a missing one must not turn a refusal into a panic.
-fn complain(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{message}");
 }

@@ -82,6 +82,12 @@ pub(crate) fn run(args: TryArgs, mut out: &std::fs::File) -> anyhow::Result<i32>
     Ok(runtime.block_on(attempt(args, &mut screen, terminals.remarks)))
 }
 
+/// No turn could start. The exit status.
+fn refuse(screen: &mut Screen<'_>, why: &str) -> i32 {
+    screen.remark(&format!("magi-code try: {why}"));
+    2
+}
+
 async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i32 {
     let (interrupted, mut interrupts) = mpsc::channel(1);
     tokio::spawn(async move {
@@ -90,8 +96,7 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
     let mut launch = Launch::new(args.program);
     if let Some(cwd) = args.cwd {
         if let Some(why) = input::unusable(&cwd) {
-            screen.remark(&format!("magi-code try: {why}"));
-            return 2;
+            return refuse(screen, &why);
         }
         launch.cwd = Some(cwd);
     }
@@ -100,10 +105,10 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
     let configuration = match handlers::configuration::examine(launch.cwd.as_deref()) {
         Ok(configuration) => configuration,
         Err(error) => {
-            screen.remark(&format!(
-                "magi-code try: the current directory cannot be used: {error}"
-            ));
-            return 2;
+            return refuse(
+                screen,
+                &format!("the current directory cannot be used: {error}"),
+            );
         }
     };
     for notice in &configuration.notices {
@@ -114,11 +119,11 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
         Err(error) => {
             // A directory that may not be entered is first noticed here.
             let place = place.map(|cwd| format!(" in {}", cwd.display()));
-            screen.remark(&format!(
-                "magi-code try: the server could not be started{}: {error}",
-                place.unwrap_or_default()
-            ));
-            return 2;
+            let place = place.unwrap_or_default();
+            return refuse(
+                screen,
+                &format!("the server could not be started{place}: {error}"),
+            );
         }
     };
     if args.frames {
@@ -128,14 +133,13 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
         open: if at_terminal { read_terminal } else { || None },
         lines: None,
     };
-    let ended = converse(
-        &mut child.client,
+    let mut turn = Turn {
+        client: &mut child.client,
         screen,
-        &mut interrupts,
-        &mut asker,
-        &args.prompt,
-    )
-    .await;
+        interrupts: &mut interrupts,
+        asker: &mut asker,
+    };
+    let ended = turn.converse(&args.prompt).await;
     // Whatever happened, the line of words that stands open is ended before the last remarks.
     let flushed = screen.end_line();
     let status = match (ended, flushed) {
@@ -160,66 +164,250 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
     status.status
 }
 
-/// One turn over any streams: negotiate, create, start, watch, read back. The exit status of a turn
-/// that came to its end.
-async fn converse<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
-    client: &mut Client<R, W>,
-    screen: &mut Screen<'_>,
-    interrupts: &mut mpsc::Receiver<()>,
-    asker: &mut Asker,
-    prompt: &str,
-) -> Result<i32, Stop> {
-    let initialized = step(interrupts, STARTUP, client.negotiate(REQUIRED_FOR_TURNS))
+/// One turn over any streams: with whom, what is shown of it, and who interrupts it or answers.
+struct Turn<'a, 'w, R, W> {
+    client: &'a mut Client<R, W>,
+    screen: &'a mut Screen<'w>,
+    interrupts: &'a mut mpsc::Receiver<()>,
+    asker: &'a mut Asker,
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
+    /// Negotiate, create, start, watch, read back. The exit status of a turn
+    /// that came to its end.
+    async fn converse(&mut self, prompt: &str) -> Result<i32, Stop> {
+        let initialized = step(
+            self.interrupts,
+            STARTUP,
+            self.client.negotiate(REQUIRED_FOR_TURNS),
+        )
         .await
-        .map_err(|error| Stop::before(explain("the server did not start", &error)))?;
-    introduce(screen, &initialized.status);
-    let created = step(interrupts, ANSWER, client.call(Request::SessionCreate))
-        .await
-        .map_err(|error| Stop::before(explain("no session could be created", &error)))?;
-    let Answer::SessionCreated(session) = created else {
-        return Err(Stop::before("no session was created"));
-    };
-    let session_id = session.session_id;
-    let start = Request::TurnStart(StartParams {
-        session_id: session_id.clone(),
-        prompt: prompt.to_owned(),
-    });
-    step(interrupts, ANSWER, client.call(start))
-        .await
-        .map_err(|error| Stop::before(explain("the turn could not be started", &error)))?;
-    watch(client, screen, interrupts, asker).await?;
-    screen.end_line()?;
-    let transcript = client.transcript().cloned();
-    let Some((transcript, ended)) = transcript
-        .as_ref()
-        .and_then(|run| run.ended().map(|ended| (run, ended)))
-    else {
-        return Err(Stop::during("the run has no end"));
-    };
-    let outcome = match (ended.outcome, ended.error_code) {
-        (Outcome::Completed, _) => "completed".to_owned(),
-        (outcome, Some(code)) => format!("{} ({})", outcome.word(), code.word()),
-        (outcome, None) => outcome.word().to_owned(),
-    };
-    let stored = match ended.persistence {
-        Persistence::Durable => "durable: it is on disk",
-        Persistence::Degraded => "degraded: not all of it is on disk",
-        Persistence::NotStarted => "not stored",
-    };
-    screen.remark(&format!("turn {outcome}; {stored}"));
-    if !transcript.is_settled() {
-        screen.remark("The text above is incomplete: its authoritative copy never came.");
+        .map_err(|error| Stop::before(explain("the server did not start", error)))?;
+        introduce(self.screen, &initialized.status);
+        let created = self
+            .call(Request::SessionCreate)
+            .await
+            .map_err(|error| Stop::before(explain("no session could be created", error)))?;
+        let Answer::SessionCreated(session) = created else {
+            return Err(Stop::before("no session was created"));
+        };
+        let session_id = session.session_id;
+        let start = Request::TurnStart(StartParams {
+            session_id: session_id.clone(),
+            prompt: prompt.to_owned(),
+        });
+        self.call(start)
+            .await
+            .map_err(|error| Stop::before(explain("the turn could not be started", error)))?;
+        self.watch().await?;
+        self.screen.end_line()?;
+        let transcript = self.client.transcript().cloned();
+        let Some((transcript, ended)) = transcript
+            .as_ref()
+            .and_then(|run| run.ended().map(|ended| (run, ended)))
+        else {
+            return Err(Stop::during("the run has no end"));
+        };
+        let outcome = match (ended.outcome, ended.error_code) {
+            (Outcome::Completed, _) => "completed".to_owned(),
+            (outcome, Some(code)) => format!("{} ({})", outcome.word(), code.word()),
+            (outcome, None) => outcome.word().to_owned(),
+        };
+        let stored = match ended.persistence {
+            Persistence::Durable => "durable: it is on disk",
+            Persistence::Degraded => "degraded: not all of it is on disk",
+            Persistence::NotStarted => "not stored",
+        };
+        self.screen.remark(&format!("turn {outcome}; {stored}"));
+        if !transcript.is_settled() {
+            self.screen
+                .remark("The text above is incomplete: its authoritative copy never came.");
+        }
+        self.read_back(transcript, ended.revision.clone()).await?;
+        self.screen.remark(&format!("session {session_id}"));
+        Ok(i32::from(ended.outcome != Outcome::Completed))
     }
-    read_back(
-        client,
-        screen,
-        interrupts,
-        transcript,
-        ended.revision.clone(),
-    )
-    .await?;
-    screen.remark(&format!("session {session_id}"));
-    Ok(i32::from(ended.outcome != Outcome::Completed))
+
+    /// One request of this turn, answered in time.
+    async fn call(&mut self, request: Request) -> Result<Answer, Failure> {
+        step(self.interrupts, ANSWER, self.client.call(request)).await
+    }
+
+    /// Follows the run to its terminal event, which has no deadline.
+    async fn watch(&mut self) -> Result<(), Stop> {
+        let mut cancelling = false;
+        // The approval being asked about, and until when.
+        let mut asking: Option<(String, Instant)> = None;
+        loop {
+            let until = asking
+                .as_ref()
+                .map_or_else(Instant::now, |(_, until)| *until);
+            tokio::select! {
+                incoming = self.client.next() => match incoming {
+                    Ok(Some(Incoming::Event(event))) => {
+                        if self.show(&event)? {
+                            return Ok(());
+                        }
+                    }
+                    Ok(Some(Incoming::Refused { code, .. })) => self.screen.remark(&format!("the server refused: {}", code.word())),
+                    Ok(Some(Incoming::Answered { .. })) => {}
+                    Ok(None) => return Err(Stop::during("the server ended before the turn did; what it did is not known")),
+                    Err(error) => return Err(Stop::during(explain("the turn was lost", error))),
+                },
+                Some(()) = self.interrupts.recv() => {
+                    let run = self.client.transcript().filter(|_| !cancelling);
+                    let Some(run) = run else { return Err(Stop::during("interrupted; the server is killed")) };
+                    let cancel = Request::TurnCancel(CancelParams { session_id: run.session_id().into(), run_id: run.run_id().into() });
+                    if !self.client.offers("turn.cancel") || self.client.send(cancel).is_err() {
+                        return Err(Stop::during("interrupted; the server cannot cancel and is killed"));
+                    }
+                    cancelling = true;
+                    self.screen.remark("cancelling the turn; interrupt again to kill the server");
+                },
+                line = self.asker.line(), if asking.is_some() => {
+                    let Some((id, _)) = asking.take() else { continue };
+                    let allow = line.is_some_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes"));
+                    self.answer(&id, allow)?;
+                },
+                () = sleep_until(until), if asking.is_some() => {
+                    let Some((id, _)) = asking.take() else { continue };
+                    self.screen.remark("\nno answer in time: denied");
+                    if let Some(run) = self.client.transcript_mut() {
+                        run.answered(&id);
+                    }
+                },
+            }
+            if asking.is_none() {
+                asking = self.next_question()?;
+            }
+        }
+    }
+
+    /// Shows one event; whether it was the last.
+    fn show(&mut self, event: &Event) -> Result<bool, Stop> {
+        let segment = match event {
+            Event::MessageDelta(delta) => &delta.message_id,
+            Event::MessageReconcile(piece) if piece.last_part => &piece.message_id,
+            Event::ActivityEvent(activity) => {
+                self.screen
+                    .activity(activity.state, &activity.name, &activity.summary);
+                return Ok(false);
+            }
+            Event::Diagnostic(diagnostic) => {
+                let (code, summary) = (&diagnostic.code, &diagnostic.summary);
+                self.screen.remark(&format!("[{code}] {summary}"));
+                return Ok(false);
+            }
+            Event::RunFinished(_) => return Ok(true),
+            Event::InputPersisted(_) | Event::MessageReconcile(_) | Event::ApprovalRequested(_) => {
+                return Ok(false);
+            }
+        };
+        if let Some(segment) = self
+            .client
+            .transcript()
+            .and_then(|run| run.segment(segment))
+        {
+            self.screen.segment(segment)?;
+        }
+        Ok(false)
+    }
+
+    /// Asks about the oldest approval that waits; where there is nobody to ask, denies it.
+    fn next_question(&mut self) -> Result<Option<(String, Instant)>, Stop> {
+        loop {
+            let Some(approval) = self
+                .client
+                .transcript()
+                .and_then(|run| run.approvals().first().cloned())
+            else {
+                return Ok(None);
+            };
+            if self.asker.ready() {
+                self.screen
+                    .question(&format!("Allow this? {} [y/N] ", approval.summary));
+                let until = Instant::now() + Duration::from_millis(approval.expires_in_ms);
+                return Ok(Some((approval.approval_id, until)));
+            }
+            self.screen.remark(&format!(
+                "denied, since there is no terminal to ask at: {}",
+                approval.summary
+            ));
+            self.answer(&approval.approval_id, false)?;
+        }
+    }
+
+    fn answer(&mut self, approval_id: &str, allow: bool) -> Result<(), Stop> {
+        let Some(run) = self.client.transcript_mut() else {
+            return Ok(());
+        };
+        // Marked before the server's word, so that nobody is asked twice; it decides in any case.
+        run.answered(approval_id);
+        let request = Request::ApprovalAnswer(AnswerParams {
+            session_id: run.session_id().to_owned(),
+            run_id: run.run_id().to_owned(),
+            approval_id: approval_id.to_owned(),
+            allow,
+        });
+        match self.client.send(request) {
+            Ok(_) => Ok(()),
+            // Left alone an approval expires as denied, which is what a lost "no" means.
+            Err(Error::NotSent(why)) if !allow => {
+                self.screen
+                    .remark(&format!("the denial was not sent ({why}); it will expire"));
+                Ok(())
+            }
+            Err(error) => Err(Stop::during(explain(
+                "the approval could not be answered",
+                error,
+            ))),
+        }
+    }
+
+    /// Reads the session's history back, page by page, as any frontend would after a restart.
+    async fn read_back(&mut self, run: &Transcript, revision: Option<String>) -> Result<(), Stop> {
+        let session_id = run.session_id().to_owned();
+        let failed = |error: Failure| Stop::during(explain("the history could not be read", error));
+        let revision = match revision {
+            Some(revision) => revision,
+            // A null revision means: open it again to read it (spec: "Turns, approvals and events").
+            None if run.is_persisted() && self.client.offers("session.open") => {
+                let open = Request::SessionOpen(OpenParams {
+                    session_id: session_id.clone(),
+                });
+                match self.call(open).await.map_err(failed)? {
+                    Answer::SessionOpened(session) => session.revision,
+                    _ => return Ok(()),
+                }
+            }
+            None => {
+                self.screen.remark("no history to read back");
+                return Ok(());
+            }
+        };
+        let mut history = History::new(session_id, revision);
+        while let Some(request) = history.request() {
+            if let Answer::HistoryPage(page) = self.call(request).await.map_err(failed)? {
+                history
+                    .accept(page)
+                    .map_err(|violation| failed(Failure::Client(violation.into())))?;
+            }
+        }
+        let count = |count: usize, one: &str, more: &str| {
+            format!("{count} {}", if count == 1 { one } else { more })
+        };
+        self.screen.remark(&format!(
+            "history: {} on {}, {}",
+            count(history.messages().len(), "entry", "entries"),
+            count(history.pages(), "page", "pages"),
+            if history.is_complete() {
+                "complete"
+            } else {
+                "incomplete"
+            },
+        ));
+        Ok(())
+    }
 }
 
 fn introduce(screen: &mut Screen<'_>, status: &consumer::local_agent::Status) {
@@ -238,209 +426,11 @@ fn introduce(screen: &mut Screen<'_>, status: &consumer::local_agent::Status) {
     }
 }
 
-/// Follows the run to its terminal event, which has no deadline.
-async fn watch<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
-    client: &mut Client<R, W>,
-    screen: &mut Screen<'_>,
-    interrupts: &mut mpsc::Receiver<()>,
-    asker: &mut Asker,
-) -> Result<(), Stop> {
-    let mut cancelling = false;
-    // The approval being asked about, and until when.
-    let mut asking: Option<(String, Instant)> = None;
-    loop {
-        let until = asking
-            .as_ref()
-            .map_or_else(Instant::now, |(_, until)| *until);
-        tokio::select! {
-            incoming = client.next() => match incoming {
-                Ok(Some(Incoming::Event(event))) => {
-                    if show(client, screen, &event)? {
-                        return Ok(());
-                    }
-                }
-                Ok(Some(Incoming::Refused { code, .. })) => screen.remark(&format!("the server refused: {}", code.word())),
-                Ok(Some(Incoming::Answered { .. })) => {}
-                Ok(None) => return Err(Stop::during("the server ended before the turn did; what it did is not known")),
-                Err(error) => return Err(Stop::during(explain("the turn was lost", &error))),
-            },
-            Some(()) = interrupts.recv() => {
-                let run = client.transcript().filter(|_| !cancelling);
-                let Some(run) = run else { return Err(Stop::during("interrupted; the server is killed")) };
-                let cancel = Request::TurnCancel(CancelParams { session_id: run.session_id().into(), run_id: run.run_id().into() });
-                if !client.offers("turn.cancel") || client.send(cancel).is_err() {
-                    return Err(Stop::during("interrupted; the server cannot cancel and is killed"));
-                }
-                cancelling = true;
-                screen.remark("cancelling the turn; interrupt again to kill the server");
-            },
-            line = asker.line(), if asking.is_some() => {
-                let Some((id, _)) = asking.take() else { continue };
-                let allow = line.is_some_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes"));
-                answer(client, screen, &id, allow)?;
-            },
-            () = sleep_until(until), if asking.is_some() => {
-                let Some((id, _)) = asking.take() else { continue };
-                screen.remark("\nno answer in time: denied");
-                if let Some(run) = client.transcript_mut() {
-                    run.answered(&id);
-                }
-            },
-        }
-        if asking.is_none() {
-            asking = next_question(client, screen, asker)?;
-        }
-    }
-}
-
-/// Shows one event; whether it was the last.
-fn show<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
-    client: &Client<R, W>,
-    screen: &mut Screen<'_>,
-    event: &Event,
-) -> Result<bool, Stop> {
-    let segment = match event {
-        Event::MessageDelta(delta) => &delta.message_id,
-        Event::MessageReconcile(piece) if piece.last_part => &piece.message_id,
-        Event::ActivityEvent(activity) => {
-            screen.activity(activity.state, &activity.name, &activity.summary);
-            return Ok(false);
-        }
-        Event::Diagnostic(diagnostic) => {
-            let (code, summary) = (&diagnostic.code, &diagnostic.summary);
-            screen.remark(&format!("[{code}] {summary}"));
-            return Ok(false);
-        }
-        Event::RunFinished(_) => return Ok(true),
-        Event::InputPersisted(_) | Event::MessageReconcile(_) | Event::ApprovalRequested(_) => {
-            return Ok(false);
-        }
-    };
-    if let Some(segment) = client.transcript().and_then(|run| run.segment(segment)) {
-        screen.segment(segment)?;
-    }
-    Ok(false)
-}
-
-/// Asks about the oldest approval that waits; where there is nobody to ask, denies it.
-fn next_question<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
-    client: &mut Client<R, W>,
-    screen: &mut Screen<'_>,
-    asker: &mut Asker,
-) -> Result<Option<(String, Instant)>, Stop> {
-    loop {
-        let Some(approval) = client
-            .transcript()
-            .and_then(|run| run.approvals().first().cloned())
-        else {
-            return Ok(None);
-        };
-        if asker.ready() {
-            screen.question(&format!("Allow this? {} [y/N] ", approval.summary));
-            let until = Instant::now() + Duration::from_millis(approval.expires_in_ms);
-            return Ok(Some((approval.approval_id, until)));
-        }
-        screen.remark(&format!(
-            "denied, since there is no terminal to ask at: {}",
-            approval.summary
-        ));
-        answer(client, screen, &approval.approval_id, false)?;
-    }
-}
-
-fn answer<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
-    client: &mut Client<R, W>,
-    screen: &mut Screen<'_>,
-    approval_id: &str,
-    allow: bool,
-) -> Result<(), Stop> {
-    let Some(run) = client.transcript_mut() else {
-        return Ok(());
-    };
-    // Marked before the server's word, so that nobody is asked twice; it decides in any case.
-    run.answered(approval_id);
-    let request = Request::ApprovalAnswer(AnswerParams {
-        session_id: run.session_id().to_owned(),
-        run_id: run.run_id().to_owned(),
-        approval_id: approval_id.to_owned(),
-        allow,
-    });
-    match client.send(request) {
-        Ok(_) => Ok(()),
-        // Left alone an approval expires as denied, which is what a lost "no" means.
-        Err(Error::NotSent(why)) if !allow => {
-            screen.remark(&format!("the denial was not sent ({why}); it will expire"));
-            Ok(())
-        }
-        Err(error) => Err(Stop::during(explain(
-            "the approval could not be answered",
-            &error,
-        ))),
-    }
-}
-
-/// Reads the session's history back, page by page, as any frontend would after a restart.
-async fn read_back<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(
-    client: &mut Client<R, W>,
-    screen: &mut Screen<'_>,
-    interrupts: &mut mpsc::Receiver<()>,
-    run: &Transcript,
-    revision: Option<String>,
-) -> Result<(), Stop> {
-    let session_id = run.session_id().to_owned();
-    let failed = |error: Failure| Stop::during(explain("the history could not be read", &error));
-    let revision = match revision {
-        Some(revision) => revision,
-        // A null revision means: open it again to read it (spec: "Turns, approvals and events").
-        None if run.is_persisted() && client.offers("session.open") => {
-            let open = Request::SessionOpen(OpenParams {
-                session_id: session_id.clone(),
-            });
-            match step(interrupts, ANSWER, client.call(open))
-                .await
-                .map_err(failed)?
-            {
-                Answer::SessionOpened(session) => session.revision,
-                _ => return Ok(()),
-            }
-        }
-        None => {
-            screen.remark("no history to read back");
-            return Ok(());
-        }
-    };
-    let mut history = History::new(session_id, revision);
-    while let Some(request) = history.request() {
-        if let Answer::HistoryPage(page) = step(interrupts, ANSWER, client.call(request))
-            .await
-            .map_err(failed)?
-        {
-            history
-                .accept(page)
-                .map_err(|violation| failed(Failure::Client(violation.into())))?;
-        }
-    }
-    let count = |count: usize, one: &str, more: &str| {
-        format!("{count} {}", if count == 1 { one } else { more })
-    };
-    screen.remark(&format!(
-        "history: {} on {}, {}",
-        count(history.messages().len(), "entry", "entries"),
-        count(history.pages(), "page", "pages"),
-        if history.is_complete() {
-            "complete"
-        } else {
-            "incomplete"
-        },
-    ));
-    Ok(())
-}
-
 /// Says goodbye and waits for the child; kills it when that takes too long.
 async fn farewell(child: &mut Child, screen: &mut Screen<'_>, interrupts: &mut mpsc::Receiver<()>) {
     let deadline = Instant::now() + SHUTDOWN;
     if let Err(error) = step(interrupts, SHUTDOWN, child.client.call(Request::Shutdown)).await {
-        screen.remark(&explain("the server did not say goodbye", &error));
+        screen.remark(&explain("the server did not say goodbye", error));
     }
     match child
         .finish(deadline.saturating_duration_since(Instant::now()))
@@ -449,10 +439,7 @@ async fn farewell(child: &mut Child, screen: &mut Screen<'_>, interrupts: &mut m
         Ok(Some(status)) if status.success() => {}
         Ok(Some(_)) => screen.remark("the server ended with an error status"),
         Ok(None) => screen.remark("the server did not end in time and was killed"),
-        Err(error) => screen.remark(&explain(
-            "the server did not end well",
-            &Failure::Client(error),
-        )),
+        Err(error) => screen.remark(&explain("the server did not end well", error)),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `mty check` (toolchain digest, section 4): files and directories, in three formats.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use host::transport::Stdio;
@@ -57,7 +56,7 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
     for path in &args.paths {
         let progress = terminal.progress();
         progress.say(format!("checking {path}"));
-        let found = check(path, |done, total| {
+        let found = super::check_path(path, |done, total| {
             progress.say(format!("checking {path}: {done} of {total}"));
         });
         drop(progress);
@@ -117,18 +116,6 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
     }
     out.flush()?;
     Ok(status)
-}
-
-fn check(
-    path: &str,
-    begun: impl FnMut(usize, usize),
-) -> Vec<Result<Checked, (String, tools::SourceError)>> {
-    let real = Path::new(path);
-    if real.is_dir() {
-        tools::check_directory(path, real, begun)
-    } else {
-        vec![tools::check_file(path, real).map_err(|e| (path.to_owned(), e))]
-    }
 }
 
 fn show(pretty: &Pretty, checked: &Checked) {

@@ -64,14 +64,7 @@ struct Span {
 
 #[derive(Deserialize)]
 struct Fix {
-    alternatives: Vec<Alternative>,
-}
-
-#[derive(Deserialize)]
-struct Alternative {
-    label: String,
-    diff: String,
-    confidence: f64,
+    alternatives: Vec<Offer>,
 }
 
 /// Lines of other kinds may stand between envelopes.
@@ -154,16 +147,10 @@ pub(crate) fn run(stdio: Stdio, args: &FixArgs) -> anyhow::Result<i32> {
 
 /// The files of a checked path that have fixes.
 fn checked(path: &str) -> Result<Vec<Target>, String> {
-    let real = Path::new(path);
-    let is_dir = real.is_dir();
-    let found = if is_dir {
-        tools::check_directory(path, real, |_, _| {})
-    } else {
-        vec![tools::check_file(path, real).map_err(|e| (path.to_owned(), e))]
-    };
+    let is_dir = Path::new(path).is_dir();
     let mut targets = Vec::new();
     let mut reported = tools::Reported::default();
-    for one in found {
+    for one in super::check_path(path, |_, _| {}) {
         let mut one = one.map_err(|(path, error)| error.about(&path))?;
         one.keep_new(&mut reported);
         for (at, file) in one.loaded.files.iter().enumerate() {
@@ -242,16 +229,7 @@ fn piped(text: &str, path: Option<&str>) -> Result<Vec<Target>, String> {
                 code: e.code,
                 line: e.span.line,
                 col: e.span.col,
-                offers: e
-                    .fix?
-                    .alternatives
-                    .into_iter()
-                    .map(|a| Offer {
-                        label: a.label,
-                        diff: a.diff,
-                        confidence: a.confidence,
-                    })
-                    .collect(),
+                offers: e.fix?.alternatives,
             })
         })
         .collect();

@@ -28,10 +28,9 @@ impl Out {
     }
 
     fn text(&mut self, text: &str) -> anyhow::Result<()> {
-        anyhow::ensure!(
-            text.is_empty() || !host::transport::without_stdout(),
-            "standard output is closed"
-        );
+        if !text.is_empty() {
+            crate::program::open_output()?;
+        }
         self.0.write_all(text.as_bytes())?;
         Ok(())
     }
@@ -39,6 +38,21 @@ impl Out {
     fn flush(mut self) -> anyhow::Result<()> {
         self.0.flush()?;
         Ok(())
+    }
+}
+
+/// Checks a file, or all that stands below a directory. What can't be read is told with its path; `begun` is told how far
+/// it is.
+#[cfg(feature = "check")]
+fn check_path(
+    path: &str,
+    begun: impl FnMut(usize, usize),
+) -> Vec<Result<mighty::tools::Checked, (String, mighty::tools::SourceError)>> {
+    let real = std::path::Path::new(path);
+    if real.is_dir() {
+        mighty::tools::check_directory(path, real, begun)
+    } else {
+        vec![mighty::tools::check_file(path, real).map_err(|error| (path.to_owned(), error))]
     }
 }
 

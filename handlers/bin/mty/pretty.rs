@@ -1,7 +1,5 @@
 //! Diagnostics for people, drawn by `annotate-snippets`. Only shows what an envelope holds.
 
-use std::borrow::Cow;
-
 use annotate_snippets::{AnnotationKind, Level as Look, Origin, Renderer, Snippet};
 use mighty::tools::{Checked, Envelope, Level};
 
@@ -55,7 +53,7 @@ impl Pretty {
         }
         for alternative in envelope.fix.iter().flat_map(|fix| &fix.alternatives) {
             let label = format!("{} ({})", alternative.label, alternative.confidence.value());
-            group = group.element(Look::HELP.message(plain(&label).into_owned()));
+            group = group.element(Look::HELP.message(plain(&label)));
         }
         self.renderer.render(&[group])
     }
@@ -94,22 +92,8 @@ fn excerpt(envelope: &Envelope, text: &str) -> Option<(String, std::ops::Range<u
 }
 
 /// Text without anything that a terminal obeys.
-fn plain(text: &str) -> Cow<'_, str> {
-    if text.chars().any(|c| c.is_control() && c != '\n') {
-        Cow::Owned(
-            text.chars()
-                .map(|c| {
-                    if c.is_control() && c != '\n' {
-                        '\u{fffd}'
-                    } else {
-                        c
-                    }
-                })
-                .collect(),
-        )
-    } else {
-        Cow::Borrowed(text)
-    }
+fn plain(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
 /// `2 errors and 1 warning`, `1 error`; empty for neither.

@@ -21,40 +21,33 @@ pub(super) async fn step<T>(
 ) -> Result<T, Failure> {
     tokio::select! {
         done = timeout(within, work) => match done {
-            Ok(done) => done.map_err(Failure::Client),
+            Ok(done) => Ok(done?),
             Err(_) => Err(Failure::Late(within)),
         },
         Some(()) = interrupts.recv() => Err(Failure::Interrupted),
     }
 }
 
-pub(super) trait Reason {
-    fn text(&self) -> String;
-}
-
-impl Reason for Error {
-    fn text(&self) -> String {
-        let hint = match self {
-            Self::Refused("unsupported_capability") => {
-                "; this build of the server lacks what a turn needs"
-            }
-            Self::Refused("mcp_unavailable") => "; an enabled MCP server does not start",
-            _ => "",
-        };
-        format!("{self}{hint}")
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Client(error)
     }
 }
 
-impl Reason for Failure {
-    fn text(&self) -> String {
-        match self {
-            Self::Client(error) => error.text(),
-            Self::Late(within) => format!("no answer within {} s", within.as_secs()),
-            Self::Interrupted => "interrupted".to_owned(),
+/// What did not succeed, and why.
+pub(super) fn explain(what: &str, why: impl Into<Failure>) -> String {
+    match why.into() {
+        Failure::Client(error) => {
+            let hint = match error {
+                Error::Refused("unsupported_capability") => {
+                    "; this build of the server lacks what a turn needs"
+                }
+                Error::Refused("mcp_unavailable") => "; an enabled MCP server does not start",
+                _ => "",
+            };
+            format!("{what}: {error}{hint}")
         }
+        Failure::Late(within) => format!("{what}: no answer within {} s", within.as_secs()),
+        Failure::Interrupted => format!("{what}: interrupted"),
     }
-}
-
-pub(super) fn explain(what: &str, why: &impl Reason) -> String {
-    format!("{what}: {}", why.text())
 }

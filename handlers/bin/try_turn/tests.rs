@@ -164,8 +164,13 @@ async fn see(
         script(&mut peer).await;
         drop(peer);
     };
-    let user = converse(&mut client, &mut screen, &mut interrupts, &mut asker, "hi");
-    let ((), ended) = tokio::join!(server, user);
+    let mut turn = Turn {
+        client: &mut client,
+        screen: &mut screen,
+        interrupts: &mut interrupts,
+        asker: &mut asker,
+    };
+    let ((), ended) = tokio::join!(server, turn.converse("hi"));
     screen.end_line().unwrap();
     let remarks = String::from_utf8(remarks.0.lock().unwrap().clone()).unwrap();
     Seen {

@@ -34,7 +34,7 @@ impl Default for Policy {
 }
 
 /// One alternative of a fix.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
 pub struct Offer {
     pub label: String,
     pub diff: String,

@@ -169,6 +169,8 @@ impl Engine {
         });
         let cancelled = || Err(ErrorKind::from(StartupErrorKind::Cancelled).into());
         tokio::select! {
+            // A worker that was quicker admits nothing into an engine that ended.
+            biased;
             () = cancel.cancelled() => (StartupStatus::default(), cancelled()),
             () = self.cancel.cancelled() => (StartupStatus::default(), cancelled()),
             done = admitting => match done {

@@ -39,7 +39,7 @@ pub fn examine(environment: &Environment) -> Examination {
             if let Err(error) = workspace.select() {
                 found.problems = error.reasons;
             }
-            found.notices = workspace.notices().to_vec();
+            found.notices = status.notices;
         }
         Err(error) => {
             found.problems = error.reasons;

@@ -38,11 +38,11 @@ pub struct Workspace {
     guard: Guard,
     /// As they were at startup.
     settings: Settings,
-    notices: Vec<Reason>,
 }
 
 impl Workspace {
-    /// Reads everything of a directory once. `stop` ends it between two files. Blocks.
+    /// Reads everything of a directory once; what is ignored of it, `status` tells. `stop` ends it between two files.
+    /// Blocks.
     pub(crate) fn admit(
         services: &Arc<Services>,
         directory: &Path,
@@ -56,13 +56,7 @@ impl Workspace {
         for notice in &status.notices {
             tracing::info!(%notice, "a part of the configuration does not count");
         }
-        match admitted {
-            Ok(workspace) => Ok(Self {
-                notices: status.notices.clone(),
-                ..workspace
-            }),
-            Err(error) => Err(error.redacted(redactor)),
-        }
+        admitted.map_err(|error| error.redacted(redactor))
     }
 
     /// The same with what its settings select.
@@ -80,11 +74,6 @@ impl Workspace {
         let services = &*self.services;
         let selected = select(&self.settings, &services.environment, &services.providers);
         selected.map_err(|error| error.redacted(self.redactor()))
-    }
-
-    /// What of the configuration is ignored or left out; redacted.
-    pub(crate) fn notices(&self) -> &[Reason] {
-        &self.notices
     }
 
     /// A choice that a session was saved with, if the settings of startup still have it.
@@ -151,7 +140,6 @@ impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Workspace")
             .field("cwd", &self.cwd)
-            .field("notices", &self.notices)
             .finish_non_exhaustive()
     }
 }
@@ -245,7 +233,6 @@ fn read(
         selected: None,
         policy: Policy::new(permissions),
         guard,
-        notices: Vec::new(),
         settings,
         services: Arc::clone(services),
     })

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 
 use super::hooks::Hooks;
 use super::model::{ModelSettings, Reasoning, ThinkingLevel};
@@ -109,12 +109,8 @@ impl<'de> Deserialize<'de> for Permissions {
                 let mut all = BTreeMap::new();
                 while let Some(tool) = members.next_key::<String>()? {
                     let permission = match tool.as_str() {
-                        COMMANDS => members
-                            .next_value::<WordOr<RulesLayer>>()?
-                            .either(PermissionLayer::Rules),
-                        SNIPPETS => members
-                            .next_value::<WordOr<BTreeMap<String, Permission>>>()?
-                            .either(PermissionLayer::Tools),
+                        COMMANDS => members.next_value_seed(WordOr(PermissionLayer::Rules))?,
+                        SNIPPETS => members.next_value_seed(WordOr(PermissionLayer::Tools))?,
                         _ => PermissionLayer::Word(members.next_value()?),
                     };
                     all.insert(tool, permission);
@@ -127,40 +123,30 @@ impl<'de> Deserialize<'de> for Permissions {
 }
 
 /// A word, or an object that says more.
-enum WordOr<T> {
-    Word(Permission),
-    More(T),
-}
+struct WordOr<T>(fn(T) -> PermissionLayer);
 
-impl<T> WordOr<T> {
-    fn either(self, more: impl FnOnce(T) -> PermissionLayer) -> PermissionLayer {
-        match self {
-            Self::Word(word) => PermissionLayer::Word(word),
-            Self::More(value) => more(value),
-        }
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for WordOr<T> {
+    type Value = PermissionLayer;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<PermissionLayer, D::Error> {
+        source.deserialize_any(self)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for WordOr<T> {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Either<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
-            type Value = WordOr<T>;
+impl<'de, T: Deserialize<'de>> Visitor<'de> for WordOr<T> {
+    type Value = PermissionLayer;
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a word or an object")
-            }
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a word or an object")
+    }
 
-            fn visit_str<E: Error>(self, word: &str) -> Result<WordOr<T>, E> {
-                let word: StrDeserializer<'_, E> = word.into_deserializer();
-                Permission::deserialize(word).map(WordOr::Word)
-            }
+    fn visit_str<E: Error>(self, word: &str) -> Result<PermissionLayer, E> {
+        let word: StrDeserializer<'_, E> = word.into_deserializer();
+        Permission::deserialize(word).map(PermissionLayer::Word)
+    }
 
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<WordOr<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(members)).map(WordOr::More)
-            }
-        }
-        source.deserialize_any(Either(std::marker::PhantomData))
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<PermissionLayer, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(members)).map(self.0)
     }
 }
 
@@ -245,13 +231,14 @@ pub enum Api {
 }
 
 /// What a tool may do; what is stricter is less.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     /// Never runs.
     Deny,
     /// A person is asked each time.
+    #[default]
     Ask,
     /// Runs without a question.
     Allow,

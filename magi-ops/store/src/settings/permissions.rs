@@ -12,7 +12,7 @@ pub const MAX_RULES: usize = 256;
 pub const MAX_RULE_BYTES: usize = 1024;
 
 /// What command lines may run (decisions: "Rules for commands").
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandRules {
     /// What holds for a line that no rule decides.
     pub default: Permission,
@@ -20,16 +20,6 @@ pub struct CommandRules {
     pub allow: Vec<String>,
     /// Leading words of simple commands that never run, whatever `allow` and `default` say.
     pub deny: Vec<String>,
-}
-
-impl Default for CommandRules {
-    fn default() -> Self {
-        Self {
-            default: Permission::Ask,
-            allow: Vec::new(),
-            deny: Vec::new(),
-        }
-    }
 }
 
 impl CommandRules {
@@ -164,7 +154,7 @@ impl Merged {
     pub(super) fn rules_and_words(&mut self) -> (CommandRules, BTreeMap<String, Permission>) {
         let said = self.default.is_some() || !self.allow.is_empty() || !self.deny.is_empty();
         let rules = CommandRules {
-            default: self.default.unwrap_or(Permission::Ask),
+            default: self.default.unwrap_or_default(),
             allow: std::mem::take(&mut self.allow),
             deny: std::mem::take(&mut self.deny),
         };
