@@ -1,7 +1,7 @@
 //! Secrets known by their own form: reads `data/shapes.txt` once and finds what it describes.
 //! No issuer's form stands here; key blocks and addresses, which are no runs of characters, stand in `blocks`.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use super::alphabet::Alphabet;
 use super::random::is_random;
@@ -43,8 +43,16 @@ enum Look {
     More,
 }
 
+/// A line of the data file, which is read when a text begins as it does: most lines never are.
+struct Line {
+    text: &'static str,
+    /// The text that its shape begins with; none where it begins with a run.
+    prefix: &'static [u8],
+    shape: OnceLock<Shape>,
+}
+
 struct Shapes {
-    all: Vec<Shape>,
+    all: Vec<Line>,
     /// For each byte the shapes that may begin with it.
     by_first: [Vec<u16>; 256],
 }
@@ -52,18 +60,44 @@ struct Shapes {
 static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
     let mut all = Vec::new();
     let mut by_first = [const { Vec::new() }; 256];
-    let lines = include_str!("../data/shapes.txt").lines();
-    for line in lines.filter(|line| !line.is_empty() && !line.starts_with("# ") && *line != "#") {
-        let shape = Shape::read(line);
-        for byte in 0..=u8::MAX {
-            if shape.begins_with(byte) {
-                by_first[usize::from(byte)].push(all.len() as u16);
+    for text in include_str!("../data/shapes.txt").lines() {
+        let Some(first) = text
+            .split(' ')
+            .next()
+            .filter(|word| !matches!(*word, "" | "#"))
+        else {
+            continue;
+        };
+        let index = all.len() as u16;
+        let prefix = match Part::read(first) {
+            Part::Text(text) => {
+                by_first[usize::from(text[0])].push(index);
+                text
             }
-        }
-        all.push(shape);
+            Part::Run { alphabet, .. } => {
+                let own = (0..=u8::MAX).filter(|&byte| alphabet.allows(byte));
+                own.for_each(|byte| by_first[usize::from(byte)].push(index));
+                &[]
+            }
+        };
+        let shape = OnceLock::new();
+        all.push(Line {
+            text,
+            prefix,
+            shape,
+        });
     }
     Shapes { all, by_first }
 });
+
+impl Line {
+    /// Its shape, if `text` may begin with it.
+    fn of(&self, text: &[u8]) -> Option<&Shape> {
+        let both = text.len().min(self.prefix.len());
+        (text[..both] == self.prefix[..both])
+            .then(|| self.shape.get_or_init(|| Shape::read(self.text)))
+    }
+}
 
 impl Shape {
     fn read(line: &'static str) -> Self {
@@ -87,22 +121,6 @@ impl Shape {
             }
         }
         shape
-    }
-
-    /// The text that it begins with; none where it begins with a run.
-    fn prefix(&self) -> &'static [u8] {
-        match self.parts.first() {
-            Some(Part::Text(text)) => text,
-            _ => &[],
-        }
-    }
-
-    fn begins_with(&self, byte: u8) -> bool {
-        match self.parts.first() {
-            Some(Part::Text(text)) => text[0] == byte,
-            Some(Part::Run { alphabet, .. }) => alphabet.allows(byte),
-            None => false,
-        }
     }
 
     /// Looks at the beginning of `bytes`.
@@ -212,7 +230,7 @@ impl Part {
 /// How the shapes begin, those that begin with a text.
 #[cfg(test)]
 pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
-    let texts = SHAPES.all.iter().map(Shape::prefix);
+    let texts = SHAPES.all.iter().map(|line| line.prefix);
     texts.filter_map(|text| {
         std::str::from_utf8(text)
             .ok()
@@ -242,10 +260,11 @@ pub(super) fn find(text: &str, found: &mut Found) {
         let begins = own.is_empty() || begins(bytes, at);
         let mut end = at + 1;
         for &index in own {
-            let shape = &shapes.all[usize::from(index)];
-            if !(begins || shape.within) {
+            let line = &shapes.all[usize::from(index)];
+            let shape = line.of(&bytes[at..]);
+            let Some(shape) = shape.filter(|shape| begins || shape.within) else {
                 continue;
-            }
+            };
             match shape.look(&bytes[at..], found.complete) {
                 Look::Secret(shown, known, alphabet) => {
                     end = found.hit(text, at + shown, at + known, Tail::run(alphabet));
@@ -255,7 +274,7 @@ pub(super) fn find(text: &str, found: &mut Found) {
                 Look::More if shape.within && bytes.len() - at < 3 => {}
                 Look::More => {
                     // A beginning that is an issuer's own, and some of what follows it.
-                    let prefix = shape.prefix().len();
+                    let prefix = line.prefix.len();
                     match prefix >= 3 && bytes.len() - at >= prefix + 4 {
                         true => found.expect(at),
                         false => found.wait(at),

@@ -1,12 +1,11 @@
 //! `glob`: the paths under a directory that match a pattern.
 //! Looks at names only and opens no file.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use std::sync::Arc;
 
-use files::{Entry, Visitor};
+use files::Entry;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use work::Expired;
@@ -15,7 +14,7 @@ use crate::bounds::{GLOB_PATHS, Listing, Smallest, Watch, counted};
 use crate::error::ToolError;
 use crate::file_tool::{FileTool, Touches};
 use crate::tool::Success;
-use crate::walk::{self, PathGlob};
+use crate::walk::{self, FileVisitor, PathGlob};
 use crate::workspace::Scope;
 
 const TOOL: FileTool<Input> = FileTool {
@@ -49,22 +48,15 @@ struct Input {
 struct Finder<'a> {
     pattern: &'a PathGlob,
     root: &'a Path,
-    watch: Watch,
-    stopped: Option<Expired>,
     kept: Smallest<PathBuf>,
 }
 
-impl Visitor for Finder<'_> {
-    fn goes_on(&mut self) -> bool {
-        self.stopped = self.watch.check().err();
-        self.stopped.is_none()
-    }
-
-    fn visit(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
+impl FileVisitor for Finder<'_> {
+    fn visit(&mut self, entry: &Entry<'_>) -> Result<(), Expired> {
         if self.pattern.takes(self.root, entry) {
             self.kept.push(entry.path());
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 
@@ -74,11 +66,9 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
     let make = || Finder {
         pattern: &pattern,
         root: &root,
-        watch: watch.another(),
-        stopped: None,
         kept: Smallest::new(GLOB_PATHS),
     };
-    let (finders, gaps) = walk::files(&root, scope, true, make, |finder| finder.stopped)?;
+    let (finders, gaps) = walk::files(&root, scope, true, watch, make)?;
     let mut kept: Smallest<PathBuf> = Smallest::new(GLOB_PATHS);
     finders
         .into_iter()

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use files::{Entry, SmallFiles, Visitor};
+use files::{Entry, SmallFiles};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
@@ -25,7 +24,7 @@ use crate::file_tool::{FileTool, Touches};
 use crate::input::check_pattern;
 use crate::read::SNIFF_BYTES;
 use crate::tool::Success;
-use crate::walk::{self, Gaps, PathGlob};
+use crate::walk::{self, FileVisitor, Gaps, PathGlob};
 use crate::workspace::Scope;
 
 mod sink;
@@ -93,7 +92,7 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
     };
     let (threads, gaps) = if root.is_dir() {
         let make = || Thread::new(&search, watch);
-        walk::files(&root, scope, false, make, |thread| thread.stopped)?
+        walk::files(&root, scope, false, watch, make)?
     } else {
         let mut thread = Thread::new(&search, watch);
         // The file was named: what keeps it from being searched is the answer.
@@ -103,16 +102,13 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
             .as_ref()
             .is_none_or(|only| only.matches(&root, &root))
         {
-            thread.search(&root, file, length);
+            thread.search(&root, file, length)?;
         }
         if thread.skipped.binary > 0 {
             return Err(ToolError::Binary {
                 path: scope.shown(&root),
                 bytes: length,
             });
-        }
-        if let Some(stopped) = thread.stopped {
-            return Err(stopped.into());
         }
         (vec![thread], Gaps::default())
     };
@@ -297,7 +293,6 @@ struct Thread<'a> {
     searcher: Searcher,
     small: SmallFiles,
     watch: Watch,
-    stopped: Option<Expired>,
     skipped: Skipped,
 }
 
@@ -314,15 +309,14 @@ impl<'a> Thread<'a> {
                 .build(),
             small: SmallFiles::up_to(WHOLE_BYTES),
             watch: watch.another(),
-            stopped: None,
             skipped: Skipped::default(),
         }
     }
 
-    fn search(&mut self, path: &Path, file: File, length: u64) {
+    fn search(&mut self, path: &Path, file: File, length: u64) -> Result<(), Expired> {
         if length > GREP_FILE_BYTES {
             self.skipped.too_long += 1;
-            return;
+            return Ok(());
         }
         let mut sink = Sorted {
             matches: Matches::default(),
@@ -332,7 +326,7 @@ impl<'a> Thread<'a> {
             Ok(Some(bytes)) => {
                 if is_binary(bytes) {
                     self.skipped.binary += 1;
-                    return;
+                    return Ok(());
                 }
                 // The searcher looks for a NUL only so far into a text that it has whole.
                 let text = match memchr::memchr(0, bytes) {
@@ -351,7 +345,7 @@ impl<'a> Thread<'a> {
                 match file.read(&mut start) {
                     Ok(read) if is_binary(&start[..read]) => {
                         self.skipped.binary += 1;
-                        return;
+                        return Ok(());
                     }
                     Ok(read) => {
                         let reader = Watched {
@@ -373,44 +367,36 @@ impl<'a> Thread<'a> {
             self.skipped.cut_short += 1;
         }
         if let Err(error) = searched {
-            self.stopped = self.watch.check_now().err();
-            if self.stopped.is_none() {
-                tracing::debug!(%error, "a file could not be searched");
-                self.skipped.unreadable += 1;
-            }
+            self.watch.check_now()?;
+            tracing::debug!(%error, "a file could not be searched");
+            self.skipped.unreadable += 1;
         }
+        Ok(())
     }
 }
 
-impl Visitor for Thread<'_> {
-    fn goes_on(&mut self) -> bool {
-        if self.stopped.is_none() {
-            self.stopped = self.watch.check().err();
-        }
-        self.stopped.is_none()
-    }
-
+impl FileVisitor for Thread<'_> {
     fn enters(&mut self, directory: &Path) -> bool {
         !self.search.is_past(directory)
     }
 
-    fn visit(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
+    fn visit(&mut self, entry: &Entry<'_>) -> Result<(), Expired> {
         let search = self.search;
         if search
             .only
             .as_ref()
             .is_some_and(|only| !only.takes(search.root, entry))
         {
-            return ControlFlow::Continue(());
+            return Ok(());
         }
         let path = entry.path();
         if search.is_past(&path) {
-            return ControlFlow::Continue(());
+            return Ok(());
         }
         let opened = entry.open().and_then(|file| Ok((file.metadata()?, file)));
         match opened {
             Ok((metadata, file)) => match search.scope.check_regular(&metadata, &path) {
-                Ok(()) => self.search(&path, file, metadata.len()),
+                Ok(()) => return self.search(&path, file, metadata.len()),
                 Err(ToolError::Special { .. } | ToolError::Directory(_)) => {}
                 Err(_) => self.skipped.unreadable += 1,
             },
@@ -418,7 +404,7 @@ impl Visitor for Thread<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(_) => self.skipped.unreadable += 1,
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 

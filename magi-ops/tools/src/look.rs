@@ -33,29 +33,22 @@ impl Access {
         let path = input.get("path").and_then(Value::as_str);
         let look = cx.scope().and_then(|scope| {
             let resolved = scope.resolve(path.unwrap_or("."))?;
-            let credentials = scope.holds_credentials(&resolved);
-            let outside = !resolved.starts_with(scope.workspace());
-            Ok((credentials, outside, scope.shown(&resolved), resolved))
-        });
-        let (default, words, place, target) = match look {
-            Ok((true, _, shown, path)) => {
+            let shown = scope.shown(&resolved);
+            let allow = DefaultPolicy::Allow;
+            Ok(if scope.holds_credentials(&resolved) {
                 let words = " a place that may hold credentials";
-                (DefaultPolicy::Ask, words, shown, Some(path))
-            }
-            Ok((_, outside, shown, _)) => {
-                let words = if outside {
-                    " outside the workspace"
-                } else {
-                    ""
-                };
-                (DefaultPolicy::Allow, words, shown, None)
-            }
-            // It will be refused for the same reason, or what appears there is not admitted.
-            Err(_) => {
-                let path = path.unwrap_or(".").to_owned();
-                (DefaultPolicy::Allow, "", path, None)
-            }
-        };
+                (DefaultPolicy::Ask, words, shown, Some(resolved))
+            } else if resolved.starts_with(scope.workspace()) {
+                (allow, "", shown, None)
+            } else {
+                (allow, " outside the workspace", shown, None)
+            })
+        });
+        // Else it will be refused for the same reason, or what appears there is not admitted.
+        let (default, words, place, target) = look.unwrap_or_else(|_| {
+            let path = path.unwrap_or(".").to_owned();
+            (DefaultPolicy::Allow, "", path, None)
+        });
         let mut about = about.iter().filter_map(member);
         let subject = match about.next() {
             None => place,
@@ -103,25 +96,20 @@ impl Access {
         };
         let look = cx.scope().and_then(|scope| {
             let target = scope.resolve_for_writing(path)?;
-            let place = place(&scope, &cx.protected, &target);
-            Ok((place, scope.shown(&target), target))
+            let (default, words) = match place(&scope, &cx.protected, &target) {
+                Place::Inside => (DefaultPolicy::Allow, ""),
+                Place::Outside => (DefaultPolicy::Ask, " outside the workspace"),
+                Place::Protected => (DefaultPolicy::Ask, " to a protected place"),
+            };
+            let question = Question::new(format!("{name}{words}"), scope.shown(&target));
+            Ok(Self {
+                target: Some(target),
+                ..Self::new(default, question)
+            })
         });
-        match look {
-            Ok((place, shown, target)) => {
-                let (default, words) = match place {
-                    Place::Inside => (DefaultPolicy::Allow, ""),
-                    Place::Outside => (DefaultPolicy::Ask, " outside the workspace"),
-                    Place::Protected => (DefaultPolicy::Ask, " to a protected place"),
-                };
-                Self {
-                    target: Some(target),
-                    ..Self::new(default, Question::new(format!("{name}{words}"), shown))
-                }
-            }
-            // It will be refused for the same reason; and should the reason go away in between,
-            // nothing was admitted.
-            Err(_) => Self::new(DefaultPolicy::Allow, Question::new(name, path)),
-        }
+        // Else it will be refused for the same reason; and should the reason go away in between, nothing was
+        // admitted.
+        look.unwrap_or_else(|_| Self::new(DefaultPolicy::Allow, Question::new(name, path)))
     }
 }
 

@@ -8,7 +8,7 @@ use files::{Entry, Visitor};
 use globset::{GlobBuilder, GlobMatcher};
 use work::Expired;
 
-use crate::bounds::{clip_bytes, counted};
+use crate::bounds::{Watch, clip_bytes, counted};
 use crate::error::ToolError;
 use crate::input::check_pattern;
 use crate::workspace::Scope;
@@ -60,15 +60,26 @@ impl Gaps {
     }
 }
 
-/// Shows every file under the resolved directory `root` to one visitor a thread. Symbolic links are not
-/// followed, and visited only where `links` says so; directories, FIFOs, sockets and devices are not visited,
-/// nor is anything in `.git`. `stopped` says why a visitor ended the walk.
-pub(crate) fn files<V: Visitor>(
+/// What one thread of a walk does with the files that are found.
+pub(crate) trait FileVisitor: Send {
+    /// Whether to look into a directory.
+    fn enters(&mut self, _directory: &Path) -> bool {
+        true
+    }
+
+    /// Takes a file. What it fails with ends the walk.
+    fn visit(&mut self, entry: &Entry<'_>) -> Result<(), Expired>;
+}
+
+/// Shows every file under the resolved directory `root` to one visitor a thread, until the watch says to end. Symbolic
+/// links are not followed, and visited only where `links` says so; directories, FIFOs, sockets and devices are not
+/// visited, nor is anything in `.git`.
+pub(crate) fn files<V: FileVisitor>(
     root: &Path,
     scope: &Scope,
     links: bool,
+    watch: &Watch,
     make: impl Fn() -> V + Sync,
-    stopped: impl Fn(&V) -> Option<Expired>,
 ) -> Result<(Vec<V>, Gaps), ToolError> {
     let open = scope.open_directory(root)?;
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(THREADS));
@@ -83,29 +94,34 @@ pub(crate) fn files<V: Visitor>(
     let checks = scope.may_meet_credentials(root);
     let make = || Guarded {
         inner: make(),
+        watch: watch.another(),
+        stopped: None,
         scope: checks.then_some(scope),
         left_out: 0,
     };
     let (guarded, walked) = files::walk(options, open, make);
     let mut gaps = Gaps {
         walked,
-        credentials: guarded.iter().map(|guarded| guarded.left_out).sum(),
-        timed_out: false,
+        ..Gaps::default()
     };
-    let visitors: Vec<V> = guarded.into_iter().map(|guarded| guarded.inner).collect();
-    for visitor in &visitors {
-        match stopped(visitor) {
+    let mut visitors = Vec::with_capacity(guarded.len());
+    for guarded in guarded {
+        gaps.credentials += guarded.left_out;
+        match guarded.stopped {
             Some(Expired::Cancelled) => return Err(ToolError::Cancelled),
             Some(Expired::Late) => gaps.timed_out = true,
             None => {}
         }
+        visitors.push(guarded.inner);
     }
     Ok((visitors, gaps))
 }
 
-/// A visitor that is not shown places with credentials that nobody was asked for.
+/// A visitor that the watch ends, and that is not shown places with credentials that nobody was asked for.
 struct Guarded<'a, V> {
     inner: V,
+    watch: Watch,
+    stopped: Option<Expired>,
     /// None where the walk can't meet any.
     scope: Option<&'a Scope>,
     left_out: u64,
@@ -119,9 +135,12 @@ impl<V> Guarded<'_, V> {
     }
 }
 
-impl<V: Visitor> Visitor for Guarded<'_, V> {
+impl<V: FileVisitor> Visitor for Guarded<'_, V> {
     fn goes_on(&mut self) -> bool {
-        self.inner.goes_on()
+        if self.stopped.is_none() {
+            self.stopped = self.watch.check().err();
+        }
+        self.stopped.is_none()
     }
 
     fn enters(&mut self, directory: &Path) -> bool {
@@ -132,7 +151,11 @@ impl<V: Visitor> Visitor for Guarded<'_, V> {
         if self.scope.is_some() && self.leaves_out(&entry.path()) {
             return ControlFlow::Continue(());
         }
-        self.inner.visit(entry)
+        self.stopped = self.inner.visit(entry).err();
+        match self.stopped {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
     }
 }
 

@@ -179,48 +179,38 @@ impl Edit {
         };
         let (old, new) = (bytes(&input.old), bytes(&input.new));
         let crlf = crlf && (old.contains(&b'\n') || new.contains(&b'\n'));
-        let length = old.len();
-        let edit = |at| Self {
-            at,
-            length,
-            new,
-            crlf,
-        };
+        let all = input.all == Some(true);
+        let most = if all { MAX_PLACES } else { excerpt::PLACES };
         let finder = Finder::new(&old);
-        let Some(first) = finder.find(before) else {
+        let (mut at, mut count) = (Vec::new(), 0_u64);
+        for place in finder.find_iter(before) {
+            watch.check()?;
+            count += 1;
+            if at.len() < most {
+                at.push(place);
+            } else if all {
+                return Err(ToolError::SeveralMatches(format!(
+                    "old stands in the file more than {MAX_PLACES} times; nothing was done"
+                )));
+            }
+        }
+        let Some(&first) = at.first() else {
             let hint = hint::no_match(before, &input.old, watch)?;
             return Err(ToolError::NoMatch(format!(
                 "old does not stand in the file; nothing was done. {hint}"
             )));
         };
-        if input.all == Some(true) {
-            let mut at = Vec::new();
-            for place in finder.find_iter(before) {
-                watch.check()?;
-                if at.len() == MAX_PLACES {
-                    return Err(ToolError::SeveralMatches(format!(
-                        "old stands in the file more than {MAX_PLACES} times; nothing was done"
-                    )));
-                }
-                at.push(place);
-            }
-            return Ok(edit(at));
-        }
         // One that lies partly over the first counts as well: which is meant would be a guess.
-        let Some(second) = finder.find(&before[first + 1..]) else {
-            return Ok(edit(vec![first]));
-        };
-        let mut count = 0_u64;
-        let mut at = Vec::new();
-        for place in finder.find_iter(before) {
-            watch.check()?;
-            count += 1;
-            if at.len() < excerpt::PLACES {
-                at.push(place);
-            }
-        }
-        if count == 1 {
+        if let (false, 1, Some(second)) = (all, count, finder.find(&before[first + 1..])) {
             (count, at) = (2, vec![first, first + 1 + second]);
+        }
+        if all || count == 1 {
+            return Ok(Self {
+                at,
+                length: old.len(),
+                new,
+                crlf,
+            });
         }
         let mut lines = excerpt::line_numbers(before, &at);
         if count > at.len() as u64 {
