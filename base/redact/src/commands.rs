@@ -55,7 +55,7 @@ pub(super) fn find(text: &str, found: &mut Found) {
         if bytes.get(behind) == Some(&b' ')
             && let Some(rules) = RULES.get(name)
         {
-            let line = Line::new(text, at, behind);
+            let line = CommandLine::new(text, at, behind);
             rules.iter().for_each(|options| line.judge(options, found));
         }
         // The rest of a longer word is none of a program's.
@@ -68,7 +68,7 @@ pub(super) fn find(text: &str, found: &mut Found) {
 }
 
 /// The words behind a program, up to the end of its command.
-struct Line<'a> {
+struct CommandLine<'a> {
     text: &'a str,
     /// Where each begins and ends, its quotes included.
     words: Vec<(usize, usize)>,
@@ -76,7 +76,7 @@ struct Line<'a> {
     command: bool,
 }
 
-impl<'a> Line<'a> {
+impl<'a> CommandLine<'a> {
     fn new(text: &'a str, program: usize, from: usize) -> Self {
         let bytes = text.as_bytes();
         let most = text.floor_char_boundary(from + LINE_BYTES);

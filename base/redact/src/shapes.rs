@@ -44,7 +44,7 @@ enum Look {
 }
 
 /// A line of the data file, which is read when a text begins as it does: most lines never are.
-struct Line {
+struct LazyShape {
     text: &'static str,
     /// The text that its shape begins with; none where it begins with a run.
     prefix: &'static [u8],
@@ -52,7 +52,7 @@ struct Line {
 }
 
 struct Shapes {
-    all: Vec<Line>,
+    all: Vec<LazyShape>,
     /// For each byte the shapes that may begin with it.
     by_first: [Vec<u16>; 256],
 }
@@ -81,7 +81,7 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
             }
         };
         let shape = OnceLock::new();
-        all.push(Line {
+        all.push(LazyShape {
             text,
             prefix,
             shape,
@@ -90,7 +90,7 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
     Shapes { all, by_first }
 });
 
-impl Line {
+impl LazyShape {
     /// Its shape, if `text` may begin with it.
     fn of(&self, text: &[u8]) -> Option<&Shape> {
         let both = text.len().min(self.prefix.len());

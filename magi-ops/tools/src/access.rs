@@ -40,13 +40,6 @@ impl Access {
         }
     }
 
-    /// What the rules say about the call's command line, and their default.
-    pub(crate) fn ruling(&self) -> Option<(&Ruling, Permission)> {
-        self.ruling
-            .as_ref()
-            .map(|(ruling, default)| (ruling, *default))
-    }
-
     /// The one path that the admitted call may write, or the one place with credentials that it may read. The
     /// empty one matches none.
     pub(crate) fn target(&self) -> PathBuf {

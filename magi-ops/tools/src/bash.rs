@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounds::{self, counted};
+use crate::bounds::{clip_bytes, counted};
 use crate::error::ToolError;
-use crate::process::{Command, Finished, ProcessError, Status};
+use crate::process::{Command, Finished, Status};
 use crate::tool::{Call, Limits, Running, Tool, ToolOutcome, ToolSpec};
 use crate::{Access, Context, input, shell};
 
@@ -133,12 +133,11 @@ async fn run(call: &Call, cx: &Context) -> Result<ToolOutcome, ToolError> {
     match command.run(&cx.guard, call.deadline.cancellation()).await {
         Ok(finished) if finished.cancelled => Err(ToolError::Cancelled),
         Ok(finished) => Ok(outcome(&finished, timeout_ms)),
-        Err(error) => Err(failed(&error)),
+        Err(error) => {
+            let why = clip_bytes(&error.to_string(), 400).to_owned();
+            Err(ToolError::Command(why))
+        }
     }
-}
-
-fn failed(error: &ProcessError) -> ToolError {
-    ToolError::Command(bounds::clip_bytes(&error.to_string(), 400).to_owned())
 }
 
 /// The output and, where it went wrong, how: for the model. Only numbers for a person.

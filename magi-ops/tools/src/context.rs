@@ -7,10 +7,8 @@ use std::sync::{Arc, Mutex};
 use store::settings::Permission;
 use work::Pool;
 
-use crate::error::ToolError;
 use crate::guard::Guard;
 use crate::rules::Rules;
-use crate::workspace::Scope;
 
 /// A skill as it was admitted (the Agent Skills convention).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +45,7 @@ pub struct Context {
     pub rules: Rules,
     /// Threads for what blocks, which others may share.
     pub pool: Pool,
-    /// See [`Scope`].
+    /// Held over the last look at a file and its replacement.
     pub(crate) replacing: Arc<Mutex<()>>,
 }
 
@@ -78,20 +76,5 @@ impl Context {
     pub fn with_staging(mut self, directory: Option<PathBuf>) -> Self {
         self.staging = directory.map(|directory| Arc::new(files::Staging::new(directory)));
         self
-    }
-
-    /// What may be seen, resolved now.
-    ///
-    /// # Errors
-    ///
-    /// The workspace is missing or can't be looked at.
-    pub fn scope(&self) -> Result<Scope, ToolError> {
-        Scope::new(self, None)
-    }
-
-    /// The path of an input as a person is shown it, by its words alone: relative inside the workspace, its
-    /// last part elsewhere.
-    pub fn subject(&self, path: &str) -> String {
-        crate::workspace::subject(&self.workspace, self.home.as_deref(), path)
     }
 }

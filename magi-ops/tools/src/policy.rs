@@ -54,7 +54,7 @@ impl Policy {
     pub fn decide(&self, tool: &str, access: &Access) -> Decision {
         let word = self.word(tool);
         let decide = |permission, reason| Decision { permission, reason };
-        match (access.ruling(), word) {
+        match (&access.ruling, word) {
             // The word also stands for a profile, which no rule loosens.
             (_, Some(Permission::Deny)) => decide(Permission::Deny, Reason::Word),
             (Some((Ruling::Denied(rule), _)), _) => {
@@ -65,7 +65,7 @@ impl Policy {
                 decide(Permission::Deny, Reason::Asks(*why))
             }
             (Some((Ruling::Asks(why), _)), _) => decide(Permission::Ask, Reason::Asks(*why)),
-            (Some((Ruling::Default, default)), _) => decide(default, Reason::RuleDefault),
+            (Some((Ruling::Default, default)), _) => decide(*default, Reason::RuleDefault),
             (None, Some(word)) => decide(word, Reason::Word),
             (None, None) => match access.default {
                 DefaultPolicy::Allow => decide(Permission::Allow, Reason::Default),

@@ -66,7 +66,7 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
     }
 
     let mut out = String::new();
-    let mut line = Line::default();
+    let mut line = LineReader::default();
     let (mut number, mut shown) = (0_u64, 0_u64);
     let (mut lossy, mut clipped, mut more) = (false, false, false);
     while line.read(&mut reader, watch, &failed)? {
@@ -125,7 +125,7 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
 
 /// One line's beginning; the buffer is used again for the next.
 #[derive(Default)]
-struct Line {
+struct LineReader {
     bytes: Vec<u8>,
     /// The line is longer than what was kept.
     cut: bool,
@@ -134,7 +134,7 @@ struct Line {
 /// Enough bytes for `LINE_CHARS` characters of any kind, and one to see that there are more.
 const KEEP: usize = LINE_CHARS * 4 + 1;
 
-impl Line {
+impl LineReader {
     /// Reads on to the end of the line; false at the end of the file.
     fn read(
         &mut self,

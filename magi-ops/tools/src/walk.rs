@@ -129,7 +129,7 @@ struct Guarded<'a, V> {
 
 impl<V> Guarded<'_, V> {
     fn leaves_out(&mut self, path: &Path) -> bool {
-        let leaves = self.scope.is_some_and(|scope| scope.is_credential(path));
+        let leaves = self.scope.is_some_and(|scope| scope.credentials.hold(path));
         self.left_out += u64::from(leaves);
         leaves
     }

@@ -23,7 +23,7 @@ pub struct Scope {
     hidden: Vec<PathBuf>,
     /// Device and inode of what is hidden, once a file with several names asks for it.
     hidden_files: OnceLock<HashSet<(u64, u64)>>,
-    credentials: Credentials,
+    pub(crate) credentials: Credentials,
     /// What `~` stands for.
     home: Option<PathBuf>,
     /// Where a file waits for its place.
@@ -34,6 +34,36 @@ pub struct Scope {
     /// Held over the last look at a file and its replacement: of two calls of one process that
     /// change the same file, none takes the other's change away.
     pub(crate) replacing: Arc<Mutex<()>>,
+}
+
+impl Context {
+    /// What may be seen, resolved now.
+    ///
+    /// # Errors
+    ///
+    /// The workspace is missing or can't be looked at.
+    pub fn scope(&self) -> Result<Scope, ToolError> {
+        Scope::new(self, None)
+    }
+
+    /// The path of an input as a person is shown it, by its words alone: relative inside the workspace, its
+    /// last part elsewhere. No file is looked at.
+    pub fn subject(&self, path: &str) -> String {
+        let path = match (tilde(path), &self.home) {
+            (Some(Some(below)), Some(home)) => home.join(below),
+            _ => self.workspace.join(path),
+        };
+        let path = lexical(&path);
+        let shown = match path.strip_prefix(&self.workspace) {
+            Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
+            Ok(inside) => inside.to_string_lossy(),
+            Err(_) => path
+                .file_name()
+                .unwrap_or(path.as_os_str())
+                .to_string_lossy(),
+        };
+        printable(&shown)
+    }
 }
 
 impl Scope {
@@ -79,11 +109,6 @@ impl Scope {
         !known.hold(root)
             && (!root.starts_with(&self.workspace)
                 || known.places().iter().any(|place| place.starts_with(root)))
-    }
-
-    /// Whether a path that a walk found is a place that is known to hold credentials.
-    pub(crate) fn is_credential(&self, path: &Path) -> bool {
-        self.credentials.hold(path)
     }
 
     /// The directory that relative paths start from, links resolved.
@@ -310,25 +335,6 @@ fn tilde(path: &str) -> Option<Option<&str>> {
             .strip_prefix('/')
             .map(|below| below.trim_start_matches('/')),
     })
-}
-
-/// A path as it is written, for a person: relative inside the workspace, its last part elsewhere. No file
-/// is looked at.
-pub(crate) fn subject(workspace: &Path, home: Option<&Path>, path: &str) -> String {
-    let path = match (tilde(path), home) {
-        (Some(Some(below)), Some(home)) => home.join(below),
-        _ => workspace.join(path),
-    };
-    let path = lexical(&path);
-    let shown = match path.strip_prefix(workspace) {
-        Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
-        Ok(inside) => inside.to_string_lossy(),
-        Err(_) => path
-            .file_name()
-            .unwrap_or(path.as_os_str())
-            .to_string_lossy(),
-    };
-    printable(&shown)
 }
 
 /// The path without `.` and `..`, by its words alone.

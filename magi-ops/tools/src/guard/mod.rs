@@ -47,7 +47,7 @@ pub(crate) const MAX_STDIN_BYTES: usize = 4 * 1024 * 1024;
 pub struct Guard {
     pub(crate) program: PathBuf,
     withheld: Arc<Mutex<BTreeSet<String>>>,
-    watch: Arc<Mutex<sentinel::Watch>>,
+    sentinel: Arc<Mutex<sentinel::SentinelHandle>>,
 }
 
 impl Guard {
@@ -67,7 +67,7 @@ impl Guard {
     pub fn program(path: impl Into<PathBuf>) -> Self {
         let program = path.into();
         Self {
-            watch: Arc::new(Mutex::new(sentinel::Watch::new(&program))),
+            sentinel: Arc::new(Mutex::new(sentinel::SentinelHandle::new(&program))),
             program,
             withheld: Arc::default(),
         }
@@ -97,8 +97,8 @@ impl Guard {
     }
 
     /// The host's hold on the sentinel.
-    pub(crate) fn watch(&self) -> MutexGuard<'_, sentinel::Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn sentinel(&self) -> MutexGuard<'_, sentinel::SentinelHandle> {
+        self.sentinel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

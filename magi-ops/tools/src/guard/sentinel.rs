@@ -48,7 +48,7 @@ enum Notice {
 
 /// The host's hold on its sentinel, which is started with the first call.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct SentinelHandle {
     program: PathBuf,
     /// What it must know, also one that takes another's place.
     calls: BTreeMap<i32, String>,
@@ -61,7 +61,7 @@ struct Sentinel {
     control: StdStream,
 }
 
-impl Watch {
+impl SentinelHandle {
     pub(super) fn new(program: &Path) -> Self {
         Self {
             program: program.to_owned(),

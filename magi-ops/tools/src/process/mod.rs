@@ -195,17 +195,13 @@ impl Command {
                 (reports, reason)
             };
             tokio::pin!(talking);
-            let mut read = false;
-            let ended = loop {
-                tokio::select! {
-                    ended = &mut talking => break ended,
-                    _ = &mut reading, if !read => read = true,
+            tokio::select! {
+                ended = &mut talking => {
+                    let _ = timeout(DRAIN_LIMIT, &mut reading).await;
+                    ended
                 }
-            };
-            if !read {
-                let _ = timeout(DRAIN_LIMIT, &mut reading).await;
+                _ = &mut reading => talking.await,
             }
-            ended
         };
         match (reason, reports.failure) {
             (Some(EndReason::Stopped), _) => return Err(ProcessError::Stopped),
@@ -264,7 +260,7 @@ impl Command {
             };
             if let Some(pid) = handle.pid() {
                 tracing::Span::current().record("guard", pid.as_raw_nonzero().get());
-                guard.watch().begin(pid, &handle.mark);
+                guard.sentinel().begin(pid, &handle.mark);
             }
             Ok(StartedGuard {
                 request,
@@ -419,7 +415,7 @@ impl GuardHandle {
         let mut wakes = 0;
         while wakes < MAX_WAKES {
             sleep(AWAKE).await;
-            self.guard.watch().keep();
+            self.guard.sentinel().keep();
             if self.is_stopped() {
                 tracing::debug!("a command stopped its guard");
                 self.wake();
@@ -460,7 +456,7 @@ impl GuardHandle {
         self.dismissed = true;
         // Of one that goes on, the sentinel has to know.
         if let Some(guard) = guard.filter(|_| gone) {
-            self.guard.watch().end(guard);
+            self.guard.sentinel().end(guard);
         }
     }
 }
@@ -470,7 +466,7 @@ impl Drop for GuardHandle {
     fn drop(&mut self) {
         self.wake();
         if let Some(guard) = self.pid().filter(|_| !self.dismissed) {
-            self.guard.watch().end(guard);
+            self.guard.sentinel().end(guard);
         }
     }
 }
