@@ -44,6 +44,40 @@ impl Limit {
     }
 }
 
+/// Declares the limits of a version of a protocol, each with its value and its meaning: once for who publishes and who
+/// reads them.
+#[macro_export]
+macro_rules! limits {
+    ($(#[$meta:meta])* pub struct Limits { $($name:ident = $value:expr, $meaning:literal;)+ }) => {
+        $(#[$meta])*
+        #[derive(::core::clone::Clone, ::core::fmt::Debug, ::core::cmp::PartialEq, ::core::cmp::Eq)]
+        #[derive($crate::serde::Serialize, $crate::serde::Deserialize)]
+        #[serde(crate = "host::serde")]
+        pub struct Limits {
+            $(
+                // Not in schemas: `limits` there says what they mean.
+                #[cfg_attr(doc, doc = $meaning)]
+                #[serde(deserialize_with = "host::read::positive")]
+                pub $name: usize,
+            )+
+        }
+
+        impl Limits {
+            /// Those of this server.
+            pub const VERSION_1: Self = Self { $($name: $value),+ };
+            pub const NAMES: &'static [&'static str] = &[$(::core::stringify!($name)),+];
+            pub(crate) const PUBLISHED: &'static [$crate::dialect::Limit] =
+                &[$($crate::dialect::Limit::new(::core::stringify!($name), $value as u64, $meaning)),+];
+
+            /// Each limit by its name.
+            #[must_use]
+            pub fn each(&self) -> ::std::vec::Vec<(&'static str, usize)> {
+                ::std::vec![$((::core::stringify!($name), self.$name)),+]
+            }
+        }
+    };
+}
+
 /// When the loop admits the next frame while output is pending.
 #[derive(Clone, Copy, Debug)]
 pub enum Admission {

@@ -26,6 +26,16 @@ pub fn count<'de, D: Deserializer<'de>>(source: D) -> Result<u64, D::Error> {
     bounded(u64::deserialize(source)?)
 }
 
+/// [`count`] above zero.
+///
+/// # Errors
+/// Anything else.
+pub fn positive<'de, D: Deserializer<'de>>(source: D) -> Result<usize, D::Error> {
+    let count = count(source)?;
+    let fits = usize::try_from(count).ok().filter(|count| *count > 0);
+    fits.ok_or_else(|| Error::invalid_value(Unexpected::Unsigned(count), &"a positive number"))
+}
+
 /// [`count`], or `null`.
 ///
 /// # Errors

@@ -9,6 +9,7 @@ use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::Violation;
+use crate::violation::ensure;
 
 /// What one line may hold. Bytes are UTF-8 bytes; a string's length is that of its decoded text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,8 @@ pub struct Bounds {
 /// # Errors
 /// The first rule the line breaks.
 pub fn check(line: &[u8], bounds: &Bounds) -> Result<(), Violation> {
-    if line.len() + 1 > bounds.record_bytes {
-        return Err(Violation::FrameTooLarge);
-    }
+    // The bound counts the LF.
+    ensure(line.len() < bounds.record_bytes, Violation::FrameTooLarge)?;
     let Ok(text) = std::str::from_utf8(line) else {
         return Err(Violation::NotUtf8);
     };

@@ -1,14 +1,19 @@
 //! Reading the fields of a checked object: required, nullable and optional are three different things.
 //! No field names live here, and nothing is ever defaulted.
 
-use host::vocabulary::Word;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::Violation;
 use crate::reader::Reader;
+use crate::violation::ensure;
 
 pub use host::read::MAX_COUNT;
+
+/// That an answer is about what was asked for.
+pub(crate) fn same(name: &'static str, asked: &str, got: &str) -> Result<(), Violation> {
+    ensure(asked == got, Violation::IdentityMismatch(name))
+}
 
 /// A checked value as what its type demands; `name` is what a violation calls the value itself.
 ///
@@ -78,11 +83,8 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&Self, &'static str) -> Result<T, Violation>,
     ) -> Result<Option<T>, Violation> {
-        if self.required(name)?.is_null() {
-            Ok(None)
-        } else {
-            read(self, name).map(Some)
-        }
+        let value = self.required(name)?;
+        (!value.is_null()).then(|| read(self, name)).transpose()
     }
 
     /// A field through `read`, or `None` where it is absent. `null` is not absence.
@@ -94,11 +96,7 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&Self, &'static str) -> Result<T, Violation>,
     ) -> Result<Option<T>, Violation> {
-        if self.has(name) {
-            read(self, name).map(Some)
-        } else {
-            Ok(None)
-        }
+        self.has(name).then(|| read(self, name)).transpose()
     }
 
     /// # Errors
@@ -114,12 +112,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// As [`Fields::text`]; [`Violation::OutOfBounds`].
     pub fn bounded(&self, name: &'static str, max: usize) -> Result<String, Violation> {
-        let text = self.text(name)?;
-        if text.len() > max {
-            Err(Violation::OutOfBounds(name))
-        } else {
-            Ok(text.to_owned())
-        }
+        self.matching(name, |text| text.len() <= max)
     }
 
     /// Text for which `grammar` holds.
@@ -132,31 +125,8 @@ impl<'a> Fields<'a> {
         grammar: impl FnOnce(&str) -> bool,
     ) -> Result<String, Violation> {
         let text = self.text(name)?;
-        if grammar(text) {
-            Ok(text.to_owned())
-        } else {
-            Err(Violation::OutOfBounds(name))
-        }
-    }
-
-    /// # Errors
-    /// [`Violation::Missing`], [`Violation::WrongType`]: `0` and `1` are not booleans.
-    pub fn flag(&self, name: &'static str) -> Result<bool, Violation> {
-        self.required(name)?
-            .as_bool()
-            .ok_or(Violation::WrongType(name))
-    }
-
-    /// A flag whose only allowed value is `value`.
-    ///
-    /// # Errors
-    /// As [`Fields::flag`]; [`Violation::OutOfBounds`].
-    pub fn constant(&self, name: &'static str, value: bool) -> Result<(), Violation> {
-        if self.flag(name)? == value {
-            Ok(())
-        } else {
-            Err(Violation::OutOfBounds(name))
-        }
+        ensure(grammar(text), Violation::OutOfBounds(name))?;
+        Ok(text.to_owned())
     }
 
     /// A nonnegative integer up to [`MAX_COUNT`].
@@ -170,29 +140,8 @@ impl<'a> Fields<'a> {
         } else {
             Violation::WrongType(name)
         })?;
-        if count > MAX_COUNT {
-            Err(Violation::OutOfBounds(name))
-        } else {
-            Ok(count)
-        }
-    }
-
-    /// # Errors
-    /// As [`Fields::text`]; [`Violation::UnknownWord`].
-    pub fn word<W: Word>(&self, name: &'static str) -> Result<W, Violation> {
-        W::from_word(self.text(name)?).ok_or(Violation::UnknownWord(name))
-    }
-
-    /// A word that can only be `word` here.
-    ///
-    /// # Errors
-    /// As [`Fields::text`]; [`Violation::UnknownWord`].
-    pub fn literal(&self, name: &'static str, word: &str) -> Result<(), Violation> {
-        if self.text(name)? == word {
-            Ok(())
-        } else {
-            Err(Violation::UnknownWord(name))
-        }
+        ensure(count <= MAX_COUNT, Violation::OutOfBounds(name))?;
+        Ok(count)
     }
 
     /// # Errors
@@ -208,32 +157,8 @@ impl<'a> Fields<'a> {
             .required(name)?
             .as_array()
             .ok_or(Violation::WrongType(name))?;
-        if items.len() > max {
-            Err(Violation::OutOfBounds(name))
-        } else {
-            Ok(items)
-        }
-    }
-
-    /// An array of different texts for each of which `grammar` holds.
-    ///
-    /// # Errors
-    /// As [`Fields::array`]; [`Violation::OutOfBounds`] for an item outside the grammar or given twice.
-    pub fn names(
-        &self,
-        name: &'static str,
-        max: usize,
-        grammar: impl Fn(&str) -> bool,
-    ) -> Result<Vec<String>, Violation> {
-        let mut names: Vec<String> = Vec::new();
-        for item in self.array(name, max)? {
-            let item = item.as_str().ok_or(Violation::WrongType(name))?;
-            if !grammar(item) || names.iter().any(|known| known == item) {
-                return Err(Violation::OutOfBounds(name));
-            }
-            names.push(item.to_owned());
-        }
-        Ok(names)
+        ensure(items.len() <= max, Violation::OutOfBounds(name))?;
+        Ok(items)
     }
 }
 
@@ -242,10 +167,6 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    host::words! {
-        pub(super) enum Colour { Red = "red", Blue = "blue" }
-    }
 
     #[test]
     fn absent_null_and_present_are_three_things() {
@@ -276,20 +197,5 @@ mod tests {
         for name in ["f", "g"] {
             assert_eq!(fields.count(name), Err(Violation::WrongType(name)));
         }
-        assert_eq!(fields.flag("a"), Err(Violation::WrongType("a")));
-    }
-
-    #[test]
-    fn words_are_closed() {
-        let value = json!({ "a": "red", "b": "green", "c": 1, "list": ["x", "x"] });
-        let fields = Fields::of(&value, "it").unwrap();
-        assert_eq!(fields.word::<Colour>("a").unwrap().word(), "red");
-        assert_eq!(fields.word::<Colour>("b"), Err(Violation::UnknownWord("b")));
-        assert_eq!(fields.word::<Colour>("c"), Err(Violation::WrongType("c")));
-        assert_eq!(
-            fields.names("list", 2, |_| true),
-            Err(Violation::OutOfBounds("list"))
-        );
-        assert_eq!(Colour::from_word("blue"), Some(Colour::Blue));
     }
 }

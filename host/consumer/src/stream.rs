@@ -5,6 +5,7 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use crate::violation::ensure;
 use crate::{Error, Violation};
 
 /// Which way a line went.
@@ -92,9 +93,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
                 .position(|byte| *byte == b'\n')
             {
                 let end = self.scanned + end;
-                if end - self.taken + 1 > self.line_bytes {
-                    return Err(Violation::FrameTooLarge.into());
-                }
+                // The bound counts the LF.
+                ensure(end - self.taken < self.line_bytes, Violation::FrameTooLarge)?;
                 let line = self.input[self.taken..end].to_vec();
                 self.taken = end + 1;
                 self.scanned = self.taken;
@@ -106,9 +106,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Lines<R, W> {
             self.input.drain(..self.taken);
             self.taken = 0;
             self.scanned = self.input.len();
-            if self.scanned >= self.line_bytes {
-                return Err(Violation::FrameTooLarge.into());
-            }
+            ensure(self.scanned < self.line_bytes, Violation::FrameTooLarge)?;
             let Self {
                 reader,
                 writer,

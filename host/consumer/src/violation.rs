@@ -94,6 +94,23 @@ pub enum Violation {
     UnsupportedProfile,
 }
 
+/// `otherwise`, unless it holds.
+pub(crate) fn ensure<E>(holds: bool, otherwise: E) -> Result<(), E> {
+    if holds { Ok(()) } else { Err(otherwise) }
+}
+
+impl Violation {
+    /// The same about a limit that was advertised: no value of a wrong kind is one that this client can consume.
+    pub(crate) fn of_limit(self) -> Self {
+        match self {
+            Self::Missing(name) | Self::WrongType(name) | Self::OutOfBounds(name) => {
+                Self::UnsafeBound(name)
+            }
+            other => other,
+        }
+    }
+}
+
 /// Why a request stayed here: nothing was written, so nothing can have happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
 #[non_exhaustive]

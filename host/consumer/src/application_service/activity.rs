@@ -5,10 +5,11 @@ pub use application_service::messages::{
     Activity, Compaction, Context, Kind, Lifecycle, ReasoningSummary, Tool, Usage,
 };
 
-use super::bounds::ids;
+use super::limits::ids;
 use super::words::CompactionStatus;
 use crate::Violation;
 use crate::fields::Fields;
+use crate::violation::ensure;
 
 /// Reads one activity. `id_bytes` bounds its identities, `summary_bytes` a reasoning summary.
 ///
@@ -63,9 +64,8 @@ fn consistent(compaction: &Compaction) -> Result<(), Violation> {
         Completed | Failed | Cancelled => true,
         Triggered | Running => false,
     };
-    if compaction.replay_required == ended {
-        Ok(())
-    } else {
-        Err(Violation::Contradiction("replay_required"))
-    }
+    ensure(
+        compaction.replay_required == ended,
+        Violation::Contradiction("replay_required"),
+    )
 }

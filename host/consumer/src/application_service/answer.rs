@@ -10,14 +10,14 @@ use application_service::messages::{
 };
 pub use application_service::messages::{Item, ReplayEvent, ReplayPage, SessionPage, Summary};
 
-use super::bounds::{ids, same};
-use super::limits::Limits;
+use super::limits::{Limits, ids};
 use super::preflight::Advertisement;
 use super::request::Request;
 use super::words::{AuthReadiness, CatalogState};
 use crate::Violation;
 use crate::decode::compact_len;
-use crate::fields::Fields;
+use crate::fields::{Fields, same};
+use crate::violation::ensure;
 
 /// A successful answer, by operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,9 +93,7 @@ impl Answer {
             }
             Request::SessionReplay { page, .. } => {
                 let bytes = limits.map_or(16_384, |limits| limits.max_session_replay_page_bytes);
-                if compact_len(payload) > bytes {
-                    return Err(Violation::PayloadTooLarge);
-                }
+                ensure(compact_len(payload) <= bytes, Violation::PayloadTooLarge)?;
                 few("events", page.limit)?;
                 let page: ReplayPage = fields.whole("payload")?;
                 replayed(&page, id_bytes)?;
@@ -189,5 +187,5 @@ fn offered(page: &ModelPage, params: &str) -> Result<(), Violation> {
         CatalogState::Stale => !any,
         CatalogState::Unavailable => page.entries.is_empty(),
     };
-    fits.then_some(()).ok_or(Violation::Contradiction("state"))
+    ensure(fits, Violation::Contradiction("state"))
 }

@@ -7,6 +7,7 @@ use super::VERSION;
 use super::words::ErrorCode;
 use crate::Violation;
 use crate::decode::{Bounds, compact_len, object};
+use crate::violation::ensure;
 use host::vocabulary::Word;
 
 use crate::fields::Fields;
@@ -89,9 +90,10 @@ impl Envelope {
     pub fn decode(record: &[u8], bounds: &OutputBounds) -> Result<Self, Violation> {
         let map = object(record, &bounds.json)?;
         let fields = Fields::new(&map);
-        if fields.count("protocol_version")? != VERSION {
-            return Err(Violation::UnknownProtocol);
-        }
+        ensure(
+            fields.count("protocol_version")? == VERSION,
+            Violation::UnknownProtocol,
+        )?;
         let id =
             |f: &Fields<'_>, name| f.matching(name, |id| (1..=bounds.id_bytes).contains(&id.len()));
         let word = |f: &Fields<'_>, name| {
@@ -117,9 +119,10 @@ impl Envelope {
 }
 
 fn payload(fields: Fields<'_>, bounds: &OutputBounds) -> Result<Map<String, Value>, Violation> {
-    if compact_len(fields.map()) > bounds.payload_bytes {
-        return Err(Violation::PayloadTooLarge);
-    }
+    ensure(
+        compact_len(fields.map()) <= bounds.payload_bytes,
+        Violation::PayloadTooLarge,
+    )?;
     Ok(fields.map().clone())
 }
 

@@ -10,10 +10,11 @@ pub use application_service::messages::{
 use host::WireEvent as _;
 
 use super::activity;
-use super::bounds::ids;
+use super::limits::ids;
 use super::words::LoginState;
 use crate::Violation;
 use crate::fields::Fields;
+use crate::violation::ensure;
 
 /// Every event this client can consume. A server that advertises another one is refused.
 pub const EVENTS: [&str; 6] = [
@@ -71,9 +72,7 @@ impl Event {
                 Self::AssistantDelta(event)
             }
             TurnActivity::NAME => {
-                if !with.activity {
-                    return Err(Violation::UnknownEvent);
-                }
+                ensure(with.activity, Violation::UnknownEvent)?;
                 let activity = fields.object("activity")?;
                 let fits = |id: &str| (1..=with.id_bytes).contains(&id.len());
                 Self::Activity(TurnActivity {

@@ -9,6 +9,7 @@ use application_service::Limits as Known;
 use crate::Violation;
 use crate::decode::Bounds;
 use crate::fields::{Fields, MAX_COUNT};
+use crate::violation::ensure;
 
 /// What this client decodes before it knows the server: four times version 1's values.
 pub const LOCAL: Bounds = Bounds {
@@ -30,6 +31,14 @@ fn most(name: &str) -> usize {
         "max_array_items" => LOCAL.array_items,
         "max_object_fields" => LOCAL.object_fields,
         _ => usize::MAX,
+    }
+}
+
+/// Identities within the bound in force.
+pub(super) fn ids(max: usize, ids: &[(&'static str, &str)]) -> Result<(), Violation> {
+    match ids.iter().find(|(_, id)| id.len() > max) {
+        None => Ok(()),
+        Some((name, _)) => Err(Violation::OutOfBounds(name)),
     }
 }
 
@@ -56,20 +65,9 @@ impl Limits {
     /// # Errors
     /// [`Violation::UnsafeBound`] with the limit's name (`limits` for one without a name here).
     pub fn read(fields: Fields<'_>) -> Result<Self, Violation> {
-        let known: Known = fields
-            .whole("limits")
-            .map_err(|violation| match violation {
-                Violation::Missing(name)
-                | Violation::WrongType(name)
-                | Violation::OutOfBounds(name) => Violation::UnsafeBound(name),
-                other => other,
-            })?;
-        if let Some((name, _)) = known
-            .each()
-            .iter()
-            .find(|(name, value)| *value > most(name))
-        {
-            return Err(Violation::UnsafeBound(name));
+        let known: Known = fields.whole("limits").map_err(Violation::of_limit)?;
+        for (name, value) in known.each() {
+            ensure(value <= most(name), Violation::UnsafeBound(name))?;
         }
         let mut extensions = BTreeMap::new();
         let further = |name: &&String| !Known::NAMES.contains(&name.as_str());

@@ -4,7 +4,6 @@
 
 pub mod activity;
 pub mod answer;
-mod bounds;
 pub mod client;
 pub mod decode;
 pub mod event;

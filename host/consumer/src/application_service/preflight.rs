@@ -10,6 +10,7 @@ use super::event::EVENTS;
 use super::limits::Limits;
 use crate::Violation;
 use crate::fields::Fields;
+use crate::violation::ensure;
 
 /// What a client cannot do without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,11 +32,10 @@ fn followed(flags: &ActivityFlags) -> Result<(), Violation> {
     {
         return Err(Violation::UnsupportedProfile);
     }
-    if (1..=super::limits::LOCAL.string_bytes).contains(&(flags.max_summary_bytes as usize)) {
-        Ok(())
-    } else {
-        Err(Violation::UnsafeBound("max_summary_bytes"))
-    }
+    ensure(
+        (1..=super::limits::LOCAL.string_bytes).contains(&(flags.max_summary_bytes as usize)),
+        Violation::UnsafeBound("max_summary_bytes"),
+    )
 }
 
 /// What a server says about itself.
@@ -59,11 +59,9 @@ impl Advertisement {
     pub fn read(fields: Fields<'_>) -> Result<Self, Violation> {
         let limits = Limits::read(fields.object("limits")?)?;
         let capabilities: Result<Capabilities, _> = fields.whole("capabilities");
-        let capabilities = capabilities.map_err(|violation| match violation {
-            Violation::OutOfBounds(name @ "max_summary_bytes")
-            | Violation::WrongType(name @ "max_summary_bytes")
-            | Violation::Missing(name @ "max_summary_bytes") => Violation::UnsafeBound(name),
-            other => other,
+        let capabilities = capabilities.map_err(|violation| match violation.of_limit() {
+            limit @ Violation::UnsafeBound("max_summary_bytes") => limit,
+            _ => violation,
         })?;
         for (name, set) in [
             ("operations", &capabilities.operations),
@@ -91,14 +89,16 @@ impl Advertisement {
     /// # Errors
     /// The first rule it breaks.
     pub fn of_initialize(fields: Fields<'_>) -> Result<Self, Violation> {
-        if fields.count("protocol_version")? != VERSION {
-            return Err(Violation::UnknownProtocol);
-        }
+        ensure(
+            fields.count("protocol_version")? == VERSION,
+            Violation::UnknownProtocol,
+        )?;
         let outer = Limits::read(fields.object("limits")?)?;
         let inner = Self::read(fields.object("capabilities")?)?;
-        if !outer.agrees_with(&inner.limits) {
-            return Err(Violation::InconsistentAdvertisement);
-        }
+        ensure(
+            outer.agrees_with(&inner.limits),
+            Violation::InconsistentAdvertisement,
+        )?;
         let server = (
             fields.bounded("server_name", 256)?,
             fields.bounded("server_version", 256)?,
@@ -119,9 +119,10 @@ impl Advertisement {
             return Err(Violation::UnsupportedProfile);
         }
         for name in requirements.operations {
-            if !has(&self.operations, name) {
-                return Err(Violation::MissingCapability(name));
-            }
+            ensure(
+                has(&self.operations, name),
+                Violation::MissingCapability(name),
+            )?;
         }
         // There is no subscription: whatever is advertised can arrive (spec: "complete event set, no subscriptions").
         if self

@@ -14,6 +14,7 @@ use super::limits::Limits;
 use super::words::Scope;
 use crate::NotSent;
 use crate::decode::compact_len;
+use crate::violation::ensure;
 
 /// A request with its payload and, where the operation is about one, the session of its envelope.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,22 +150,21 @@ impl Request {
     }
 
     fn check(&self, limits: &application_service::Limits) -> Result<(), NotSent> {
-        let when = |fits: bool, otherwise| if fits { Ok(()) } else { Err(otherwise) };
         let id = |id: &str| {
             let fits = (1..=limits.max_id_bytes).contains(&id.len());
-            when(fits, NotSent::BadIdentity)
+            ensure(fits, NotSent::BadIdentity)
         };
-        let provider = |id: &str| when(is_selection_id(id), NotSent::BadIdentity);
+        let provider = |id: &str| ensure(is_selection_id(id), NotSent::BadIdentity);
         let few = |limit: u64, most: usize| {
             let most = PAGE_ITEMS.min(most as u64);
-            when((1..=most).contains(&limit), NotSent::BadArgument)
+            ensure((1..=most).contains(&limit), NotSent::BadArgument)
         };
         let page = |page: &PagePayload| {
             page.after.as_deref().map_or(Ok(()), id)?;
             few(page.limit, limits.max_session_page_items)
         };
         let catalog = |offset: u64, limit| {
-            when(offset <= 100_000, NotSent::BadArgument)?;
+            ensure(offset <= 100_000, NotSent::BadArgument)?;
             few(limit, limits.max_catalog_page_items)
         };
         if let Some(session) = self.session_id() {
@@ -175,23 +175,23 @@ impl Request {
                 let most = limits.max_negotiation_items;
                 let most = most.min(application_service::NEGOTIATION_ITEMS);
                 let names = payload.requested_capabilities.len();
-                when(names <= most, NotSent::BadArgument)
+                ensure(names <= most, NotSent::BadArgument)
             }
             Self::SessionList(asked) | Self::SessionReplay { page: asked, .. } => page(asked),
             Self::TurnStart { start, .. } => {
-                when(!start.prompt.trim().is_empty(), NotSent::BlankPrompt)?;
+                ensure(!start.prompt.trim().is_empty(), NotSent::BlankPrompt)?;
                 let fits = start.prompt.len() <= limits.max_string_bytes;
-                when(fits, NotSent::PromptTooLong)
+                ensure(fits, NotSent::PromptTooLong)
             }
             Self::TurnCancel(payload) => id(&payload.turn_id),
             Self::AuthLoginCancel(payload) => id(&payload.login_id),
             Self::AuthLoginCallback(payload) => {
                 id(&payload.login_id)?;
                 let bytes = payload.input.reveal().len();
-                when((1..=4096).contains(&bytes), NotSent::BadArgument)
+                ensure((1..=4096).contains(&bytes), NotSent::BadArgument)
             }
             Self::AuthLogout(payload) => {
-                when(payload.confirmed, NotSent::BadArgument)?;
+                ensure(payload.confirmed, NotSent::BadArgument)?;
                 provider(&payload.provider_id)
             }
             Self::AuthLoginStart(payload) | Self::CatalogRefresh(payload) => {
@@ -211,7 +211,7 @@ impl Request {
                     || payload.thinking_level.is_some()
                     || payload.fast.is_some();
                 let misplaced = payload.fast.is_some() && payload.scope == Scope::Project;
-                when(changes && !misplaced, NotSent::BadArgument)
+                ensure(changes && !misplaced, NotSent::BadArgument)
             }
             Self::Status
             | Self::Capabilities

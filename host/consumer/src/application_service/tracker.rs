@@ -13,6 +13,7 @@ use super::event::{Event, Reading};
 use super::preflight::{Profile, Requirements};
 use super::request::Request;
 use super::words::LoginState;
+use crate::violation::ensure;
 use crate::{NotSent, Violation};
 
 /// Requests this client lets wait at once.
@@ -161,9 +162,7 @@ impl Tracker {
     /// Why it must not go out; [`NotSent::BadIdentity`] for an identity that is still reserved.
     pub fn send_as(&mut self, id: &str, request: Request) -> Result<Vec<u8>, NotSent> {
         if !request.is_discovery() {
-            if !self.open {
-                return Err(NotSent::NotNegotiated);
-            }
+            ensure(self.open, NotSent::NotNegotiated)?;
             if !self
                 .profile
                 .as_ref()
@@ -180,9 +179,7 @@ impl Tracker {
         if reserved || !(1..=id_bytes).contains(&id.len()) {
             return Err(NotSent::BadIdentity);
         }
-        if self.pending.len() >= IN_FLIGHT {
-            return Err(NotSent::TooManyInFlight);
-        }
+        ensure(self.pending.len() < IN_FLIGHT, NotSent::TooManyInFlight)?;
         let record = request.encode(id, self.profile.as_ref().map(|profile| &profile.limits))?;
         if request.is_discovery() {
             // Mutations are not pipelined behind an initialization, and stay shut when it fails: a server
@@ -286,9 +283,7 @@ impl Tracker {
             }),
             _ => session_id == request.session_id(),
         };
-        if !fits {
-            return Err(Violation::IdentityMismatch("session_id"));
-        }
+        ensure(fits, Violation::IdentityMismatch("session_id"))?;
         match &answer {
             Answer::Initialized(advertisement) | Answer::Capabilities(advertisement) => {
                 let profile = advertisement.accept(&self.requirements)?;
@@ -309,9 +304,10 @@ impl Tracker {
             }) => {
                 for work in self.work.values() {
                     if let Work::Turn(turn) = work {
-                        if turn.turn_id == *turn_id {
-                            return Err(Violation::IdentityMismatch("turn_id"));
-                        }
+                        ensure(
+                            turn.turn_id != *turn_id,
+                            Violation::IdentityMismatch("turn_id"),
+                        )?;
                         // One active turn a session; its reservation outlives its terminal.
                         if turn.session_id == *session_id {
                             return Err(Violation::IdentityMismatch("session_id"));
@@ -424,9 +420,10 @@ impl Turn {
                 return Err(Violation::IdentityMismatch("event"));
             }
         };
-        if **turn_id != *self.turn_id {
-            return Err(Violation::IdentityMismatch("turn_id"));
-        }
+        ensure(
+            **turn_id == *self.turn_id,
+            Violation::IdentityMismatch("turn_id"),
+        )?;
         if envelope != Some(&self.session_id)
             || session_id.is_some_and(|id| **id != *self.session_id)
         {
@@ -452,17 +449,19 @@ impl Turn {
 impl Login {
     /// Whether the event ends the login.
     fn take(&mut self, event: &Event, envelope: Option<&str>) -> Result<bool, Violation> {
-        if envelope.is_some() {
-            return Err(Violation::IdentityMismatch("session_id"));
-        }
+        ensure(
+            envelope.is_none(),
+            Violation::IdentityMismatch("session_id"),
+        )?;
         let (login_id, progress) = match event {
             Event::LoginProgress(progress) => (&progress.login_id, Some(progress)),
             Event::LoginTerminal(end) => (&end.login_id, None),
             _ => return Err(Violation::IdentityMismatch("event")),
         };
-        if *login_id != self.login_id {
-            return Err(Violation::IdentityMismatch("login_id"));
-        }
+        ensure(
+            *login_id == self.login_id,
+            Violation::IdentityMismatch("login_id"),
+        )?;
         let Some(progress) = progress else {
             return Ok(true);
         };
@@ -477,9 +476,7 @@ impl Login {
                 | (Some(Waiting), CallbackReceived)
                 | (Some(CallbackReceived), CallbackAccepted)
         );
-        if !follows {
-            return Err(Violation::OutOfOrder);
-        }
+        ensure(follows, Violation::OutOfOrder)?;
         self.last = Some(progress.state);
         Ok(false)
     }

@@ -15,47 +15,30 @@ use super::request::Request;
 use super::words::{Readiness, State};
 use crate::Violation;
 use crate::decode::compact_len;
-use crate::fields::{Fields, read};
+use crate::fields::{Fields, read, same};
+use crate::violation::ensure;
 
 /// Version 1's bounds: the most this client is built to consume, and what holds before negotiation.
 pub const VERSION_1: Limits = Limits::VERSION_1;
 
+/// Bounds on what a client sends and on how the child waits: any number will do.
+const FREE: [&str; 4] = [
+    "prompt_bytes",
+    "pending_responses",
+    "requests_per_child",
+    "output_deadline_ms",
+];
+
 /// A bound on what the child sends must be one this client can consume; it is never clamped.
 fn limits(value: &Value) -> Result<(), Violation> {
-    let limits: Limits = read(value, "limits").map_err(|violation| match violation {
-        Violation::Missing(name) | Violation::WrongType(name) | Violation::OutOfBounds(name) => {
-            Violation::UnsafeBound(name)
-        }
-        other => other,
-    })?;
-    let any = u32::MAX as usize;
-    for (name, value, most) in [
-        ("frame_bytes", limits.frame_bytes, VERSION_1.frame_bytes),
-        ("json_depth", limits.json_depth, VERSION_1.json_depth),
-        ("id_bytes", limits.id_bytes, VERSION_1.id_bytes),
-        ("prompt_bytes", limits.prompt_bytes, any),
-        (
-            "history_page_bytes",
-            limits.history_page_bytes,
-            VERSION_1.history_page_bytes,
-        ),
-        (
-            "history_page_entries",
-            limits.history_page_entries,
-            VERSION_1.history_page_entries,
-        ),
-        (
-            "content_chunk_bytes",
-            limits.content_chunk_bytes,
-            VERSION_1.content_chunk_bytes,
-        ),
-        ("pending_responses", limits.pending_responses, any),
-        ("requests_per_child", limits.requests_per_child, any),
-        ("output_deadline_ms", limits.output_deadline_ms, any),
-    ] {
-        if !(1..=most).contains(&value) {
-            return Err(Violation::UnsafeBound(name));
-        }
+    let limits: Limits = read(value, "limits").map_err(Violation::of_limit)?;
+    for ((name, value), (_, known)) in limits.each().into_iter().zip(VERSION_1.each()) {
+        let most = if FREE.contains(&name) {
+            u32::MAX as usize
+        } else {
+            known
+        };
+        ensure(value <= most, Violation::UnsafeBound(name))?;
     }
     Ok(())
 }
@@ -69,16 +52,15 @@ fn consistent(status: &Status, fields: Fields<'_>) -> Result<(), Violation> {
         State::Idle | State::Running => ready,
         State::Failed => !ready && readiness != Readiness::Initializing,
     };
-    if !fits {
-        return Err(Violation::Contradiction("readiness"));
-    }
+    ensure(fits, Violation::Contradiction("readiness"))?;
     if ready {
         // Only a ready child owes the two identities; before that there is nothing they could name.
         fields.required("session_id")?;
         fields.required("run_id")?;
-        if status.context_id.is_none() {
-            return Err(Violation::WrongType("context_id"));
-        }
+        ensure(
+            status.context_id.is_some(),
+            Violation::WrongType("context_id"),
+        )?;
     }
     if status.state == State::Starting
         && (status.provider.is_some() || status.model.is_some() || status.context_id.is_some())
@@ -169,14 +151,6 @@ impl Answer {
     }
 }
 
-fn same(name: &'static str, asked: &str, got: &str) -> Result<(), Violation> {
-    if asked == got {
-        Ok(())
-    } else {
-        Err(Violation::IdentityMismatch(name))
-    }
-}
-
 fn whole<T: DeserializeOwned>(result: &Value) -> Result<T, Violation> {
     read(result, "result")
 }
@@ -199,9 +173,10 @@ fn initialized(result: &Value, required: &[Cow<'static, str>]) -> Result<Initial
     }
     consistent(&initialized.status, fields.object("status")?)?;
     // Success comes only after readiness.
-    if initialized.status.readiness != Readiness::Ready {
-        return Err(Violation::Contradiction("status"));
-    }
+    ensure(
+        initialized.status.readiness == Readiness::Ready,
+        Violation::Contradiction("status"),
+    )?;
     Ok(initialized)
 }
 
@@ -210,9 +185,10 @@ fn page(result: &Value, limits: &Limits) -> Result<Page, Violation> {
     fields.array("entries", limits.history_page_entries)?;
     let page: Page = whole(result)?;
     let long = |entry: &Entry| entry.text.len() > limits.content_chunk_bytes;
-    if page.entries.iter().any(long) {
-        return Err(Violation::OutOfBounds("text"));
-    }
+    ensure(
+        !page.entries.iter().any(long),
+        Violation::OutOfBounds("text"),
+    )?;
     // Only the last page can complete a projection, and a page that leads on must lead somewhere.
     if page.next_cursor.is_some() && (page.complete || page.entries.is_empty()) {
         return Err(Violation::Contradiction("next_cursor"));

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::event::{ActivityEvent, ApprovalRequested, Event, RunFinished};
 use super::words::{ActivityKind, ActivityState, Outcome, Persistence};
 use crate::Violation;
+use crate::violation::ensure;
 
 /// UTF-8 bytes of assistant content in one run.
 pub const CONTENT_BYTES: usize = 8 * 1024 * 1024;
@@ -178,15 +179,12 @@ impl Transcript {
     /// # Errors
     /// The rule it breaks; the transcript is then no longer to be trusted.
     pub fn apply(&mut self, event: &Event) -> Result<(), Violation> {
-        if event.run_id() != self.run_id {
-            return Err(Violation::UnknownRun);
-        }
-        if event.session_id() != self.session_id {
-            return Err(Violation::IdentityMismatch("session_id"));
-        }
-        if self.ended.is_some() {
-            return Err(Violation::AfterTerminal);
-        }
+        ensure(event.run_id() == self.run_id, Violation::UnknownRun)?;
+        ensure(
+            event.session_id() == self.session_id,
+            Violation::IdentityMismatch("session_id"),
+        )?;
+        ensure(self.ended.is_none(), Violation::AfterTerminal)?;
         let free = matches!(
             event,
             Event::InputPersisted(_) | Event::Diagnostic(_) | Event::RunFinished(_)
@@ -197,9 +195,7 @@ impl Transcript {
         }
         match event {
             Event::InputPersisted(input) => {
-                if self.persisted.is_some() {
-                    return Err(Violation::OutOfOrder);
-                }
+                ensure(self.persisted.is_none(), Violation::OutOfOrder)?;
                 self.persisted = Some((input.message_id.clone(), input.revision.clone()));
                 Ok(())
             }
@@ -216,12 +212,14 @@ impl Transcript {
     }
 
     fn approval(&mut self, approval: &ApprovalRequested) -> Result<(), Violation> {
-        if self.approvals_seen.len() == ACTIVITIES {
-            return Err(Violation::ContentLimit);
-        }
-        if !self.approvals_seen.insert(approval.approval_id.clone()) {
-            return Err(Violation::OutOfOrder);
-        }
+        ensure(
+            self.approvals_seen.len() != ACTIVITIES,
+            Violation::ContentLimit,
+        )?;
+        ensure(
+            self.approvals_seen.insert(approval.approval_id.clone()),
+            Violation::OutOfOrder,
+        )?;
         self.approvals.push(approval.clone());
         Ok(())
     }
@@ -247,13 +245,9 @@ impl Transcript {
 
     fn delta(&mut self, message_id: &str, part: u64, text: &str) -> Result<(), Violation> {
         self.streamed += text.len();
-        if self.streamed > CONTENT_BYTES {
-            return Err(Violation::ContentLimit);
-        }
+        ensure(self.streamed <= CONTENT_BYTES, Violation::ContentLimit)?;
         let segment = self.segment_mut(message_id)?;
-        if part < segment.next_delta {
-            return Err(Violation::Sequence);
-        }
+        ensure(part >= segment.next_delta, Violation::Sequence)?;
         if part > segment.next_delta && segment.gap_at.is_none() {
             segment.gap_at = Some(segment.deltas.len());
         }
@@ -274,9 +268,7 @@ impl Transcript {
         let segment = self.segment_mut(message_id)?;
         let (next, mut whole) = segment.incoming.take().unwrap_or_default();
         // These never drop, so a missing part is not a gap in a display but a broken promise.
-        if part != next {
-            return Err(Violation::ReconcileGap);
-        }
+        ensure(part == next, Violation::ReconcileGap)?;
         whole.push_str(text);
         let mut total = before + text.len();
         match end {
@@ -303,9 +295,7 @@ impl Transcript {
             *last = state;
             return Ok(());
         }
-        if self.activities.len() == ACTIVITIES {
-            return Err(Violation::ContentLimit);
-        }
+        ensure(self.activities.len() != ACTIVITIES, Violation::ContentLimit)?;
         self.activities.insert(id.clone(), (kind, state));
         Ok(())
     }
@@ -316,9 +306,10 @@ impl Transcript {
             return Err(Violation::Contradiction("persistence"));
         }
         if ended.outcome == Outcome::Completed {
-            if self.persisted.is_none() {
-                return Err(Violation::Contradiction("outcome"));
-            }
+            ensure(
+                self.persisted.is_some(),
+                Violation::Contradiction("outcome"),
+            )?;
             if !self.is_settled()
                 || self
                     .segments

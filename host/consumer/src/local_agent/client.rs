@@ -13,6 +13,7 @@ use super::frames::{BOUNDS, Body, Frame};
 use super::request::Request;
 use super::words::ErrorCode;
 use crate::stream::{Lines, Tap};
+use crate::violation::ensure;
 use crate::{Error, NotSent, Violation};
 
 /// What a client needs to hold a turn and read it back.
@@ -125,19 +126,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         let method = request.method();
         let early = ["initialize", "status", "shutdown"].contains(&method);
         if !early {
-            if self.capabilities.is_none() {
-                return Err(NotSent::NotNegotiated.into());
-            }
-            if !self.offers(method) {
-                return Err(NotSent::NotOffered(method).into());
-            }
+            ensure(self.capabilities.is_some(), NotSent::NotNegotiated)?;
+            ensure(self.offers(method), NotSent::NotOffered(method))?;
         }
         if self.pending.len() >= self.limits.pending_responses.min(IN_FLIGHT) {
             return Err(NotSent::TooManyInFlight.into());
         }
-        if self.used >= self.limits.requests_per_child {
-            return Err(NotSent::RequestsExhausted.into());
-        }
+        ensure(
+            self.used < self.limits.requests_per_child,
+            NotSent::RequestsExhausted,
+        )?;
         // Identities are never used again within a child (spec: "Frames, correlation and compatibility").
         let id = format!("r{}", self.used + 1);
         let line = request.encode(&id, &self.limits)?;
@@ -217,16 +215,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
         if let Some(violation) = self.broken {
             return Err(violation.into());
         }
-        let line = match self.lines.next().await {
-            Ok(Some(line)) => line,
+        let taken = match self.lines.next().await {
+            Ok(Some(line)) => self.accept(&line),
             Ok(None) => return Ok(None),
-            Err(Error::Violation(violation)) => return Err(self.fail(violation)),
+            Err(Error::Violation(violation)) => Err(violation),
             Err(error) => return Err(error),
         };
-        match self.accept(&line) {
-            Ok(incoming) => Ok(Some(incoming)),
-            Err(violation) => Err(self.fail(violation)),
-        }
+        taken.map(Some).map_err(|violation| self.fail(violation))
     }
 
     fn fail(&mut self, violation: Violation) -> Error {
@@ -282,20 +277,17 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Client<R, W> {
     fn note(&mut self, request: &Request, answer: &Answer) -> Result<(), Violation> {
         match (request, answer) {
             (Request::Initialize(_), Answer::Initialized(initialized)) => {
-                if self.capabilities.is_some() {
-                    return Err(Violation::AdvertisementChanged);
-                }
+                ensure(self.capabilities.is_none(), Violation::AdvertisementChanged)?;
                 self.limits = initialized.limits;
                 self.capabilities = Some(initialized.capabilities.clone());
             }
             (Request::TurnStart(start), Answer::TurnAdmitted { run_id }) => {
                 if let Some(last) = &self.transcript {
-                    if last.ended().is_none() {
-                        return Err(Violation::OutOfOrder);
-                    }
-                    if last.run_id() == run_id {
-                        return Err(Violation::IdentityMismatch("run_id"));
-                    }
+                    ensure(last.ended().is_some(), Violation::OutOfOrder)?;
+                    ensure(
+                        last.run_id() != run_id,
+                        Violation::IdentityMismatch("run_id"),
+                    )?;
                 }
                 self.transcript = Some(Transcript::new(start.session_id.clone(), run_id.clone()));
             }

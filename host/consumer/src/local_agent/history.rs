@@ -9,6 +9,7 @@ use super::answer::{Entry, Page};
 use super::request::Request;
 use super::words::EntryKind;
 use crate::Violation;
+use crate::violation::ensure;
 
 /// UTF-8 bytes of text in one history.
 pub const TEXT_BYTES: usize = 8 * 1024 * 1024;
@@ -75,9 +76,7 @@ impl History {
     /// # Errors
     /// The rule it breaks: parts out of order, a message twice, more than one history may hold.
     pub fn accept(&mut self, page: Page) -> Result<(), Violation> {
-        if self.ended {
-            return Err(Violation::AfterTerminal);
-        }
+        ensure(!self.ended, Violation::AfterTerminal)?;
         if page.next_cursor.is_some() && page.next_cursor == self.cursor {
             return Err(Violation::Contradiction("next_cursor"));
         }
@@ -114,12 +113,11 @@ impl History {
                 message
             }
             None => {
-                if entry.part != 0 {
-                    return Err(Violation::ReconcileGap);
-                }
-                if !self.seen.insert(entry.message_id.clone()) {
-                    return Err(Violation::OutOfOrder);
-                }
+                ensure(entry.part == 0, Violation::ReconcileGap)?;
+                ensure(
+                    self.seen.insert(entry.message_id.clone()),
+                    Violation::OutOfOrder,
+                )?;
                 Message {
                     message_id: entry.message_id,
                     kind: entry.kind,

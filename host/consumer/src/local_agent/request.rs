@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::words::{is_id, is_session_id, is_uuid};
 use super::{PROTOCOL, VERSION};
 use crate::NotSent;
+use crate::violation::ensure;
 
 /// A request with its params.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,21 +69,17 @@ impl Request {
         });
         let line = frame.to_string().into_bytes();
         // The input bound excludes the LF (spec: "Bounds and failure policy").
-        if line.len() > limits.frame_bytes {
-            Err(NotSent::TooLarge)
-        } else {
-            Ok(line)
-        }
+        ensure(line.len() <= limits.frame_bytes, NotSent::TooLarge)?;
+        Ok(line)
     }
 
     fn check(&self, limits: &Limits) -> Result<(), NotSent> {
-        let when = |fits: bool, otherwise| if fits { Ok(()) } else { Err(otherwise) };
-        let session = |id: &str| when(is_session_id(id), NotSent::BadIdentity);
-        let uuid = |id: &str| when(is_uuid(id), NotSent::BadIdentity);
+        let session = |id: &str| ensure(is_session_id(id), NotSent::BadIdentity);
+        let uuid = |id: &str| ensure(is_uuid(id), NotSent::BadIdentity);
         match self {
             Self::Initialize(params) => {
                 let names = params.required_capabilities.len();
-                when(
+                ensure(
                     names <= local_agent::REQUIRED_CAPABILITIES,
                     NotSent::BadArgument,
                 )
@@ -92,13 +89,13 @@ impl Request {
             Self::HistoryPage(params) => {
                 session(&params.session_id)?;
                 let cursor = params.cursor.as_deref().is_none_or(is_id);
-                when(is_id(&params.revision) && cursor, NotSent::BadIdentity)
+                ensure(is_id(&params.revision) && cursor, NotSent::BadIdentity)
             }
             Self::TurnStart(params) => {
                 session(&params.session_id)?;
-                when(!params.prompt.trim().is_empty(), NotSent::BlankPrompt)?;
+                ensure(!params.prompt.trim().is_empty(), NotSent::BlankPrompt)?;
                 let fits = params.prompt.len() <= limits.prompt_bytes;
-                when(fits, NotSent::PromptTooLong)
+                ensure(fits, NotSent::PromptTooLong)
             }
             Self::TurnCancel(params) => {
                 session(&params.session_id)?;

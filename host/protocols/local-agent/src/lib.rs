@@ -3,10 +3,12 @@
 
 mod codec;
 mod guide;
+mod limits;
 pub mod messages;
 mod rules;
 pub mod words;
 
 pub use codec::LocalAgent;
+pub use limits::Limits;
 pub use rules::{NAME, PROTOCOL, REQUIRED_CAPABILITIES, RULES, VERSION, Word};
 pub use words::NAME_BYTES;

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use host::correlate::Identities;
-use host::dialect::{Admission, Limit, OutputRules, Rules, Standard};
+use host::dialect::{Admission, OutputRules, Rules, Standard};
 use host::frame::{FrameRules, Oversize, Unterminated};
 use host::scan::ScanLimits;
 
 use crate::guide::GUIDE;
-use crate::messages::Limits;
+use crate::limits::Limits;
 
 pub const PROTOCOL: &str = "magi-code.local-agent";
 /// The dialect's name in schemas and command lines.
@@ -57,13 +57,6 @@ host::vocabulary! {
     }
 }
 
-/// A limit of version 1 with its meaning.
-macro_rules! limit {
-    ($name:ident, $meaning:literal) => {
-        Limit::new(stringify!($name), Limits::VERSION_1.$name as u64, $meaning)
-    };
-}
-
 pub static RULES: Rules = Rules {
     name: NAME,
     opening: Some("initialize"),
@@ -78,45 +71,7 @@ pub static RULES: Rules = Rules {
         depth: Limits::VERSION_1.json_depth,
         ..ScanLimits::UNBOUNDED
     },
-    limits: &[
-        limit!(
-            frame_bytes,
-            "Bytes of one line: of a request without its LF, of an output frame with it. A longer request is `frame_too_large`."
-        ),
-        limit!(
-            json_depth,
-            "Objects and arrays that may be open at once in a request, the frame's own object included. Deeper is `invalid_frame`."
-        ),
-        limit!(
-            id_bytes,
-            "Bytes of a request id, method, capability name, message id, revision or cursor. A longer id or method is `invalid_request`, a longer param `invalid_params`."
-        ),
-        limit!(
-            prompt_bytes,
-            "Bytes of UTF-8 in a `prompt`. Beyond it: `invalid_params`."
-        ),
-        limit!(
-            history_page_bytes,
-            "Bytes of one `history.page` result as JSON; the rest follows on the next page."
-        ),
-        limit!(history_page_entries, "Entries of one `history.page`."),
-        limit!(
-            content_chunk_bytes,
-            "Bytes of UTF-8 in the `text` of one history entry; longer texts come in parts. Live events carry at most 4,000."
-        ),
-        limit!(
-            pending_responses,
-            "Output frames that may wait for the client to read them. One more ends the child with status 1."
-        ),
-        limit!(
-            requests_per_child,
-            "Request ids that a child remembers. One more is `request_limit` and closes."
-        ),
-        limit!(
-            output_deadline_ms,
-            "Milliseconds from the moment that an output frame waits to its last byte read; partial progress does not extend it. Beyond it the child ends with status 1."
-        ),
-    ],
+    limits: Limits::PUBLISHED,
     words: Word::ALL,
     identities: Identities::Lifetime {
         max: Limits::VERSION_1.requests_per_child,

@@ -4,7 +4,7 @@ use host::read;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::selection;
+use super::{selection, whole_page};
 use crate::words::{CatalogState, Refresh, Thinking};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,10 +28,6 @@ pub struct ModelsPayload {
     /// 1 to 32 items.
     #[serde(default = "whole_page")]
     pub limit: u64,
-}
-
-const fn whole_page() -> u64 {
-    crate::PAGE_ITEMS
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

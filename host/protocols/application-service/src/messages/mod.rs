@@ -36,6 +36,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct NoPayload {}
 
+const fn whole_page() -> u64 {
+    crate::PAGE_ITEMS
+}
+
 /// The most that an identity or a name of any server may have; the limits in force say less.
 const ID_BYTES: usize = 1024;
 

@@ -4,7 +4,7 @@ use host::read;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{id, nullable_id};
+use super::{id, nullable_id, whole_page};
 use crate::words::{CloseStatus, OpenStatus, ReplayStatus, Role};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,10 +32,6 @@ pub struct PagePayload {
     #[serde(default = "whole_page")]
     #[schemars(range(min = 1, max = 32))]
     pub limit: u64,
-}
-
-const fn whole_page() -> u64 {
-    crate::PAGE_ITEMS
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{names, nullable_run, nullable_session};
-use crate::words::{NAME_BYTES, Readiness, ShutdownState, State};
+use crate::limits::Limits;
+use crate::words::{Readiness, ShutdownState, State};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,37 +25,6 @@ pub struct Initialized {
     /// The concrete bounds of this protocol version.
     pub limits: Limits,
     pub status: ServerStatus,
-}
-
-/// What a server holds to. Bytes are UTF-8 bytes, time is milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Limits {
-    pub frame_bytes: usize,
-    pub json_depth: usize,
-    pub id_bytes: usize,
-    pub prompt_bytes: usize,
-    pub history_page_bytes: usize,
-    pub history_page_entries: usize,
-    pub content_chunk_bytes: usize,
-    pub pending_responses: usize,
-    pub requests_per_child: usize,
-    pub output_deadline_ms: usize,
-}
-
-impl Limits {
-    /// Those of version 1.
-    pub const VERSION_1: Self = Self {
-        frame_bytes: 65_536,
-        json_depth: 32,
-        id_bytes: NAME_BYTES,
-        prompt_bytes: 16_384,
-        history_page_bytes: 32_768,
-        history_page_entries: 100,
-        content_chunk_bytes: 16_384,
-        pending_responses: 32,
-        requests_per_child: 4096,
-        output_deadline_ms: 2000,
-    };
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

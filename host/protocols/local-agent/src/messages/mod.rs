@@ -6,11 +6,12 @@ mod lifecycle;
 mod session;
 mod turn;
 
+pub use crate::limits::Limits;
 pub use event::{
     ActivityEvent, ApprovalRequested, Diagnostic, InputPersisted, MessageDelta, MessageReconcile,
     RunEvent, RunFinished,
 };
-pub use lifecycle::{InitializeParams, Initialized, Limits, ServerStatus, Stopping};
+pub use lifecycle::{InitializeParams, Initialized, ServerStatus, Stopping};
 pub use session::{Entry, OpenParams, Page, PageParams, SessionAttached};
 pub use turn::{
     Accepted, AnswerParams, CancelParams, CancellationRequested, Recorded, StartParams,
