@@ -74,19 +74,13 @@ impl ModelLimits {
     /// give none.
     pub fn nearest_level(&self, model: &str, level: ThinkingLevel) -> Option<ThinkingLevel> {
         let levels = self.model(model)?.thinking_levels.as_deref()?;
-        let near = |own: &&ThinkingLevel| {
-            let distance = (**own as u8).abs_diff(level as u8);
-            (distance, **own as u8)
-        };
-        let own = levels
-            .iter()
-            .filter(|own| **own != ThinkingLevel::Default)
-            .min_by_key(near);
-        Some(match own {
-            _ if level == ThinkingLevel::Default => level,
-            Some(own) => *own,
-            None => ThinkingLevel::Default,
-        })
+        if level == ThinkingLevel::Default {
+            return Some(level);
+        }
+        let near = |own: &ThinkingLevel| ((*own as u8).abs_diff(level as u8), *own as u8);
+        let own = levels.iter().copied();
+        let own = own.filter(|own| *own != ThinkingLevel::Default);
+        Some(own.min_by_key(near).unwrap_or_default())
     }
 }
 

@@ -17,7 +17,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{
     ACCEPT_ENCODING, ALLOW, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST,
-    HeaderValue, ORIGIN, TRANSFER_ENCODING, WWW_AUTHENTICATE,
+    HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING, WWW_AUTHENTICATE,
 };
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
@@ -104,7 +104,7 @@ async fn answer(
     let refused = unclear(&request)
         .or_else(|| server.admit(local, &request))
         .or_else(|| encoded(request.headers()));
-    let mut response = match (refused, request.uri().path(), request.method()) {
+    let response = match (refused, request.uri().path(), request.method()) {
         (Some(refused), _, _) => refused,
         (None, "/v1/agent/version", &Method::GET | &Method::HEAD) => {
             // Both are fixed texts of this build, so nothing needs escaping.
@@ -124,10 +124,7 @@ async fn answer(
         (None, "/v1/agent" | "/v1/agent/batch", _) => not_allowed("POST"),
         (None, _, _) => error(StatusCode::NOT_FOUND, "no such path"),
     };
-    response
-        .headers_mut()
-        .insert(CONNECTION, HeaderValue::from_static("close"));
-    Ok(response)
+    Ok(with(response, CONNECTION, "close"))
 }
 
 impl Server {
@@ -138,11 +135,8 @@ impl Server {
             {
                 return None;
             }
-            let mut response = error(StatusCode::UNAUTHORIZED, "unauthorized");
-            response
-                .headers_mut()
-                .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            return Some(response);
+            let refusal = error(StatusCode::UNAUTHORIZED, "unauthorized");
+            return Some(with(refusal, WWW_AUTHENTICATE, "Bearer"));
         }
         let forbidden = |why: &str| {
             let message = format!("forbidden: {why}; --auth-token lifts this");
@@ -172,9 +166,7 @@ impl Server {
             shorten(foreign)
         ))
     }
-}
 
-impl Server {
     /// Reads a whole body. Many small ones may be on their way at once, and few large ones.
     async fn collect(&self, mut body: Incoming) -> Result<Collected, Response<Lines>> {
         let too_large = || {
@@ -189,12 +181,8 @@ impl Server {
         }
         let mut all = Collected::default();
         let deadline = tokio::time::Instant::now() + BODY_TIMEOUT;
-        let late = |_| {
-            error(
-                StatusCode::REQUEST_TIMEOUT,
-                "the body did not arrive in time",
-            )
-        };
+        let message = "the body did not arrive in time";
+        let late = |_| error(StatusCode::REQUEST_TIMEOUT, message);
         loop {
             let frame = tokio::time::timeout_at(deadline, body.frame())
                 .await
@@ -269,13 +257,11 @@ fn is_ours(bound: SocketAddr, dialled: SocketAddr, host: &str) -> bool {
 fn encoded(headers: &HeaderMap) -> Option<Response<Lines>> {
     let identity = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
     if !headers.get_all(CONTENT_ENCODING).iter().all(identity) {
-        let mut response = error(
+        let refusal = error(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "no content coding is understood",
         );
-        let accepted = HeaderValue::from_static("identity");
-        response.headers_mut().insert(ACCEPT_ENCODING, accepted);
-        return Some(response);
+        return Some(with(refusal, ACCEPT_ENCODING, "identity"));
     }
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let plain = match (codings.next(), codings.next()) {
@@ -285,12 +271,8 @@ fn encoded(headers: &HeaderMap) -> Option<Response<Lines>> {
             .is_ok_and(|only| only.trim().eq_ignore_ascii_case("chunked")),
         _ => false,
     };
-    (!plain).then(|| {
-        error(
-            StatusCode::NOT_IMPLEMENTED,
-            "no transfer coding but chunked is understood",
-        )
-    })
+    let message = "no transfer coding but chunked is understood";
+    (!plain).then(|| error(StatusCode::NOT_IMPLEMENTED, message))
 }
 
 /// The token of an `Authorization` header; the scheme's case does not count.
@@ -345,7 +327,7 @@ async fn perform(server: &Arc<Server>, body: Collected, batch: bool) -> Response
         first: Some(first),
         pieces,
     };
-    with_kind(Response::new(lines), NDJSON)
+    with(Response::new(lines), CONTENT_TYPE, NDJSON)
 }
 
 async fn exchanges(
@@ -436,13 +418,12 @@ impl Body for Lines {
 fn whole(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Response<Lines> {
     let mut response = Response::new(Lines::Whole(Some(body.into())));
     *response.status_mut() = status;
-    with_kind(response, kind)
+    with(response, CONTENT_TYPE, kind)
 }
 
-fn with_kind(mut response: Response<Lines>, kind: &'static str) -> Response<Lines> {
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+fn with(mut response: Response<Lines>, name: HeaderName, value: &'static str) -> Response<Lines> {
+    let value = HeaderValue::from_static(value);
+    response.headers_mut().insert(name, value);
     response
 }
 
@@ -459,9 +440,6 @@ fn error_body(message: &str) -> Vec<u8> {
 }
 
 fn not_allowed(method: &'static str) -> Response<Lines> {
-    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
-    response
-        .headers_mut()
-        .insert(ALLOW, HeaderValue::from_static(method));
-    response
+    let refusal = error(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
+    with(refusal, ALLOW, method)
 }

@@ -172,25 +172,19 @@ fn first_difference(recorded: &str, live: &[u8]) -> String {
     let live = String::from_utf8_lossy(live);
     let mut recorded = recorded.split_inclusive('\n');
     let mut live = live.split_inclusive('\n');
-    let mut number = 0;
+    let mut number = 1;
     loop {
-        number += 1;
         let (was, is) = (recorded.next(), live.next());
         if was != is || was.is_none() {
-            let common = match (was, is) {
-                (Some(was), Some(is)) => was
-                    .chars()
-                    .zip(is.chars())
-                    .take_while(|(was, is)| was == is)
-                    .count(),
-                _ => 0,
-            };
-            return format!(
-                "response line {number}: recorded {}, got {}",
-                shown(was, common),
-                shown(is, common)
-            );
+            let both = was.zip(is);
+            let both = both
+                .into_iter()
+                .flat_map(|(was, is)| was.chars().zip(is.chars()));
+            let common = both.take_while(|(was, is)| was == is).count();
+            let (was, is) = (shown(was, common), shown(is, common));
+            return format!("response line {number}: recorded {was}, got {is}");
         }
+        number += 1;
     }
 }
 

@@ -103,40 +103,24 @@ pub fn in_json_words(message: &str) -> Cow<'_, str> {
 /// Where the JSON went wrong; the column counts characters from 1 in its line.
 fn malformed(text: &str, fault: SyntaxFault) -> String {
     let before = text.get(..fault.offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
-    if line == 1 {
-        format!(
-            "malformed JSON: expected {} at column {column}",
-            fault.expected
-        )
-    } else {
-        format!(
-            "malformed JSON: expected {} at line {line} column {column}",
-            fault.expected
-        )
-    }
+    let last = before.rsplit('\n').next().unwrap_or_default();
+    let column = last.chars().count() + 1;
+    let line = match before.matches('\n').count() {
+        0 => String::new(),
+        ends => format!("line {} ", ends + 1),
+    };
+    let expected = fault.expected;
+    format!("malformed JSON: expected {expected} at {line}column {column}")
 }
 
 /// At most [`MESSAGE_CHARS`] characters of a message.
 #[must_use]
 pub fn clip(message: &str) -> Cow<'_, str> {
-    match message.char_indices().nth(MESSAGE_CHARS) {
-        None => Cow::Borrowed(message),
-        Some(_) => Cow::Owned(
-            message
-                .chars()
-                .take(MESSAGE_CHARS - 1)
-                .chain(['…'])
-                .collect(),
-        ),
+    if message.chars().nth(MESSAGE_CHARS).is_none() {
+        return Cow::Borrowed(message);
     }
+    let head = message.chars().take(MESSAGE_CHARS - 1);
+    Cow::Owned(head.chain(['…']).collect())
 }
 
 /// A name or path for a message that says more than that: what is too long loses its middle, for the end
