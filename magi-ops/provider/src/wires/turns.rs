@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::call_ids::plain;
 use super::wire::Parameters;
@@ -132,19 +132,11 @@ pub(crate) fn elements(
     request.written.elements(by, messages, settled, write)
 }
 
-/// A request's body with the elements of its `messages`.
-pub(crate) fn with_messages(body: &Map<String, Value>, elements: &[u8]) -> Vec<u8> {
-    // Keys are strings and values are JSON already: writing to memory cannot fail.
-    let rest = serde_json::to_vec(body).unwrap_or_default();
-    let more = if body.is_empty() { "]" } else { "]," };
-    let head = &b"{\"messages\":["[..];
-    [
-        head,
-        elements,
-        more.as_bytes(),
-        rest.get(1..).unwrap_or_default(),
-    ]
-    .concat()
+/// A request's body, an object with members, with the elements of its `messages`.
+pub(crate) fn with_messages(body: &Value, elements: &[u8]) -> Vec<u8> {
+    let rest = body.to_string();
+    let (_, rest) = rest.split_at(1);
+    [b"{\"messages\":[", elements, b"],", rest.as_bytes()].concat()
 }
 
 /// Whether a text has anything that a provider takes as text.

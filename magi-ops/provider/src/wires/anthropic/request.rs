@@ -1,7 +1,7 @@
 //! A conversation as a request of the Messages API, and where its signed thoughts belong.
 //! Nothing is read from a response here.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{max_tokens, thinking};
 use crate::config::Reasoning;
@@ -87,13 +87,11 @@ fn goes_back(place: &Place<'_>, parameters: &Parameters<'_>) -> bool {
 
 pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
     let (model, quirks) = (&request.model, &parameters.quirks);
-    let mut body = Map::new();
-    body.insert("model".into(), json!(model));
-    body.insert("max_tokens".into(), max_tokens(model, parameters).into());
-    body.insert("stream".into(), json!(true));
+    let most = max_tokens(model, parameters);
+    let mut body = json!({ "model": model, "max_tokens": most, "stream": true });
     if says_something(&request.system) {
         let system = json!({ "type": "text", "text": &*request.system });
-        body.insert("system".into(), json!([cached(system, quirks)]));
+        body["system"] = json!([cached(system, quirks)]);
     }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
@@ -103,16 +101,16 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
                 "input_schema": quirks.schema(&tool.input_schema),
             })
         });
-        body.insert("tools".into(), tools.collect());
+        body["tools"] = tools.collect();
     }
     if !quirks.leaves_out("thinking")
         && let Some(thinking) = thinking(model, parameters)
     {
-        body.insert("thinking".into(), thinking.thinking);
+        body["thinking"] = thinking.thinking;
         if let Some(effort) = thinking.effort
             && !quirks.leaves_out("output_config")
         {
-            body.insert("output_config".into(), json!({ "effort": effort }));
+            body["output_config"] = json!({ "effort": effort });
         }
     }
     let write = |part: &[Message], is_last| messages(part, is_last, parameters);

@@ -1,7 +1,7 @@
 //! A conversation as a request for chat completions.
 //! Nothing is read from a response here.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::config::Reasoning;
 use crate::message::Message;
@@ -35,11 +35,11 @@ fn goes_back(parameters: &Parameters<'_>, name: &str, has_calls: bool) -> bool {
 }
 
 pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
-    let mut body = Map::new();
+    let mut body = json!({ "model": request.model, "stream": true });
     let mut optional = |name: &str, value: Value| {
         let takes = !parameters.quirks.leaves_out(name);
         if takes {
-            body.insert(name.to_owned(), value);
+            body[name] = value;
         }
         takes
     };
@@ -55,8 +55,6 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
     {
         optional("max_completion_tokens", json!(most));
     }
-    body.insert("stream".into(), json!(true));
-    body.insert("model".into(), json!(request.model));
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             json!({
@@ -68,7 +66,7 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
                 },
             })
         });
-        body.insert("tools".into(), tools.collect());
+        body["tools"] = tools.collect();
     }
     let conversation = elements(request, parameters, |part, _| messages(part, parameters));
     let system = says_something(&request.system)
