@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use consumer::display::{one_line, plain};
 use consumer::local_agent::{ActivityState, Segment};
@@ -15,6 +15,19 @@ const WIDTH: usize = 100;
 
 /// Where the remarks go; shared with the tap that shows frames.
 pub(super) type Remarks = Arc<Mutex<dyn Write + Send>>;
+
+/// What takes a status line away.
+const ERASE: &[u8] = b"\r\x1b[K";
+
+fn locked(remarks: &Remarks) -> MutexGuard<'_, dyn Write + Send + 'static> {
+    remarks.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes a text so that it is seen at once.
+fn write(to: &mut dyn Write, text: &str) -> io::Result<()> {
+    to.write_all(text.as_bytes())?;
+    to.flush()
+}
 
 /// What is known of the two outputs.
 #[derive(Clone, Copy)]
@@ -70,16 +83,12 @@ impl<'a> Screen<'a> {
                 Direction::Received => '←',
             };
             let text = String::from_utf8_lossy(line);
-            let mut remarks = remarks.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut remarks = locked(&remarks);
             let broken = shared && mid_line.swap(false, Ordering::Relaxed);
             let lead = if broken { "\n" } else { "" };
             // A remark that cannot be shown must not stop the turn.
-            let _ = writeln!(
-                remarks,
-                "{lead}{arrow} {}",
-                plain(&text).replace(['\n', '\t'], " ")
-            );
-            let _ = remarks.flush();
+            let text = plain(&text).replace(['\n', '\t'], " ");
+            let _ = write(&mut *remarks, &format!("{lead}{arrow} {text}\n"));
         })
     }
 
@@ -120,18 +129,13 @@ impl<'a> Screen<'a> {
 
     fn put(&mut self, text: &str) {
         if self.terminals.joined && self.mid_line.swap(false, Ordering::Relaxed) {
-            let _ = self
-                .words
-                .write_all(b"\n")
-                .and_then(|()| self.words.flush());
+            let _ = write(self.words, "\n");
         }
-        let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remarks = locked(&self.remarks);
         if std::mem::take(&mut self.standing) {
-            let _ = remarks.write_all(b"\r\x1b[K");
+            let _ = remarks.write_all(ERASE);
         }
-        let _ = remarks
-            .write_all(text.as_bytes())
-            .and_then(|()| remarks.flush());
+        let _ = write(&mut *remarks, text);
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {
@@ -139,14 +143,11 @@ impl<'a> Screen<'a> {
             return Ok(());
         }
         if std::mem::take(&mut self.standing) {
-            let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = remarks
-                .write_all(b"\r\x1b[K")
-                .and_then(|()| remarks.flush());
+            let mut remarks = locked(&self.remarks);
+            let _ = remarks.write_all(ERASE).and_then(|()| remarks.flush());
         }
         let text = plain(text);
-        self.words.write_all(text.as_bytes())?;
-        self.words.flush()?;
+        write(self.words, &text)?;
         if !text.is_empty() {
             self.mid_line
                 .store(!text.ends_with('\n'), Ordering::Relaxed);
@@ -157,8 +158,7 @@ impl<'a> Screen<'a> {
     /// Ends the line of the words, if one stands open.
     pub(super) fn end_line(&mut self) -> io::Result<()> {
         if self.mid_line.swap(false, Ordering::Relaxed) {
-            self.words.write_all(b"\n")?;
-            self.words.flush()?;
+            write(self.words, "\n")?;
         }
         Ok(())
     }

@@ -102,12 +102,12 @@ impl Credentials {
 
     /// Whether a file is another name of one that stands directly in such a place.
     pub fn are(&self, metadata: &Metadata) -> bool {
-        metadata.nlink() > 1 && self.files().contains(&(metadata.dev(), metadata.ino()))
-    }
-
-    fn files(&self) -> &HashSet<(u64, u64)> {
-        self.files
-            .get_or_init(|| files_directly_in(self.places(), MAX_FILES))
+        let files = || files_directly_in(self.places(), MAX_FILES);
+        metadata.nlink() > 1
+            && self
+                .files
+                .get_or_init(files)
+                .contains(&(metadata.dev(), metadata.ino()))
     }
 }
 

@@ -32,7 +32,7 @@ impl Settings {
         let mut problems = Reasons::default();
         let mut notices = Reasons::default();
         let mut settings = Self {
-            provider: String::new(),
+            provider: DEFAULT_PROVIDER.to_owned(),
             model: None,
             thinking_level: ThinkingLevel::Default,
             providers: BTreeMap::new(),
@@ -109,9 +109,6 @@ impl Settings {
         settings.code = permissions.code;
         settings.environment(env, &mut problems);
 
-        if settings.provider.is_empty() {
-            DEFAULT_PROVIDER.clone_into(&mut settings.provider);
-        }
         if settings.model.is_none() && settings.provider == DEFAULT_PROVIDER {
             settings.model = Some(DEFAULT_MODEL.to_owned());
         }
@@ -126,14 +123,15 @@ impl Settings {
     }
 
     fn environment(&mut self, env: Overrides<'_>, problems: &mut Reasons) {
-        let mut given = |variable: &'static str, key: &str, value: Option<&str>| {
+        let mut given = |variable: &str, key: &str, value: Option<&str>| {
             let value = value.filter(|value| !value.is_empty())?;
             if value.len() > MAX_NAME_BYTES {
                 let reason = format!("this name is longer than {MAX_NAME_BYTES} bytes");
                 problems.add(Reason::of_variable(variable, reason).help("shorten it"));
             }
+            let named = Reason::of_variable(variable, "");
             self.origins
-                .insert(vec![key.to_owned()], Origin::Variable(variable));
+                .insert(vec![key.to_owned()], Origin::Elsewhere(named));
             Some(value.to_owned())
         };
         let provider = given("MC_PROVIDER", "provider", env.provider);
@@ -164,12 +162,9 @@ impl Settings {
     /// A layer that changes the provider without naming a model doesn't inherit the model of
     /// the layer below: that one belongs to another provider.
     fn select(&mut self, provider: Option<String>, model: Option<String>) {
-        let current = match self.provider.as_str() {
-            "" => DEFAULT_PROVIDER,
-            named => named,
-        };
-        if let Some(provider) = provider
-            && provider != current
+        // A blank one is told as that.
+        if let Some(provider) = provider.filter(|provider| !provider.is_empty())
+            && provider != self.provider
         {
             self.provider = provider;
             self.model = None;

@@ -201,8 +201,7 @@ pub struct InstructionFile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Origin {
     File(Arc<SourceText>, usize),
-    Variable(&'static str),
-    /// Another file, where the reason says.
+    /// A variable or another file, as the reason says.
     Elsewhere(Reason),
 }
 
@@ -247,7 +246,6 @@ impl Settings {
             .filter_map(|end| self.origins.get(&names[..end]));
         let reason = match said.next() {
             Some(Origin::File(text, at)) => text.reason(*at, reason),
-            Some(Origin::Variable(variable)) => Reason::of_variable(variable, reason),
             Some(Origin::Elsewhere(named)) => Reason {
                 reason: reason.into(),
                 ..named.clone()

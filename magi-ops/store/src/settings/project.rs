@@ -107,9 +107,7 @@ fn selection(layer: &mut Layer, global: &Settings, ignored: &mut Vec<Ignored>) {
     }
     if let Some(model) = &layer.model {
         let provider = layer.provider.as_deref().filter(|id| !id.is_empty());
-        let selected = Some(global.provider.as_str()).filter(|id| !id.is_empty());
-        let provider = provider.or(selected).unwrap_or(super::DEFAULT_PROVIDER);
-        if !global.offers(provider, model) {
+        if !global.offers(provider.unwrap_or(&global.provider), model) {
             let why = "a project that is not trusted chooses among the models that the global settings offer";
             ignored.push(Ignored::untrusted(&["model"], why));
             layer.model = None;
