@@ -95,23 +95,19 @@ pub(crate) fn without_mark(text: String) -> String {
     }
 }
 
-/// What opening a file came to that should lie in a certain directory.
-pub(crate) enum Opened {
+/// What looking for a file came to.
+pub(crate) enum Found<T> {
     Missing,
     /// It is one that does not count, and why, as the beginning of a sentence.
-    Stray(&'static str),
-    File {
-        file: File,
-        /// Where it really is.
-        path: PathBuf,
-    },
+    Ignored(&'static str),
+    There(T),
 }
 
 /// Opens a regular file that lies in the canonical directory `inside`, links followed, and has one name only:
-/// under a second one it may be anybody's.
-pub(crate) fn open_inside(path: &Path, inside: &Path) -> io::Result<Opened> {
+/// under a second one it may be anybody's. The path is where it really is.
+pub(crate) fn open_inside(path: &Path, inside: &Path) -> io::Result<Found<(File, PathBuf)>> {
     if !without_parents(path).starts_with(inside) {
-        return Ok(Opened::Stray("this is outside the workspace"));
+        return Ok(Found::Ignored("this is outside the workspace"));
     }
     let linked = || {
         let parts = path.ancestors().take_while(|part| *part != inside);
@@ -122,18 +118,18 @@ pub(crate) fn open_inside(path: &Path, inside: &Path) -> io::Result<Opened> {
     };
     let real = match path.canonicalize() {
         Ok(real) => real,
-        Err(_) if linked() => return Ok(Opened::Stray(DANGLING)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Missing),
+        Err(_) if linked() => return Ok(Found::Ignored(DANGLING)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Missing),
         Err(error) => return Err(error),
     };
     if !real.starts_with(inside) {
-        return Ok(Opened::Stray("this is a link out of the workspace"));
+        return Ok(Found::Ignored("this is a link out of the workspace"));
     }
     let file = open_regular(&real, Links::Refuse)?;
     if file.metadata()?.nlink() > 1 {
-        return Ok(Opened::Stray("this file has more than one hard link"));
+        return Ok(Found::Ignored("this file has more than one hard link"));
     }
-    Ok(Opened::File { file, path: real })
+    Ok(Found::There((file, real)))
 }
 
 /// What a link is called that leads nowhere, or round in a circle.

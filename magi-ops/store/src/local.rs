@@ -86,8 +86,7 @@ impl LocalHome {
         }
     }
 
-    /// Creates what is missing (mode 0700) and takes the real names of the storage roots, so
-    /// that a link that changes later can't move a running process to another place.
+    /// See [`Self::prepare`].
     pub(crate) fn create(location: &Path) -> Result<Self, HomeError> {
         let root = create(location)?;
         let sessions = create(&root.join(SESSIONS))?;

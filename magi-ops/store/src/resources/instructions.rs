@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::reader::{Content, Owner, Reader};
+use super::reader::{Owner, Reader};
 use super::{ResourceError, Wanted, ignored};
-use crate::file;
+use crate::file::{self, Found};
 use crate::local::LocalHome;
 use crate::reason::{Reason, Reasons, shown_path};
 
@@ -63,15 +63,15 @@ pub(super) fn load(
         };
         reader.go_on()?;
         match all.add(reader, path, owner) {
-            Ok(Content::Read(())) => {}
-            Ok(Content::Ignored(why)) => notices.add(about(ignored(path, why, owner))),
-            Ok(Content::Missing) if named.is_none() => {
+            Ok(Found::There(())) => {}
+            Ok(Found::Ignored(why)) => notices.add(about(ignored(path, why, owner))),
+            Ok(Found::Missing) if named.is_none() => {
                 if file::is_dangling(path) {
                     notices.add(Reason::of_file(path, file::DANGLING).help(file::RELINK));
                 }
             }
             // Somebody asked for this file by name: to go on without it would be to ignore them.
-            Ok(Content::Missing) => problems.add(about(
+            Ok(Found::Missing) => problems.add(about(
                 Reason::of_file(path, "there is no such file")
                     .help("write it, or take it out of the settings"),
             )),
@@ -158,26 +158,21 @@ impl Collected<'_> {
     }
 
     /// Adds the file if there is one, once under all its names. What reading it came to.
-    fn add(
-        &mut self,
-        reader: &Reader<'_>,
-        path: &Path,
-        owner: Owner<'_>,
-    ) -> io::Result<Content<()>> {
+    fn add(&mut self, reader: &Reader<'_>, path: &Path, owner: Owner<'_>) -> io::Result<Found<()>> {
         let source = self.name(path);
         let limit = MAX_INSTRUCTION_BYTES.min(self.left.saturating_sub(source.len()));
         let prefix = match reader.prefix(path, limit, owner)? {
-            Content::Read(prefix) => prefix,
-            Content::Missing => return Ok(Content::Missing),
-            Content::Ignored(why) => return Ok(Content::Ignored(why)),
+            Found::There(prefix) => prefix,
+            Found::Missing => return Ok(Found::Missing),
+            Found::Ignored(why) => return Ok(Found::Ignored(why)),
         };
         if !self.seen.insert(prefix.path) {
-            return Ok(Content::Read(()));
+            return Ok(Found::There(()));
         }
         let (mut text, cut) = decode(prefix.bytes, prefix.more, limit);
         if text.trim().is_empty() {
             self.full |= cut;
-            return Ok(Content::Read(()));
+            return Ok(Found::There(()));
         }
         self.left -= source.len() + text.len();
         if cut {
@@ -188,7 +183,7 @@ impl Collected<'_> {
             text += &format!("[cut here: only the first {limit} bytes are shown]\n");
         }
         self.instructions.push(Instruction { source, text });
-        Ok(Content::Read(()))
+        Ok(Found::There(()))
     }
 }
 

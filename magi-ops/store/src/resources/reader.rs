@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::ResourceError;
 use super::front_matter::Fault;
 use crate::credentials::Credentials;
-use crate::file::{self, Links, Opened};
+use crate::file::{self, Found, Links};
 use crate::local::{KERNEL_TREES, LocalHome};
 
 /// Most entries of one directory that are looked at.
@@ -56,14 +56,6 @@ impl From<ResourceError> for Left {
     fn from(error: ResourceError) -> Self {
         Self::Stopped(error)
     }
-}
-
-/// What reading a file came to.
-pub(super) enum Content<T> {
-    Missing,
-    /// A project's that doesn't count, and why.
-    Ignored(&'static str),
-    Read(T),
 }
 
 /// The beginning of a file.
@@ -115,18 +107,18 @@ impl<'a> Reader<'a> {
         path: &Path,
         limit: usize,
         owner: Owner<'_>,
-    ) -> io::Result<Content<Prefix>> {
+    ) -> io::Result<Found<Prefix>> {
         let (file, path) = match owner {
             Owner::Stranger(inside) => match file::open_inside(path, inside)? {
-                Opened::Missing => return Ok(Content::Missing),
-                Opened::Stray(why) => return Ok(Content::Ignored(why)),
-                Opened::File { file, path } => (file, path),
+                Found::Missing => return Ok(Found::Missing),
+                Found::Ignored(why) => return Ok(Found::Ignored(why)),
+                Found::There(opened) => opened,
             },
             Owner::Person | Owner::Project => {
                 let path = match path.canonicalize() {
                     Ok(path) => path,
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        return Ok(Content::Missing);
+                        return Ok(Found::Missing);
                     }
                     Err(error) => return Err(error),
                 };
@@ -141,13 +133,13 @@ impl<'a> Reader<'a> {
             return Self::closed(owner);
         }
         let (bytes, more) = file::prefix(file, limit as u64)?;
-        Ok(Content::Read(Prefix { bytes, more, path }))
+        Ok(Found::There(Prefix { bytes, more, path }))
     }
 
-    fn closed(owner: Owner<'_>) -> io::Result<Content<Prefix>> {
+    fn closed(owner: Owner<'_>) -> io::Result<Found<Prefix>> {
         match owner {
             Owner::Person => Err(io::Error::new(io::ErrorKind::PermissionDenied, CLOSED)),
-            Owner::Project | Owner::Stranger(_) => Ok(Content::Ignored(CLOSED)),
+            Owner::Project | Owner::Stranger(_) => Ok(Found::Ignored(CLOSED)),
         }
     }
 
@@ -185,15 +177,15 @@ impl<'a> Reader<'a> {
     ) -> Result<String, Left> {
         self.go_on()?;
         let fault = match self.prefix(path, limit, owner) {
-            Ok(Content::Read(prefix)) if !prefix.more => match String::from_utf8(prefix.bytes) {
+            Ok(Found::There(prefix)) if !prefix.more => match String::from_utf8(prefix.bytes) {
                 Ok(text) => return Ok(file::without_mark(text)),
                 Err(_) => Fault::new("is not UTF-8").help("save it as UTF-8"),
             },
-            Ok(Content::Read(_)) => {
+            Ok(Found::There(_)) => {
                 Fault::new("is too long").help(format!("shorten it to {limit} bytes"))
             }
-            Ok(Content::Missing) => missing(),
-            Ok(Content::Ignored(why)) => return Err(Left::Ignored(why)),
+            Ok(Found::Missing) => missing(),
+            Ok(Found::Ignored(why)) => return Err(Left::Ignored(why)),
             Err(error) => Fault::new(format!("cannot be read: {error}"))
                 .help("put a file that your user can read in its place"),
         };

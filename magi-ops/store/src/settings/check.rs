@@ -20,16 +20,16 @@ const SERVERS: &str = "mcp__";
 /// Longest name that a model is offered, in bytes.
 const MAX_TOOL_NAME_BYTES: usize = 64;
 const SHORTEN: &str = "shorten it";
-const TAKE_OUT: &str = "write something here, or take the member out";
+const BLANK: (&str, &str) = (
+    "this is blank",
+    "write something here, or take the member out",
+);
 
 /// Tells everything that is wrong with `layer`. `tools` are the names that `permissions` may hold; without any, all do.
 pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
     for (key, name) in [("provider", &layer.provider), ("model", &layer.model)] {
-        blank(&[key], name.as_deref(), tell);
-        if name
-            .as_ref()
-            .is_some_and(|name| name.len() > MAX_NAME_BYTES)
-        {
+        blank(&[key], name.as_deref(), BLANK, tell);
+        if name.as_ref().map_or(0, String::len) > MAX_NAME_BYTES {
             let why = format!("this name is longer than {MAX_NAME_BYTES} bytes");
             tell(&[key], Fault::new(why, SHORTEN));
         }
@@ -49,16 +49,19 @@ pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
     for (event, commands) in &layer.hooks {
         check_hooks(event.word(), commands, tell);
     }
-    if layer.instructions.len() > MAX_INSTRUCTIONS {
-        let why = format!("these are more than {MAX_INSTRUCTIONS} files");
-        tell(
-            &["instructions"],
-            Fault::new(why, "put some of them into one file"),
-        );
-    }
+    let files = layer.instructions.len();
+    let help = "put some of them into one file";
+    at_most(
+        &["instructions"],
+        files,
+        MAX_INSTRUCTIONS,
+        "files",
+        help,
+        tell,
+    );
     for (index, path) in layer.instructions.iter().enumerate() {
         let index = index.to_string();
-        blank(&["instructions", &index], path.to_str(), tell);
+        blank(&["instructions", &index], path.to_str(), BLANK, tell);
     }
     check_permissions(&layer.permissions, &["permissions"], tools, tell);
     for (path, project) in &layer.projects {
@@ -70,11 +73,9 @@ pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
         );
     }
     check_projects(layer, tell);
-    for name in layer.mcp_servers.keys().filter(|name| is_blank(name)) {
-        tell(
-            &["mcp_servers", name],
-            Fault::new("this name is blank", "give the server a name"),
-        );
+    for name in layer.mcp_servers.keys() {
+        let fault = ("this name is blank", "give the server a name");
+        blank(&["mcp_servers", name], Some(name), fault, tell);
     }
 }
 
@@ -82,20 +83,29 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-fn blank(path: &[&str], text: Option<&str>, tell: Tell<'_>) {
+/// Tells `fault`, why and what to do, where a text is blank.
+fn blank(path: &[&str], text: Option<&str>, fault: (&str, &str), tell: Tell<'_>) {
     if text.is_some_and(is_blank) {
-        tell(path, Fault::new("this is blank", TAKE_OUT));
+        tell(path, Fault::new(fault.0, fault.1));
+    }
+}
+
+/// Tells where there are more of something than may be.
+fn at_most(path: &[&str], count: usize, most: usize, what: &str, help: &str, tell: Tell<'_>) {
+    if count > most {
+        let why = format!("these are more than {most} {what}");
+        tell(path, Fault::new(why, help));
     }
 }
 
 fn check_provider(id: &str, own: &ProviderLayer, tell: Tell<'_>) {
-    if is_blank(id) {
-        let fault = Fault::new(
-            "this id is blank",
-            "give the provider an id, which `provider` selects",
-        );
-        tell(&["providers", id], fault);
-    }
+    let help = "give the provider an id, which `provider` selects";
+    blank(
+        &["providers", id],
+        Some(id),
+        ("this id is blank", help),
+        tell,
+    );
     let script = own.script.as_ref().and_then(|path| path.to_str());
     for (member, text) in [
         ("base_url", own.base_url.as_deref()),
@@ -103,7 +113,7 @@ fn check_provider(id: &str, own: &ProviderLayer, tell: Tell<'_>) {
         ("api_key_env", own.api_key_env.as_deref()),
         ("script", script),
     ] {
-        blank(&["providers", id, member], text, tell);
+        blank(&["providers", id, member], text, BLANK, tell);
     }
     let variable = own.api_key_env.as_deref().filter(|name| !is_blank(name));
     if variable.is_some_and(|name| name.contains(['=', '\0', ' ', '\t', '\n'])) {
@@ -114,68 +124,48 @@ fn check_provider(id: &str, own: &ProviderLayer, tell: Tell<'_>) {
         tell(&["providers", id, "api_key_env"], fault);
     }
     for (index, model) in own.models.iter().flatten().enumerate() {
-        if is_blank(&model.id) {
-            let path = ["providers", id, "models", &index.to_string(), "id"];
-            tell(
-                &path,
-                Fault::new(
-                    "this id is blank",
-                    "write the model's name as its server has it",
-                ),
-            );
-        }
+        let path = ["providers", id, "models", &index.to_string(), "id"];
+        let help = "write the model's name as its server has it";
+        blank(&path, Some(&model.id), ("this id is blank", help), tell);
     }
 }
 
 fn check_hooks(event: &str, commands: &[String], tell: Tell<'_>) {
-    if commands.len() > MAX_HOOKS {
-        let why = format!("these are more than {MAX_HOOKS} commands");
-        tell(
-            &["hooks", event],
-            Fault::new(why, "put some of them into one script"),
-        );
-    }
+    let (path, help) = (["hooks", event], "put some of them into one script");
+    at_most(&path, commands.len(), MAX_HOOKS, "commands", help, tell);
     for (index, command) in commands.iter().enumerate() {
-        let (why, help) = if is_blank(command) {
-            (
-                "this command is blank".to_owned(),
-                "write a command, or take it out",
-            )
+        let fault = if is_blank(command) {
+            Fault::new("this command is blank", "write a command, or take it out")
         } else if command.contains('\0') {
-            (
-                "this command holds a null character".to_owned(),
-                "take it out",
-            )
+            Fault::new("this command holds a null character", "take it out")
         } else if command.len() > MAX_HOOK_BYTES {
             let why = format!("this command is longer than {MAX_HOOK_BYTES} bytes");
-            (why, "put it into a script")
+            Fault::new(why, "put it into a script")
         } else {
             continue;
         };
-        tell(&["hooks", event, &index.to_string()], Fault::new(why, help));
+        tell(&["hooks", event, &index.to_string()], fault);
     }
 }
 
 fn check_projects(layer: &Layer, tell: Tell<'_>) {
     let mut directories = BTreeMap::new();
     for path in layer.projects.keys() {
-        let (reason, help) = match directory(path) {
-            None => (
-                "this path is not absolute, so it is no project".to_owned(),
+        let fault = match directory(path).map(|real| directories.insert(real, path)) {
+            None => Fault::new(
+                "this path is not absolute, so it is no project",
                 "write the whole path of a directory; `~` and variables are not replaced",
             ),
-            Some(real) => match directories.insert(real, path) {
-                None => continue,
-                Some(other) => (
-                    format!(
-                        "this is the same directory as `{}`; of both only what is stricter counts",
-                        shown(other)
-                    ),
-                    "make one entry of the two",
+            Some(None) => continue,
+            Some(Some(other)) => Fault::new(
+                format!(
+                    "this is the same directory as `{}`; of both only what is stricter counts",
+                    shown(other)
                 ),
-            },
+                "make one entry of the two",
+            ),
         };
-        tell(&["projects", path], Fault::new(reason, help).ignored());
+        tell(&["projects", path], fault.ignored());
     }
 }
 
@@ -194,10 +184,8 @@ fn check_permissions(all: &Permissions, path: &[&str], tools: &[&str], tell: Tel
     };
     for (key, list) in [("allow", &rules.allow), ("deny", &rules.deny)] {
         let path = [path, &[COMMANDS, key]].concat();
-        if list.len() > MAX_RULES {
-            let why = format!("these are more than {MAX_RULES} rules");
-            tell(&path, Fault::new(why, "say it in fewer words"));
-        }
+        let help = "say it in fewer words";
+        at_most(&path, list.len(), MAX_RULES, "rules", help, tell);
         for (index, rule) in list.iter().enumerate() {
             let fault = if is_blank(rule) {
                 Fault::new(

@@ -11,7 +11,7 @@ use super::layer::Layer;
 use super::project::TRUST;
 use super::read::read;
 use super::tree::{self, Node};
-use crate::file::{self, Opened};
+use crate::file::{self, Found};
 use crate::reason::{MAX_REASONS, Reason, Reasons, SourceText};
 
 /// A file's own text and tree: what is said of its members names their places.
@@ -85,13 +85,13 @@ impl File {
         let mut found = Self::default();
         let bytes = match inside.map(|inside| file::open_inside(path, inside)) {
             None => file::read(path, MAX_BYTES),
-            Some(Ok(Opened::Missing)) => Ok(None),
-            Some(Ok(Opened::Stray(why))) => {
+            Some(Ok(Found::Missing)) => Ok(None),
+            Some(Ok(Found::Ignored(why))) => {
                 let why = format!("{why}, so nothing of it counts");
                 found.notices.add(Reason::of_file(path, why).help(TRUST));
                 Ok(None)
             }
-            Some(Ok(Opened::File { file, .. })) => file::read_open(file, path, MAX_BYTES).map(Some),
+            Some(Ok(Found::There((file, _)))) => file::read_open(file, path, MAX_BYTES).map(Some),
             Some(Err(error)) => Err(Box::new(file::unreadable(path, &error))),
         };
         match bytes {
