@@ -61,16 +61,7 @@ enum Command {
     },
     /// Hold one turn with a child of its own and show what happens
     #[cfg(feature = "try")]
-    Try {
-        /// Where the turn works; the current directory by default
-        #[arg(long)]
-        cwd: Option<std::path::PathBuf>,
-        /// Show every frame both ways on stderr
-        #[arg(long)]
-        frames: bool,
-        /// What to ask; `-` reads it from standard input
-        prompt: String,
-    },
+    Try(try_turn::TryArgs),
     /// Say what is wrong with the configuration and what is ignored of it, without starting anything
     #[cfg(feature = "doctor")]
     Doctor(doctor::DoctorArgs),
@@ -145,32 +136,7 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
             handlers::magi::serve_local_agent(stdio, logged()).map(served)
         }
         #[cfg(feature = "try")]
-        (
-            None,
-            Some(Command::Try {
-                cwd,
-                frames,
-                prompt,
-            }),
-        ) => {
-            program::open_output()?;
-            let prompt = match try_turn::prompt(prompt, stdio.input) {
-                Ok(prompt) => prompt,
-                Err(why) => {
-                    complain(&format!("magi-code try: {why}"));
-                    return Ok(2);
-                }
-            };
-            let output = std::fs::File::from(stdio.output);
-            let args = try_turn::TryArgs {
-                cwd,
-                frames,
-                prompt,
-                program: std::env::current_exe()?,
-                joined: try_turn::is_stderr(&output),
-            };
-            try_turn::run(args, &output)
-        }
+        (None, Some(Command::Try(args))) => try_turn::run(args, stdio),
         #[cfg(feature = "doctor")]
         (None, Some(Command::Doctor(args))) => {
             let (status, text) = doctor::run(&args)?;

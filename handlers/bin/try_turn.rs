@@ -17,26 +17,30 @@ use consumer::local_agent::{
     Answer, AnswerParams, CancelParams, Child, Client, Event, History, Incoming, Launch,
     OpenParams, Outcome, Persistence, REQUIRED_FOR_TURNS, Request, StartParams, Transcript,
 };
-pub(crate) use input::{is_stderr, prompt};
+use host::transport::Stdio;
 use screen::{Remarks, Screen, Terminals};
 use step::{Failure, explain, step};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use crate::program::{complain, open_output};
+
 const STARTUP: Duration = Duration::from_secs(30);
 const ANSWER: Duration = Duration::from_secs(10);
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// What the command line says.
+#[derive(clap::Args)]
 pub(crate) struct TryArgs {
-    pub(crate) cwd: Option<PathBuf>,
-    pub(crate) frames: bool,
-    pub(crate) prompt: String,
-    /// This executable; must not be relative, since the child starts in `cwd`.
-    pub(crate) program: PathBuf,
-    /// Whether the answer and the remarks go to one place, a terminal or a file.
-    pub(crate) joined: bool,
+    /// Where the turn works; the current directory by default
+    #[arg(long)]
+    cwd: Option<PathBuf>,
+    /// Show every frame both ways on stderr
+    #[arg(long)]
+    frames: bool,
+    /// What to ask; `-` reads it from standard input
+    prompt: String,
 }
 
 /// Why it stopped early: the exit status (2 before a turn could start, else 1) and what to say.
@@ -67,19 +71,31 @@ impl From<std::io::Error> for Stop {
     }
 }
 
-/// Runs the turn: words to `out`, everything else to stderr. Returns the exit status: 0 completed,
+/// Runs the turn: words to standard output, everything else to stderr. Returns the exit status: 0 completed,
 /// 1 failed, cancelled or a broken protocol, 2 when no turn could start.
-pub(crate) fn run(args: TryArgs, mut out: &std::fs::File) -> anyhow::Result<i32> {
+pub(crate) fn run(mut args: TryArgs, stdio: Stdio) -> anyhow::Result<i32> {
+    open_output()?;
+    args.prompt = match input::prompt(args.prompt, stdio.input) {
+        Ok(prompt) => prompt,
+        Err(why) => {
+            complain(&format!("magi-code try: {why}"));
+            return Ok(2);
+        }
+    };
+    // Not relative, since the child starts in a directory of its own.
+    let program = std::env::current_exe()?;
+    let mut output = std::fs::File::from(stdio.output);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let terminals = Terminals {
-        joined: args.joined,
+        joined: input::is_stderr(&output),
         remarks: std::io::stderr().is_terminal(),
     };
     let remarks: Remarks = Arc::new(Mutex::new(std::io::stderr()));
-    let mut screen = Screen::new(&mut out, remarks, terminals, args.frames);
-    Ok(runtime.block_on(attempt(args, &mut screen, terminals.remarks)))
+    let mut screen = Screen::new(&mut output, remarks, terminals, args.frames);
+    let launch = Launch::new(program);
+    Ok(runtime.block_on(attempt(args, launch, &mut screen, terminals.remarks)))
 }
 
 /// No turn could start. The exit status.
@@ -88,12 +104,16 @@ fn refuse(screen: &mut Screen<'_>, why: &str) -> i32 {
     2
 }
 
-async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i32 {
+async fn attempt(
+    args: TryArgs,
+    mut launch: Launch,
+    screen: &mut Screen<'_>,
+    at_terminal: bool,
+) -> i32 {
     let (interrupted, mut interrupts) = mpsc::channel(1);
     tokio::spawn(async move {
         while tokio::signal::ctrl_c().await.is_ok() && interrupted.send(()).await.is_ok() {}
     });
-    let mut launch = Launch::new(args.program);
     if let Some(cwd) = args.cwd {
         if let Some(why) = input::unusable(&cwd) {
             return refuse(screen, &why);
@@ -105,10 +125,8 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
     let configuration = match handlers::configuration::examine(launch.cwd.as_deref()) {
         Ok(configuration) => configuration,
         Err(error) => {
-            return refuse(
-                screen,
-                &format!("the current directory cannot be used: {error}"),
-            );
+            let why = format!("the current directory cannot be used: {error}");
+            return refuse(screen, &why);
         }
     };
     for notice in &configuration.notices {
@@ -120,10 +138,8 @@ async fn attempt(args: TryArgs, screen: &mut Screen<'_>, at_terminal: bool) -> i
             // A directory that may not be entered is first noticed here.
             let place = place.map(|cwd| format!(" in {}", cwd.display()));
             let place = place.unwrap_or_default();
-            return refuse(
-                screen,
-                &format!("the server could not be started{place}: {error}"),
-            );
+            let why = format!("the server could not be started{place}: {error}");
+            return refuse(screen, &why);
         }
     };
     if args.frames {

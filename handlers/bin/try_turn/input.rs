@@ -14,7 +14,7 @@ const PROMPT_BYTES: usize = consumer::local_agent::Limits::VERSION_1.prompt_byte
 ///
 /// # Errors
 /// What is wrong with it, for a person.
-pub(crate) fn prompt(given: String, input: OwnedFd) -> Result<String, String> {
+pub(super) fn prompt(given: String, input: OwnedFd) -> Result<String, String> {
     let prompt = if given == "-" {
         let mut bytes = Vec::new();
         std::fs::File::from(input)
@@ -46,7 +46,7 @@ fn too_long(bytes: &str) -> String {
 }
 
 /// Whether a file is the very one that stderr writes to.
-pub(crate) fn is_stderr(output: &std::fs::File) -> bool {
+pub(super) fn is_stderr(output: &std::fs::File) -> bool {
     let stderr = std::io::stderr().as_fd().try_clone_to_owned();
     let about = |file: &std::fs::File| file.metadata().map(|about| (about.dev(), about.ino()));
     let stderr = stderr.and_then(|fd| about(&fd.into()));
