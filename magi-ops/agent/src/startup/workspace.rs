@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
 use tools::policy::{Decision, Policy, Rules};
-use tools::{Access, Context, Skill, ToolSet};
+use tools::{Access, Context, Skill, ToolSet, ToolSpec};
 
 use super::environment::canonical;
 use super::error::redacted;
@@ -176,57 +176,24 @@ fn read(
     let ignored = guidance.choose_model(&mut settings, environment);
     status.notices.extend(ignored);
     status.model = shown(&settings);
-    let skills = guidance.skills.iter().map(|skill| Skill {
-        name: skill.name.clone(),
-        description: skill.description.clone(),
-        dir: skill.directory.clone(),
-        body: skill.body.to_string(),
-    });
-    let rules = &settings.bash;
-    let rules = Rules::new(
-        rules.default,
-        rules.allow.iter().map(String::as_str),
-        rules.deny.iter().map(String::as_str),
-    );
     let guard = Guard::this_program();
     withhold_keys(&guard, &settings);
-    let LocalPlaces {
-        hidden,
-        protected,
-        staging,
-    } = home.places();
-    let mut context = Context::new(cwd.clone(), hidden).with_staging(staging);
-    context.guard = guard.clone();
-    context.home = environment.user_home.clone();
-    context.pool = services.calls.clone();
-    context.rules = rules;
-    context.skills = skills.collect();
-    context.protected = protected;
-    let tools = ToolSet::registered(context).map_err(|error| {
-        let why = format!("the tools of this build cannot be used: {error}");
-        StartupError::failed(Reason::new(why))
-    })?;
+    let tools = tool_set(services, &cwd, &settings, &guidance, &guard)?;
     let mut permissions = settings.permissions.clone();
-    let mut offered = Vec::new();
-    let mut prompted = Vec::new();
-    for spec in tools.specs() {
-        if !guidance.permits(&spec.name) {
-            // Not offered, and refused to a model that asks for it all the same.
-            permissions.insert(spec.name.clone(), Permission::Deny);
-        }
-        if permissions.get(&spec.name) != Some(&Permission::Deny) {
-            offered.push(provider::ToolSpec {
-                name: spec.name.clone(),
-                description: spec.description.clone(),
-                input_schema: spec.input_schema.clone(),
-            });
-            prompted.push(spec);
-        }
-    }
+    // Not offered, and refused to a model that asks for it all the same.
+    let kept_away = tools.specs().filter(|spec| !guidance.permits(&spec.name));
+    permissions.extend(kept_away.map(|spec| (spec.name.clone(), Permission::Deny)));
+    let is_offered = |spec: &&ToolSpec| permissions.get(&spec.name) != Some(&Permission::Deny);
+    let prompted: Vec<_> = tools.specs().filter(is_offered).collect();
+    let offered = prompted.iter().map(|spec| provider::ToolSpec {
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        input_schema: spec.input_schema.clone(),
+    });
     Ok(Workspace {
         hooks: Hooks::new(cwd.clone(), guard.clone(), settings.hooks.clone()),
         system: guidance.system(&cwd, &prompted),
-        offered,
+        offered: offered.collect(),
         tools,
         guidance,
         cwd,
@@ -235,6 +202,43 @@ fn read(
         guard,
         settings,
         services: Arc::clone(services),
+    })
+}
+
+/// The tools of this build, for a directory and what was read of it.
+fn tool_set(
+    services: &Services,
+    cwd: &Path,
+    settings: &Settings,
+    guidance: &Guidance,
+    guard: &Guard,
+) -> Result<ToolSet, StartupError> {
+    let LocalPlaces {
+        hidden,
+        protected,
+        staging,
+    } = services.home.places();
+    let mut context = Context::new(cwd.to_owned(), hidden).with_staging(staging);
+    context.guard = guard.clone();
+    context.home = services.environment.user_home.clone();
+    context.pool = services.calls.clone();
+    let rules = &settings.bash;
+    context.rules = Rules::new(
+        rules.default,
+        rules.allow.iter().map(String::as_str),
+        rules.deny.iter().map(String::as_str),
+    );
+    let skills = guidance.skills.iter().map(|skill| Skill {
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        dir: skill.directory.clone(),
+        body: skill.body.to_string(),
+    });
+    context.skills = skills.collect();
+    context.protected = protected;
+    ToolSet::registered(context).map_err(|error| {
+        let why = format!("the tools of this build cannot be used: {error}");
+        StartupError::failed(Reason::new(why))
     })
 }
 
