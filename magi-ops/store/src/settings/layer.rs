@@ -2,7 +2,6 @@
 //! Merging and defaults stand beside it; the schema file must match these types.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -10,7 +9,7 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 
 use super::hooks::Hooks;
-use super::model::{ModelSettings, Reasoning, ThinkingLevel};
+use super::model::{ModelSettings, Reasoning, ThinkingLevel, above_zero};
 use super::server::Servers;
 
 /// The tool whose calls are command lines: its permission may be a set of rules.
@@ -67,11 +66,16 @@ pub(super) struct ProviderLayer {
     /// The environment variable that holds the key; null means no authentication.
     pub(super) api_key_env: Option<String>,
     /// Models to offer without discovery.
+    #[cfg_attr(test, schemars(with = "Option<Vec<super::model::Model>>"))]
     pub(super) models: Option<Vec<ModelSettings>>,
     /// Most tokens of one response, of models that say nothing of their own.
-    pub(super) max_output_tokens: Option<NonZeroU64>,
+    #[serde(deserialize_with = "above_zero")]
+    #[cfg_attr(test, schemars(with = "Option<std::num::NonZeroU64>"))]
+    pub(super) max_output_tokens: Option<u64>,
     /// Tokens that a conversation may have, with models that say nothing of their own.
-    pub(super) context_window: Option<NonZeroU64>,
+    #[serde(deserialize_with = "above_zero")]
+    #[cfg_attr(test, schemars(with = "Option<std::num::NonZeroU64>"))]
+    pub(super) context_window: Option<u64>,
     /// What the server wants back of its models' reasoning.
     pub(super) reasoning: Option<Reasoning>,
     /// Script of the offline provider `fixture`.

@@ -2,7 +2,6 @@
 //! What of a project's file counts, and what is wrong with a file, is decided beside.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -220,9 +219,8 @@ impl ProviderSettings {
         if let Some(models) = over.models {
             self.models = models;
         }
-        let number = |value: Option<NonZeroU64>| value.map(NonZeroU64::get);
-        set(&mut self.max_output_tokens, number(over.max_output_tokens));
-        set(&mut self.context_window, number(over.context_window));
+        set(&mut self.max_output_tokens, over.max_output_tokens);
+        set(&mut self.context_window, over.context_window);
         set(&mut self.reasoning, over.reasoning);
     }
 }

@@ -21,19 +21,35 @@ pub enum ThinkingLevel {
     Max,
 }
 
-/// One entry of `providers.<id>.models`: a model's id, or an object with more of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// One entry of `providers.<id>.models`: a model's id, or an object with more of it. What it leaves out is left to the
+/// provider and the wire; the level `default` is always one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "ModelObject"))]
+#[cfg_attr(test, schemars(description = "A model with more than its id."))]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct ModelSettings {
     /// As the server names it.
     pub id: String,
     /// Most tokens of one response, thinking included.
+    #[serde(default, deserialize_with = "above_zero")]
+    #[cfg_attr(test, schemars(with = "Option<std::num::NonZeroU64>"))]
     pub max_output_tokens: Option<u64>,
     /// Tokens that a conversation may have.
+    #[serde(default, deserialize_with = "above_zero")]
+    #[cfg_attr(test, schemars(with = "Option<std::num::NonZeroU64>"))]
     pub context_window: Option<u64>,
-    /// The levels that the model has; `default` is always one. `None` leaves it to the wire.
+    /// The thinking levels that the model has.
+    #[serde(default)]
     pub thinking_levels: Option<Vec<ThinkingLevel>>,
-    /// What the server wants back of the model's reasoning.
+    /// What the server wants back of its reasoning.
+    #[serde(default)]
     pub reasoning: Option<Reasoning>,
+}
+
+/// A whole number above 0, or none.
+pub(super) fn above_zero<'de, D: Deserializer<'de>>(source: D) -> Result<Option<u64>, D::Error> {
+    Ok(Option::<NonZeroU64>::deserialize(source)?.map(NonZeroU64::get))
 }
 
 /// What a server wants back of a model's reasoning when a conversation goes on.
@@ -58,27 +74,6 @@ impl From<&str> for ModelSettings {
     }
 }
 
-/// A model with more than its id.
-#[derive(Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-struct ModelObject {
-    /// As the server names it.
-    id: String,
-    /// Most tokens of one response, thinking included.
-    #[serde(default)]
-    max_output_tokens: Option<NonZeroU64>,
-    /// Tokens that a conversation may have.
-    #[serde(default)]
-    context_window: Option<NonZeroU64>,
-    /// The thinking levels that the model has.
-    #[serde(default)]
-    thinking_levels: Option<Vec<ThinkingLevel>>,
-    /// What the server wants back of its reasoning.
-    #[serde(default)]
-    reasoning: Option<Reasoning>,
-}
-
 // By hand, because an untagged enum forgets where in the file it went wrong.
 impl<'de> Deserialize<'de> for ModelSettings {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
@@ -95,29 +90,27 @@ impl<'de> Deserialize<'de> for ModelSettings {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ModelSettings, A::Error> {
-                let members = ModelObject::deserialize(MapAccessDeserializer::new(members))?;
-                Ok(ModelSettings {
-                    id: members.id,
-                    max_output_tokens: members.max_output_tokens.map(NonZeroU64::get),
-                    context_window: members.context_window.map(NonZeroU64::get),
-                    thinking_levels: members.thinking_levels,
-                    reasoning: members.reasoning,
-                })
+                // The derived one, which takes an object.
+                ModelSettings::deserialize(MapAccessDeserializer::new(members))
             }
         }
         source.deserialize_any(Either)
     }
 }
 
+/// Either form, for the schema.
 #[cfg(test)]
-impl schemars::JsonSchema for ModelSettings {
+pub(super) struct Model;
+
+#[cfg(test)]
+impl schemars::JsonSchema for Model {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Model".into()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "anyOf": [{ "type": "string" }, generator.subschema_for::<ModelObject>()],
+            "anyOf": [{ "type": "string" }, generator.subschema_for::<ModelSettings>()],
         })
     }
 }
