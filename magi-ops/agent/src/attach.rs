@@ -59,6 +59,24 @@ pub(crate) enum Lifetime {
     Ending,
 }
 
+/// A conversation as a provider replays it. A run takes it and gives it back.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    pub(crate) messages: Arc<Vec<Message>>,
+    /// What a provider's wire wrote of them.
+    pub(crate) written: Written,
+    /// What the file says of the selection.
+    pub(crate) recorded: Option<Choice>,
+}
+
+impl Drop for Transcript {
+    fn drop(&mut self) {
+        if let Some(messages) = Arc::into_inner(std::mem::take(&mut self.messages)) {
+            heap::free(messages);
+        }
+    }
+}
+
 /// The content of an attached session.
 #[derive(Debug)]
 pub(crate) struct Conversation {
@@ -67,12 +85,7 @@ pub(crate) struct Conversation {
     cwd: PathBuf,
     /// What answers; `None` where each turn chooses anew.
     pub(crate) selected: Option<Arc<Selected>>,
-    /// What the file says of the selection.
-    pub(crate) recorded: Option<Choice>,
-    /// The conversation as the provider replays it. A run takes it and gives it back.
-    pub(crate) messages: Vec<Message>,
-    /// What a provider's wire wrote of them.
-    pub(crate) written: Written,
+    pub(crate) transcript: Transcript,
     pub(crate) revision: String,
     /// Someone else changed the file. Stays set: only a new attachment clears it.
     pub(crate) stale: bool,
@@ -88,9 +101,7 @@ pub(crate) struct Known {
     /// Where its session was verified to belong.
     pub(crate) cwd: PathBuf,
     pub(crate) position: Position,
-    pub(crate) messages: Vec<Message>,
-    pub(crate) written: Written,
-    pub(crate) recorded: Option<Choice>,
+    pub(crate) transcript: Transcript,
 }
 
 impl Attachment {
@@ -111,6 +122,20 @@ impl Attachment {
             lifetime,
         }
     }
+
+    /// Brings in the content of the session's file, unless what is at hand is that. Blocks.
+    pub(crate) fn read(&mut self, cwd: &Path, known: Option<Known>) -> Result<(), EngineError> {
+        let current = self
+            .conversation
+            .as_ref()
+            .is_some_and(|known| !known.stale && known.writer.with(|writer| writer.is_unchanged()));
+        if !current {
+            // What is void is let go of before the other is there.
+            self.conversation = None;
+            self.conversation = Some(load(cwd, &self.lease, known)?);
+        }
+        Ok(())
+    }
 }
 
 impl Conversation {
@@ -118,20 +143,29 @@ impl Conversation {
         writer: Box<dyn SessionWriter>,
         cwd: &Path,
         selected: Option<Arc<Selected>>,
-        recorded: Option<Choice>,
-        messages: Vec<Message>,
+        transcript: Transcript,
     ) -> Self {
         Self {
             writer: SharedWriter::new(writer),
             cwd: cwd.to_owned(),
             selected,
-            recorded,
-            messages,
-            written: Written::default(),
+            transcript,
             revision: crate::new_id(),
             stale: false,
             snapshot: None,
             issued: 0,
+        }
+    }
+
+    fn attached(&self, notices: Vec<Notice>) -> Attached {
+        let (session_id, durable) = self
+            .writer
+            .with(|writer| (writer.lease().id().to_string(), writer.is_durable()));
+        Attached {
+            session_id,
+            durable,
+            revision: self.revision.clone(),
+            notices,
         }
     }
 
@@ -141,9 +175,7 @@ impl Conversation {
         Some(Known {
             position: position.filter(|_| !self.stale)?,
             cwd: std::mem::take(&mut self.cwd),
-            messages: std::mem::take(&mut self.messages),
-            written: std::mem::take(&mut self.written),
-            recorded: self.recorded.take(),
+            transcript: std::mem::take(&mut self.transcript),
         })
     }
 
@@ -156,23 +188,17 @@ impl Conversation {
     }
 }
 
-impl Drop for Conversation {
-    fn drop(&mut self) {
-        heap::free(std::mem::take(&mut self.messages));
-    }
-}
-
-/// What an attachment keeps of a session's records.
-#[derive(Default)]
+/// A session as it was read under its lease.
 struct Content {
-    /// The records that tell of working directories and selections.
-    about: Vec<Record>,
-    messages: Vec<Message>,
+    writer: Box<dyn SessionWriter>,
+    transcript: Transcript,
+    /// Its records name the working directory, and no other.
+    cwd_verified: bool,
 }
 
 impl Content {
-    /// Reads a session under its lease.
-    fn of(lease: &Arc<dyn SessionLease>) -> Result<(Box<dyn SessionWriter>, Self), EngineError> {
+    fn read(lease: &Arc<dyn SessionLease>, cwd: &Path) -> Result<Self, EngineError> {
+        // The records that tell of working directories and selections.
         let mut about = Vec::new();
         let mut replay = Replay::default();
         let mut taken = Ok(());
@@ -185,56 +211,33 @@ impl Content {
             }
         })?;
         taken?;
-        let messages = replay.finish();
-        Ok((writer, Self { about, messages }))
-    }
-
-    /// The selection that the session was last used with.
-    fn recorded(&self) -> Option<Choice> {
-        self.about
-            .iter()
-            .rev()
-            .find_map(|record| match &record.body {
-                Body::Session {
-                    provider: Some(provider),
-                    model: Some(model),
-                    ..
-                } => Some(Choice::of(provider, model, ThinkingLevel::Default)),
-                Body::Selection {
-                    provider,
-                    model,
-                    thinking,
-                } => Some(Choice::of(provider, model, *thinking)),
-                _ => None,
-            })
+        Ok(Self {
+            writer,
+            cwd_verified: verify_cwd(&about, cwd)?,
+            transcript: Transcript {
+                messages: Arc::new(replay.finish()),
+                written: Written::default(),
+                recorded: last_selection(&about),
+            },
+        })
     }
 }
 
-/// A conversation that is not attached yet.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    pub(crate) conversation: Conversation,
-    pub(crate) id: SessionId,
-    pub(crate) attached: Attached,
-}
-
-impl Prepared {
-    fn new(conversation: Conversation, notices: Vec<Notice>) -> Self {
-        let (id, durable) = conversation
-            .writer
-            .with(|writer| (writer.lease().id().clone(), writer.is_durable()));
-        let attached = Attached {
-            session_id: id.to_string(),
-            durable,
-            revision: conversation.revision.clone(),
-            notices,
-        };
-        Self {
-            conversation,
-            id,
-            attached,
-        }
-    }
+/// The selection that a session was last used with.
+fn last_selection(records: &[Record]) -> Option<Choice> {
+    records.iter().rev().find_map(|record| match &record.body {
+        Body::Session {
+            provider: Some(provider),
+            model: Some(model),
+            ..
+        } => Some(Choice::of(provider, model, ThinkingLevel::Default)),
+        Body::Selection {
+            provider,
+            model,
+            thinking,
+        } => Some(Choice::of(provider, model, *thinking)),
+        _ => None,
+    })
 }
 
 fn selected(workspace: &Workspace) -> Result<&Arc<Selected>, ErrorKind> {
@@ -242,11 +245,12 @@ fn selected(workspace: &Workspace) -> Result<&Arc<Selected>, ErrorKind> {
 }
 
 /// Allocates a session that has no file yet. Blocks.
-pub(crate) fn create(workspace: &Workspace) -> Result<Prepared, EngineError> {
+pub(crate) fn create(workspace: &Workspace) -> Result<(Conversation, Attached), EngineError> {
     let selected = Some(Arc::clone(selected(workspace)?));
     let writer = workspace.services.sessions.create()?;
-    let conversation = Conversation::new(writer, &workspace.cwd, selected, None, Vec::new());
-    Ok(Prepared::new(conversation, Vec::new()))
+    let conversation = Conversation::new(writer, &workspace.cwd, selected, Transcript::default());
+    let attached = conversation.attached(Vec::new());
+    Ok((conversation, attached))
 }
 
 /// Opens the session `id`. `held` is the current attachment's writer if it is of the same
@@ -255,27 +259,23 @@ pub(crate) fn open(
     workspace: &Workspace,
     id: &SessionId,
     held: Option<&SharedWriter>,
-) -> Result<Prepared, EngineError> {
+) -> Result<(Conversation, Attached), EngineError> {
     let startup = selected(workspace)?;
     let lease = match held {
         Some(held) => held.with(|writer| writer.lease()),
         None => workspace.services.sessions.attach(id)?,
     };
-    let (writer, content) = Content::of(&lease)?;
+    let content = Content::read(&lease, &workspace.cwd)?;
     let mut notices = Vec::new();
-    if !verify_cwd(&content.about, &workspace.cwd)? {
+    if !content.cwd_verified {
         notices.push(Notice::CwdUnverified);
     }
-    let selected = restore(workspace, startup, &content, &mut notices);
-    let recorded = content.recorded();
-    let conversation = Conversation::new(
-        writer,
-        &workspace.cwd,
-        Some(selected),
-        recorded,
-        content.messages,
-    );
-    Ok(Prepared::new(conversation, notices))
+    let saved = content.transcript.recorded.as_ref();
+    let selected = Some(restore(workspace, startup, saved, &mut notices));
+    let conversation =
+        Conversation::new(content.writer, &workspace.cwd, selected, content.transcript);
+    let attached = conversation.attached(notices);
+    Ok((conversation, attached))
 }
 
 /// Takes the lease of an existing session whose beginning names no other directory. The rest of its history is not
@@ -290,11 +290,12 @@ pub(crate) fn lease(
     Ok(lease)
 }
 
-/// Creates a session whose first record is on the disk. Blocks.
+/// Attaches a new session whose first record is on the disk. Blocks.
 pub(crate) fn create_durable(
     services: &Services,
     directory: &Path,
-) -> Result<Conversation, EngineError> {
+    lifetime: Lifetime,
+) -> Result<Attachment, EngineError> {
     let mut writer = services.sessions.create()?;
     let begin = Body::Session {
         created_at: (services.clock)(),
@@ -305,11 +306,12 @@ pub(crate) fn create_durable(
     writer
         .append(None, vec![begin], Flush::Durable)
         .map_err(|error| EngineError::caused(ErrorKind::SessionInvalid, error))?;
-    Ok(Conversation::new(writer, directory, None, None, Vec::new()))
+    let conversation = Conversation::new(writer, directory, None, Transcript::default());
+    Ok(Attachment::of(conversation, lifetime))
 }
 
 /// The content of a session whose lease is held: what is known of it where that holds still, else it is read. Blocks.
-pub(crate) fn load(
+fn load(
     cwd: &Path,
     lease: &Arc<dyn SessionLease>,
     known: Option<Known>,
@@ -317,25 +319,14 @@ pub(crate) fn load(
     if let Some(known) = known.filter(|known| known.cwd == cwd)
         && let Some(writer) = Arc::clone(lease).resume(&known.position)?
     {
-        let Known {
-            messages,
-            written,
-            recorded,
-            ..
-        } = known;
-        let mut conversation = Conversation::new(writer, cwd, None, recorded, messages);
-        conversation.written = written;
-        return Ok(conversation);
+        return Ok(Conversation::new(writer, cwd, None, known.transcript));
     }
-    let (writer, content) = Content::of(lease)?;
-    verify_cwd(&content.about, cwd)?;
-    let recorded = content.recorded();
+    let content = Content::read(lease, cwd)?;
     Ok(Conversation::new(
-        writer,
+        content.writer,
         cwd,
         None,
-        recorded,
-        content.messages,
+        content.transcript,
     ))
 }
 
@@ -344,15 +335,15 @@ pub(crate) fn load(
 fn restore(
     workspace: &Workspace,
     startup: &Arc<Selected>,
-    content: &Content,
+    saved: Option<&Choice>,
     notices: &mut Vec<Notice>,
 ) -> Arc<Selected> {
-    let Some(saved) = content.recorded() else {
+    let Some(saved) = saved else {
         return Arc::clone(startup);
     };
-    let restored = if saved == startup.choice {
+    let restored = if *saved == startup.choice {
         Arc::clone(startup)
-    } else if let Some(selected) = workspace.select_saved(&saved) {
+    } else if let Some(selected) = workspace.select_saved(saved) {
         Arc::new(selected)
     } else {
         notices.push(Notice::SavedSelectionUnavailable);

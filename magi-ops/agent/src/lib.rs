@@ -16,14 +16,14 @@ mod startup;
 mod writer;
 
 pub use attach::{Attached, Notice};
-pub use engine::{ActiveRun, Capacity, Detached, Engine};
+pub use engine::{Capacity, Detached, Engine};
 pub use error::{EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{
-    Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy, MayDrop,
-    MustArrive, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunIds, RunPolicy, RunSpec,
-    Selection, TextPolicy,
+    ActiveRun, Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy,
+    MayDrop, MustArrive, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunIds, RunPolicy,
+    RunSpec, Selection, TextPolicy,
 };
 pub use startup::{
     Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted, Workspace,

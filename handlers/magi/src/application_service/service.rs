@@ -145,7 +145,7 @@ impl Service {
     /// [`ErrorKind::UnknownRun`] when there is no such turn, or it has ended.
     pub fn cancel_turn(&self, session: Option<&SessionId>, turn: &str) -> Result<(), EngineError> {
         let run = self.engine.run(turn).filter(|run| !run.has_ended());
-        let run = run.filter(|run| session.is_none_or(|session| run.session() == session));
+        let run = run.filter(|run| session.is_none_or(|session| run.session == *session));
         run.ok_or(ErrorKind::UnknownRun)?.cancel();
         Ok(())
     }

@@ -151,11 +151,11 @@ impl Agent {
             model,
             context_id,
             session_id: attached.map(ToString::to_string),
-            run_id: self.active(attached).map(|run| run.run_id().to_owned()),
+            run_id: self.active(attached).map(|run| run.run_id.clone()),
         }
     }
 
-    fn active(&self, attached: Option<&SessionId>) -> Option<ActiveRun> {
+    fn active(&self, attached: Option<&SessionId>) -> Option<Arc<ActiveRun>> {
         self.engine.run_of(attached?)
     }
 
@@ -284,10 +284,10 @@ impl Agent {
     }
 
     /// The active run, if it is the one that is meant.
-    fn meant(&self, session_id: &str, run_id: &str) -> Result<Option<ActiveRun>, EngineError> {
+    fn meant(&self, session_id: &str, run_id: &str) -> Result<Option<Arc<ActiveRun>>, EngineError> {
         self.lock().ready()?;
         let run = self.engine.run(run_id);
-        Ok(run.filter(|run| run.session().as_str() == session_id))
+        Ok(run.filter(|run| run.session.as_str() == session_id))
     }
 
     /// Asks the active run to stop. Idempotent; its end comes as an event.

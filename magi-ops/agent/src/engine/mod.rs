@@ -4,30 +4,30 @@
 mod recent;
 mod runs;
 mod sessions;
-mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use store::sessions::SessionId;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use work::Pool;
 
 use crate::attach::{Attachment, Conversation, Lifetime};
 use crate::error::{EngineError, ErrorKind};
-use crate::heap;
 use crate::run::{Runs, Workers};
 use crate::startup::{
     self, Environment, Services, StartupError, StartupErrorKind, StartupStatus, Workspace,
 };
 
 use recent::Recent;
-pub use runs::ActiveRun;
 pub use sessions::Detached;
-use table::SessionTable;
+
+/// The sessions that a process holds.
+type SessionTable = HashMap<SessionId, Attachment>;
 
 /// Threads that work for the engine where they may block; more wait for one of them.
 const BLOCKING: u32 = 16;
@@ -74,7 +74,7 @@ impl Engine {
             environment,
             services: OnceLock::new(),
             capacity,
-            table: Mutex::new(SessionTable::new(capacity.sessions)),
+            table: Mutex::default(),
             recent: Mutex::default(),
             runs: Runs::default(),
             workers: Workers::default(),
@@ -93,6 +93,20 @@ impl Engine {
 
     fn table(&self) -> MutexGuard<'_, SessionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether one more session may be attached, once `instead_of` is not any more.
+    fn has_place(
+        &self,
+        table: &SessionTable,
+        instead_of: Option<&SessionId>,
+    ) -> Result<(), ErrorKind> {
+        let freed = instead_of.is_some_and(|id| table.contains_key(id));
+        if table.len() < self.capacity.sessions + usize::from(freed) {
+            Ok(())
+        } else {
+            Err(ErrorKind::TooManySessions)
+        }
     }
 
     /// Fires when the engine is about to end: nothing is admitted any more.
@@ -239,7 +253,7 @@ impl Engine {
         }
         // What still works for the engine may hold a lease.
         self.blocking.idle().await;
-        let sessions = self.table().take_all();
+        let sessions = std::mem::take(&mut *self.table());
         if let Err(error) = self.blocking.run(move || drop(sessions)).await {
             let cause = &error as &dyn std::error::Error;
             tracing::error!(error = cause, "the sessions were not let go of");
@@ -263,12 +277,22 @@ impl Engine {
             .as_mut()
             .filter(|_| keeps)
             .and_then(Conversation::known);
-        let rest = conversation.map(|mut of| std::mem::take(&mut of.messages));
+        let rest = conversation.map(|mut of| std::mem::take(&mut of.transcript));
         drop(attachment);
         let out = known.map(|known| self.recent().keep(id, known));
-        self.blocking.spawn(move || {
-            let out = out.into_iter().flatten().map(|known| known.messages);
-            out.chain(rest).for_each(heap::free);
-        });
+        self.blocking.spawn(move || drop((out, rest)));
     }
+}
+
+/// The content of an attached session.
+///
+/// # Errors
+/// [`ErrorKind::SessionMissing`] when it is not attached, or was not read yet.
+fn conversation<'t>(
+    table: &'t mut SessionTable,
+    id: &SessionId,
+) -> Result<&'t mut Conversation, ErrorKind> {
+    let attachment = table.get_mut(id);
+    let conversation = attachment.and_then(|attachment| attachment.conversation.as_mut());
+    conversation.ok_or(ErrorKind::SessionMissing)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Recent(Vec<(SessionId, usize, Known)>);
 impl Recent {
     /// Takes one in and gives back those that have no place any more.
     pub(crate) fn keep(&mut self, id: SessionId, known: Known) -> Vec<Known> {
-        let bytes = known.messages.iter().map(heap::text_bytes).sum();
+        let bytes = known.transcript.messages.iter().map(heap::text_bytes).sum();
         self.0.push((id, bytes, known));
         let mut room = MAX_BYTES;
         let kept = self
@@ -44,22 +44,26 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+    use std::sync::Arc;
 
     use provider::Message;
     use store::sessions::Position;
 
     use super::*;
+    use crate::attach::Transcript;
 
     #[test]
     fn the_last_ones_are_kept_within_the_bounds() {
         let known = |bytes: usize| Known {
             cwd: PathBuf::new(),
             position: Position(Box::new(())),
-            messages: vec![Message::User {
-                text: "x".repeat(bytes),
-            }],
-            written: Default::default(),
-            recorded: None,
+            transcript: Transcript {
+                messages: Arc::new(vec![Message::User {
+                    text: "x".repeat(bytes),
+                }]),
+                written: Default::default(),
+                recorded: None,
+            },
         };
         let id = |n: usize| format!("s{n}").parse::<SessionId>();
         let mut recent = Recent::default();

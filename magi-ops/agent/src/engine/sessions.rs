@@ -7,14 +7,13 @@ use std::sync::Arc;
 use store::sessions::{SessionId, SessionList};
 use tokio_util::sync::CancellationToken;
 
-use super::Engine;
-use crate::attach::{self, Attached, Attachment, Known, Lifetime};
+use super::{Engine, conversation};
+use crate::attach::{self, Attached, Attachment, Lifetime};
 use crate::error::{EngineError, ErrorKind};
-use crate::heap;
 use crate::history::{self, HistoryPage, Snapshot};
 use crate::replay::ReplayPage;
 use crate::run::{Run, RunSpec};
-use crate::startup::{Services, Workspace};
+use crate::startup::Workspace;
 use crate::writer::SharedWriter;
 
 /// How far letting go of a session came.
@@ -39,7 +38,7 @@ impl Engine {
         instead_of: Option<&SessionId>,
         cancel: &CancellationToken,
     ) -> Result<Attached, EngineError> {
-        self.table().has_place(instead_of)?;
+        self.has_place(&self.table(), instead_of)?;
         let held = match &session {
             Some(id) if instead_of == Some(id) => Some(self.writer_of(id)?),
             _ => None,
@@ -54,26 +53,16 @@ impl Engine {
             None => attach::create(&within),
             Some(id) => attach::open(&within, &id, held.as_ref()),
         });
-        let prepared = prepared.await??;
-        let attachment = Attachment::of(prepared.conversation, Lifetime::UntilDetached);
-        let previous = {
-            let mut table = self.table();
-            if cancel.is_cancelled() || self.cancel.is_cancelled() {
-                drop(table);
-                self.free(Some(attachment));
-                return Err(ErrorKind::Cancelled.into());
-            }
-            let previous = instead_of.and_then(|id| table.remove(id));
-            table.insert(prepared.id, attachment);
-            previous
-        };
+        let (conversation, attached) = prepared.await??;
+        let attachment = Attachment::of(conversation, Lifetime::UntilDetached);
+        let previous = self.install(attachment, instead_of, cancel)?;
         // The previous session is free before anybody is told that this one is attached.
         self.run_blocking(move || drop(previous)).await?;
-        Ok(prepared.attached)
+        Ok(attached)
     }
 
     fn writer_of(&self, id: &SessionId) -> Result<SharedWriter, EngineError> {
-        Ok(self.table().conversation(id)?.writer.clone())
+        Ok(conversation(&mut self.table(), id)?.writer.clone())
     }
 
     /// Opens an attached session again that has no file yet: the handle itself, under a new revision.
@@ -83,7 +72,7 @@ impl Engine {
             return Err(ErrorKind::SessionInvalid.into());
         }
         let mut table = self.table();
-        let conversation = table.conversation(id)?;
+        let conversation = conversation(&mut table, id)?;
         conversation.stale = false;
         Ok(Attached {
             session_id: id.to_string(),
@@ -101,7 +90,7 @@ impl Engine {
         id: &SessionId,
     ) -> Option<(Option<String>, Option<String>)> {
         let mut table = self.table();
-        let choice = &table.conversation(id).ok()?.selected.as_ref()?.choice;
+        let choice = &conversation(&mut table, id).ok()?.selected.as_ref()?.choice;
         let shown = |name: &str| workspace.public_name(name);
         Some((shown(&choice.provider), shown(&choice.model)))
     }
@@ -126,18 +115,17 @@ impl Engine {
             attachment.lifetime = Lifetime::UntilDetached;
             return Ok(id.clone());
         }
-        self.table().has_place(None)?;
+        self.has_place(&self.table(), None)?;
         let (services, directory) = (Arc::clone(self.services()?), directory.to_owned());
         let lifetime = Lifetime::UntilDetached;
         let attaching = self.run_blocking(move || match session {
-            None => new_session(&services, &directory, lifetime),
-            Some(id) => {
-                let lease = attach::lease(&services, &directory, &id)?;
-                Ok((id, Attachment::leased(lease, lifetime)))
-            }
+            None => attach::create_durable(&services, &directory, lifetime),
+            Some(id) => attach::lease(&services, &directory, &id)
+                .map(|lease| Attachment::leased(lease, lifetime)),
         });
-        let (id, attachment) = attaching.await??;
-        self.install(id.clone(), attachment)?;
+        let attachment = attaching.await??;
+        let id = attachment.lease.id().clone();
+        self.install(attachment, None, &self.cancel)?;
         Ok(id)
     }
 
@@ -159,11 +147,7 @@ impl Engine {
         };
         let known = self.recent().take(id);
         // Another process may have it once the answer is out.
-        self.run_blocking(move || {
-            drop(idle);
-            known.map(|known| heap::free(known.messages))
-        })
-        .await?;
+        self.run_blocking(move || drop((idle, known))).await?;
         Ok(Detached::Closed)
     }
 
@@ -191,37 +175,31 @@ impl Engine {
                 self.may_run()?;
             } else {
                 self.may_run()?;
-                table.has_place(None)?;
+                self.has_place(&table, None)?;
             }
             // Out of the table while it is looked at: nobody else admits anything meanwhile.
             session.as_ref().and_then(|id| table.remove(id))
         };
-        let (id, attachment) = match session {
-            None => {
-                let within = Arc::clone(workspace);
-                let lifetime = Lifetime::WithItsRun;
-                self.run_blocking(move || new_session(&within.services, &within.cwd, lifetime))
-                    .await??
-            }
-            Some(id) => {
-                let (within, of) = (Arc::clone(workspace), id.clone());
-                let known = self.recent().take(&id);
-                let look = move || ready_for_run(&within, &of, attached, known);
-                let look = self.run_blocking(look);
-                match look.await? {
-                    (Some(attachment), Ok(())) => (id, attachment),
-                    (kept, result) => {
-                        if let Some(kept) = kept {
-                            self.install(id, kept)?;
-                        }
-                        return Err(result.err().unwrap_or_else(|| ErrorKind::Internal.into()));
-                    }
+        let known = session.as_ref().and_then(|id| self.recent().take(id));
+        let within = Arc::clone(workspace);
+        let reading = self.run_blocking(move || -> Result<_, EngineError> {
+            let lifetime = Lifetime::WithItsRun;
+            let mut attachment = match (attached, session) {
+                (Some(attached), _) => attached,
+                (None, None) => attach::create_durable(&within.services, &within.cwd, lifetime)?,
+                (None, Some(id)) => {
+                    Attachment::leased(within.services.sessions.attach(&id)?, lifetime)
                 }
-            }
-        };
+            };
+            let read = attachment.read(&within.cwd, known);
+            Ok((attachment, read))
+        });
+        let (attachment, read) = reading.await??;
+        let id = attachment.lease.id().clone();
         let for_run = attachment.lifetime == Lifetime::WithItsRun;
-        self.install(id.clone(), attachment)?;
-        self.start(workspace, &id, spec).inspect_err(|_| {
+        self.install(attachment, None, &self.cancel)?;
+        let started = read.and_then(|()| self.start(workspace, &id, spec));
+        started.inspect_err(|_| {
             if for_run {
                 let attached = self.table().remove(&id);
                 self.free(attached);
@@ -237,16 +215,23 @@ impl Engine {
         }
     }
 
-    /// Puts an attachment into the table, unless the process is at its end.
-    fn install(&self, id: SessionId, attachment: Attachment) -> Result<(), EngineError> {
+    /// Puts an attachment into the table, unless `cancel` fired or the process is at its end. Gives back the one
+    /// that it stands there instead of.
+    fn install(
+        &self,
+        attachment: Attachment,
+        instead_of: Option<&SessionId>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Attachment>, EngineError> {
         let mut table = self.table();
-        if self.cancel.is_cancelled() {
+        if cancel.is_cancelled() || self.cancel.is_cancelled() {
             drop(table);
             self.free(Some(attachment));
             return Err(ErrorKind::Cancelled.into());
         }
-        table.insert(id, attachment);
-        Ok(())
+        let previous = instead_of.and_then(|id| table.remove(id));
+        table.insert(attachment.lease.id().clone(), attachment);
+        Ok(previous)
     }
 
     /// One page of an attached session's history: the first for `None`, else the one that `cursor` was given
@@ -263,7 +248,7 @@ impl Engine {
     ) -> Result<HistoryPage, EngineError> {
         let (writer, snapshot, number) = {
             let mut table = self.table();
-            let conversation = table.conversation(id)?;
+            let conversation = conversation(&mut table, id)?;
             if conversation.revision != revision || conversation.stale {
                 return Err(ErrorKind::StaleRevision.into());
             }
@@ -280,7 +265,7 @@ impl Engine {
         let current = self.run_blocking(move || Snapshot::current(&redactor, &writer, snapshot));
         let current = current.await?;
         let mut table = self.table();
-        let conversation = table.conversation(id)?;
+        let conversation = conversation(&mut table, id)?;
         if conversation.revision != revision {
             return Err(ErrorKind::StaleRevision.into());
         }
@@ -333,50 +318,5 @@ impl Engine {
         let services = Arc::clone(self.services()?);
         let page = move || services.replays.page(&id, after.as_deref(), limit);
         self.run_blocking(page).await?
-    }
-}
-
-fn new_session(
-    services: &Services,
-    directory: &Path,
-    lifetime: Lifetime,
-) -> Result<(SessionId, Attachment), EngineError> {
-    let conversation = attach::create_durable(services, directory)?;
-    let id = conversation
-        .writer
-        .with(|writer| writer.lease().id().clone());
-    Ok((id, Attachment::of(conversation, lifetime)))
-}
-
-/// Brings the content of the session's file into its attachment, made for the run where there is none.
-/// On failure the attachment is the one that there was.
-fn ready_for_run(
-    workspace: &Workspace,
-    id: &SessionId,
-    attached: Option<Attachment>,
-    known: Option<Known>,
-) -> (Option<Attachment>, Result<(), EngineError>) {
-    let is_new = attached.is_none();
-    let mut attachment = match attached {
-        Some(attachment) => attachment,
-        None => match workspace.services.sessions.attach(id) {
-            Ok(lease) => Attachment::leased(lease, Lifetime::WithItsRun),
-            Err(error) => return (None, Err(error.into())),
-        },
-    };
-    let current = attachment
-        .conversation
-        .as_ref()
-        .is_some_and(|known| !known.stale && known.writer.with(|writer| writer.is_unchanged()));
-    if current {
-        return (Some(attachment), Ok(()));
-    }
-    attachment.conversation = None;
-    match attach::load(&workspace.cwd, &attachment.lease, known) {
-        Ok(conversation) => {
-            attachment.conversation = Some(conversation);
-            (Some(attachment), Ok(()))
-        }
-        Err(error) => ((!is_new).then_some(attachment), Err(error)),
     }
 }

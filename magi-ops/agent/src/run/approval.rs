@@ -7,13 +7,13 @@ use store::Redacted;
 use tokio::sync::oneshot;
 use work::{Deadline, Expired};
 
-use super::control::Control;
+use super::active::ActiveRun;
 use super::event::MustArrive;
 use super::queue::Sink;
 
 /// An approval that waits. Dropping it withdraws it.
 pub(super) struct Approval<'a> {
-    control: &'a Control,
+    active: &'a ActiveRun,
     approval_id: String,
     answer: oneshot::Receiver<bool>,
     expiry: Duration,
@@ -22,7 +22,7 @@ pub(super) struct Approval<'a> {
 impl<'a> Approval<'a> {
     /// Asks for an approval. The question is out when this returns; `None` if nobody listens.
     pub(super) async fn ask(
-        control: &'a Control,
+        active: &'a ActiveRun,
         sink: &Sink,
         summary: Redacted,
         expiry: Duration,
@@ -30,9 +30,9 @@ impl<'a> Approval<'a> {
         let approval_id = crate::new_id();
         let (sender, answer) = oneshot::channel();
         // Before the event: the answer may be there as soon as it is out.
-        control.approvals.insert(approval_id.clone(), sender);
+        active.approvals.insert(approval_id.clone(), sender);
         let approval = Self {
-            control,
+            active,
             approval_id: approval_id.clone(),
             answer,
             expiry,
@@ -47,7 +47,7 @@ impl<'a> Approval<'a> {
 
     /// Waits for the answer. Everything but a timely `true` denies.
     pub(super) async fn answer(mut self) -> Answer {
-        let deadline = Deadline::from(self.control.cancel.clone()).within(self.expiry);
+        let deadline = Deadline::from(self.active.cancel.clone()).within(self.expiry);
         let unanswered = match deadline.bound(&mut self.answer).await {
             Ok(allowed) => return allowed.map_or(Answer::Cancelled, Answer::of),
             Err(Expired::Cancelled) => Answer::Cancelled,
@@ -61,7 +61,7 @@ impl<'a> Approval<'a> {
     }
 
     fn withdraw(&self) -> bool {
-        self.control.approvals.remove(&self.approval_id).is_some()
+        self.active.approvals.remove(&self.approval_id).is_some()
     }
 }
 

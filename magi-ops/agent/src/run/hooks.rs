@@ -5,25 +5,25 @@ use serde_json::{Value, json};
 use store::settings::HookEvent;
 use tools::hooks::HookVerdict;
 
-use super::control::Control;
+use super::active::ActiveRun;
 use super::event::{Activity, ActivityState, Category};
 use super::queue::Sink;
 use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Workspace;
 
 /// What every hook is told: who asks, and for which session and run.
-pub(super) fn payload(control: &Control) -> Value {
+pub(super) fn payload(active: &ActiveRun) -> Value {
     json!({
-        "invocation": control.spec.invocation,
-        "session_id": control.session.as_str(),
-        "run_id": control.run_id,
+        "invocation": active.spec.invocation,
+        "session_id": active.session.as_str(),
+        "run_id": active.run_id,
     })
 }
 
 /// Runs the hooks of one moment, with an activity around them.
 pub(super) async fn run(
     workspace: &Workspace,
-    control: &Control,
+    active: &ActiveRun,
     sink: &Sink,
     event: HookEvent,
     payload: &Value,
@@ -35,9 +35,9 @@ pub(super) async fn run(
     }
     // A loss shows at the next event that the run can't do without.
     let began = sink.begin(Category::Hook).await;
-    let verdict = workspace.hooks.run(event, payload, &control.cancel).await;
+    let verdict = workspace.hooks.run(event, payload, &active.cancel).await;
     let state = match &verdict {
-        _ if control.cancel.is_cancelled() => ActivityState::Cancelled,
+        _ if active.cancel.is_cancelled() => ActivityState::Cancelled,
         HookVerdict::Go { diagnostics } if diagnostics.is_empty() => ActivityState::Completed,
         _ => ActivityState::Failed,
     };
@@ -51,23 +51,23 @@ impl Worker {
     /// The hooks before the model is asked: those of the session once a process, however often it is
     /// attached, and those of the turn.
     pub(super) async fn begin_hooks(&mut self) -> Result<(), Stop> {
-        let first = self.owner.is_first_run(self.control.session.as_str());
+        let first = self.owner.is_first_run(self.active.session.as_str());
         let first = first.then_some(HookEvent::SessionStart);
         for event in first.into_iter().chain([HookEvent::TurnStart]) {
-            self.hook(event, payload(&self.control)).await?;
+            self.hook(event, payload(&self.active)).await?;
         }
         Ok(())
     }
 
     /// The hooks after the last response. A cancelled run has none: it ends at once.
     pub(super) async fn end_hooks(&mut self, outcome: &str) -> Result<(), Stop> {
-        let mut payload = payload(&self.control);
+        let mut payload = payload(&self.active);
         payload["outcome"] = outcome.into();
         self.hook(HookEvent::TurnEnd, payload).await
     }
 
     async fn hook(&mut self, event: HookEvent, payload: Value) -> Result<(), Stop> {
-        match run(&self.workspace, &self.control, &self.sink, event, &payload).await {
+        match run(&self.workspace, &self.active, &self.sink, event, &payload).await {
             HookVerdict::Go { diagnostics } => self.report_hooks(&diagnostics).await,
             // Only a call can be refused.
             HookVerdict::Refuse { .. } => Ok(()),

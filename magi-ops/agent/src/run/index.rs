@@ -9,7 +9,7 @@ use store::sessions::SessionId;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
-use super::control::Control;
+use super::active::ActiveRun;
 use super::spec::RunSpec;
 use crate::error::ErrorKind;
 
@@ -18,7 +18,7 @@ const MAX_THREADS: usize = 4;
 
 /// Every run that was admitted and is not settled.
 #[derive(Debug, Default)]
-pub(crate) struct Runs(DashMap<String, Arc<Control>>);
+pub(crate) struct Runs(DashMap<String, Arc<ActiveRun>>);
 
 impl Runs {
     /// Makes a run known. It ends when `all` or its parent is cancelled.
@@ -30,7 +30,7 @@ impl Runs {
         session: SessionId,
         spec: RunSpec,
         all: &CancellationToken,
-    ) -> Result<Arc<Control>, ErrorKind> {
+    ) -> Result<Arc<ActiveRun>, ErrorKind> {
         let cancel = match &spec.parent {
             None => all.child_token(),
             Some(parent) => {
@@ -38,16 +38,16 @@ impl Runs {
                 parent.cancel.child_token()
             }
         };
-        let control = Arc::new(Control::new(session, spec, cancel));
-        self.0.insert(control.run_id.clone(), Arc::clone(&control));
-        Ok(control)
+        let active = Arc::new(ActiveRun::new(session, spec, cancel));
+        self.0.insert(active.run_id.clone(), Arc::clone(&active));
+        Ok(active)
     }
 
-    pub(crate) fn get(&self, run_id: &str) -> Option<Arc<Control>> {
+    pub(crate) fn get(&self, run_id: &str) -> Option<Arc<ActiveRun>> {
         self.0.get(run_id).map(|run| Arc::clone(&run))
     }
 
-    pub(crate) fn of_session(&self, id: &SessionId) -> Option<Arc<Control>> {
+    pub(crate) fn of_session(&self, id: &SessionId) -> Option<Arc<ActiveRun>> {
         let run = self.0.iter().find(|run| run.session == *id)?;
         Some(Arc::clone(&run))
     }
@@ -62,10 +62,10 @@ impl Runs {
     }
 
     /// Forgets a run that is over on both sides; says whether it is.
-    pub(crate) fn settle(&self, control: &Control) -> bool {
-        let over = control.is_over();
+    pub(crate) fn settle(&self, active: &ActiveRun) -> bool {
+        let over = active.is_over();
         if over {
-            self.0.remove(&control.run_id);
+            self.0.remove(&active.run_id);
         }
         over
     }

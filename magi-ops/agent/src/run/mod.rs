@@ -6,19 +6,19 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use provider::{Message, Written};
+use provider::Message;
 use store::Redacted;
 use store::sessions::{Body, Flush, Outcome, recorded_cwd};
 use tracing::{Instrument, error, info, info_span};
 use work::{Deadline, Expired, Pool};
 
-use crate::attach::Conversation;
+use crate::attach::{Conversation, Transcript};
 use crate::error::{EngineError, ErrorKind};
 use crate::startup::{Choice, Selected, StartupErrorKind, Workspace};
 use crate::writer::SharedWriter;
 
+mod active;
 mod approval;
-mod control;
 mod event;
 mod hooks;
 mod index;
@@ -31,7 +31,7 @@ mod segment;
 mod spec;
 mod tools;
 
-pub(crate) use control::Control;
+pub use active::ActiveRun;
 pub use event::{
     Activity, ActivityState, Category, ContextSource, MayDrop, MustArrive, Persistence, RunEvent,
 };
@@ -80,58 +80,19 @@ pub(crate) trait Owner: std::fmt::Debug + Send + Sync {
     fn is_first_run(&self, session_id: &str) -> bool;
 
     /// The run's input is on the disk: the revision that shows it.
-    fn input_stored(&self, control: &Control) -> String;
+    fn input_stored(&self, active: &ActiveRun) -> String;
 
     /// The worker of a run is done. Returns the revision that shows the run, if the history is
     /// what the run says it is. `None` for a run that broke off.
-    fn run_ended(&self, control: &Control, ended: Option<Ended>) -> Option<String>;
+    fn run_ended(&self, active: &ActiveRun, ended: Option<Ended>) -> Option<String>;
 
     /// The caller of a run takes no more events.
-    fn events_drained(&self, control: &Control, gave_up: bool);
-}
-
-/// What a run takes from the conversation, and gives back at its end.
-pub(crate) struct Task {
-    workspace: Arc<Workspace>,
-    blocking: Pool,
-    control: Arc<Control>,
-    writer: SharedWriter,
-    selected: Option<Arc<Selected>>,
-    recorded: Option<Choice>,
-    messages: Vec<Message>,
-    written: Written,
-}
-
-impl Task {
-    pub(crate) fn new(
-        workspace: Arc<Workspace>,
-        blocking: Pool,
-        control: &Arc<Control>,
-        conversation: &mut Conversation,
-    ) -> Self {
-        Self {
-            blocking,
-            control: Arc::clone(control),
-            writer: conversation.writer.clone(),
-            selected: match control.spec.selection {
-                Selection::OfSession => {
-                    let of_session = conversation.selected.as_ref();
-                    of_session.or(workspace.selected.as_ref()).cloned()
-                }
-                Selection::OfSettings => None,
-            },
-            recorded: conversation.recorded.clone(),
-            messages: std::mem::take(&mut conversation.messages),
-            written: conversation.written.clone(),
-            workspace,
-        }
-    }
+    fn events_drained(&self, active: &ActiveRun, gave_up: bool);
 }
 
 /// How a run left the conversation.
 pub(crate) struct Ended {
-    pub(crate) messages: Vec<Message>,
-    pub(crate) recorded: Option<Choice>,
+    pub(crate) transcript: Transcript,
     /// The history on the disk is what the run says it is.
     pub(crate) durable: bool,
 }
@@ -171,27 +132,35 @@ impl From<Lost> for Stop {
     }
 }
 
-/// A run and its work, which begins when it is polled.
+/// A run and its work, which takes the transcript now and begins when it is polled.
 pub(crate) fn prepare(
     owner: Arc<dyn Owner>,
-    task: Task,
-) -> (Run, impl Future<Output = ()> + Send + 'static) {
-    let run_id = task.control.run_id.clone();
-    let session_id = task.control.session.to_string();
-    let policy = task.control.spec.policy;
-    let (sink, events) = queue::channel(Arc::clone(&owner), Arc::clone(&task.control));
+    workspace: Arc<Workspace>,
+    blocking: Pool,
+    active: Arc<ActiveRun>,
+    conversation: &mut Conversation,
+) -> (Run, impl Future<Output = ()> + Send + use<>) {
+    let run_id = active.run_id.clone();
+    let session_id = active.session.to_string();
+    let policy = active.spec.policy;
+    let (sink, events) = queue::channel(Arc::clone(&owner), Arc::clone(&active));
     let span = info_span!("run", run = run_id, session = session_id);
+    let writer = conversation.writer.clone();
     let worker = Worker {
-        persist: Persist::new(task.blocking.clone(), task.writer.clone(), &run_id),
-        blocking: task.blocking,
+        persist: Persist::new(blocking.clone(), writer.clone(), &run_id),
+        blocking,
         owner,
-        workspace: task.workspace,
-        control: task.control,
-        writer: task.writer,
-        selected: task.selected,
-        recorded: task.recorded,
-        messages: Arc::new(task.messages),
-        written: task.written,
+        selected: match active.spec.selection {
+            Selection::OfSession => {
+                let of_session = conversation.selected.as_ref();
+                of_session.or(workspace.selected.as_ref()).cloned()
+            }
+            Selection::OfSettings => None,
+        },
+        workspace,
+        active,
+        writer,
+        transcript: std::mem::take(&mut conversation.transcript),
         sink,
         policy,
         shown: Redacted::default(),
@@ -217,13 +186,11 @@ struct Worker {
     owner: Arc<dyn Owner>,
     blocking: Pool,
     workspace: Arc<Workspace>,
-    control: Arc<Control>,
+    active: Arc<ActiveRun>,
     writer: SharedWriter,
     /// `None` until the turn has chosen.
     selected: Option<Arc<Selected>>,
-    recorded: Option<Choice>,
-    messages: Arc<Vec<Message>>,
-    written: Written,
+    transcript: Transcript,
     sink: Sink,
     persist: Persist,
     policy: RunPolicy,
@@ -256,13 +223,13 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
 /// Frees the owner also if the worker panics: a run that never ends would block it for good.
 struct Release<'a> {
     owner: &'a dyn Owner,
-    control: &'a Control,
+    active: &'a ActiveRun,
     ended: Option<Ended>,
 }
 
 impl Drop for Release<'_> {
     fn drop(&mut self) {
-        self.owner.run_ended(self.control, self.ended.take());
+        self.owner.run_ended(self.active, self.ended.take());
     }
 }
 
@@ -270,10 +237,10 @@ impl Worker {
     async fn run(mut self) {
         info!("the run begins");
         let owner = Arc::clone(&self.owner);
-        let control = Arc::clone(&self.control);
+        let active = Arc::clone(&self.active);
         let mut release = Release {
             owner: &*owner,
-            control: &control,
+            active: &active,
             ended: None,
         };
         // A run that breaks off still ends with its terminal event and a record of it.
@@ -283,7 +250,7 @@ impl Worker {
             .unwrap_or_else(|payload| {
                 error!(payload = panic_text(&*payload), "the run panicked");
                 // Its tools are tasks of their own.
-                control.cancel.cancel();
+                active.cancel.cancel();
                 Err(Stop::execution("the run stopped unexpectedly"))
             });
         if matches!(result, Ok(()) | Err(Stop::Failed(..))) {
@@ -295,12 +262,10 @@ impl Worker {
             result = result.and(self.end_hooks(outcome).await);
         }
         if let Err(Stop::Failed(code, summary)) = &result {
-            tracing::info!(code = code.word(), reason = %summary, "the run failed");
+            info!(code = code.word(), reason = %summary, "the run failed");
             // After the messages' ends: in the history, the reason stands below what it ended.
             let (code, summary) = (*code, summary.clone());
-            if let Err(stop) = self.diagnose_for_good(code, summary).await {
-                result = Err(stop);
-            }
+            result = self.diagnose_for_good(code, summary).await.and(result);
         }
         let (outcome, error_code) = match &result {
             Ok(()) => (Outcome::Completed, None),
@@ -331,13 +296,12 @@ impl Worker {
         );
         let durable = persistence == Persistence::Durable;
         release.ended = Some(Ended {
-            recorded: self.recorded.take(),
-            messages: Arc::unwrap_or_clone(std::mem::take(&mut self.messages)),
+            transcript: std::mem::take(&mut self.transcript),
             durable,
         });
         // The owner is told first: whoever sees the terminal event may begin the next run.
         let room = self.sink.reserve_terminal().await;
-        let revision = owner.run_ended(&control, release.ended.take());
+        let revision = owner.run_ended(&active, release.ended.take());
         if let Ok(room) = room {
             let text = std::mem::take(&mut self.shown);
             self.sink
@@ -382,7 +346,7 @@ impl Worker {
 
     /// Stores the input, then says so; nothing else happens before.
     async fn accept(&mut self) -> Result<(), Stop> {
-        let prompt = self.control.spec.prompt.clone();
+        let prompt = self.active.spec.prompt.clone();
         let message_id = crate::new_id();
         if self.writer.with(|writer| writer.is_empty()) {
             self.persist.push(Body::Session {
@@ -403,7 +367,7 @@ impl Worker {
             return Err(Stop::NotStarted);
         }
         self.remember(Message::User { text: prompt });
-        let revision = self.owner.input_stored(&self.control);
+        let revision = self.owner.input_stored(&self.active);
         self.send(MustArrive::InputPersisted {
             message_id,
             revision,
@@ -418,7 +382,7 @@ impl Worker {
         }
         let workspace = Arc::clone(&self.workspace);
         let reading = self.blocking.run(move || workspace.select_now());
-        let cancelled = Deadline::from(self.control.cancel.clone());
+        let cancelled = Deadline::from(self.active.cancel.clone());
         let selected = cancelled.bound(reading).await?;
         let selected = selected
             .map_err(EngineError::from)
@@ -440,7 +404,7 @@ impl Worker {
 
     /// Tells the session what answers from here on, if that is new to it.
     fn record(&mut self, choice: &Choice) {
-        if self.recorded.as_ref() == Some(choice) {
+        if self.transcript.recorded.as_ref() == Some(choice) {
             return;
         }
         self.persist.push(Body::Selection {
@@ -448,12 +412,12 @@ impl Worker {
             model: choice.model.clone(),
             thinking: choice.thinking,
         });
-        self.recorded = Some(choice.clone());
+        self.transcript.recorded = Some(choice.clone());
     }
 
     /// Appends to the conversation. No request shares it any more, so nothing is copied.
     fn remember(&mut self, message: Message) {
-        Arc::make_mut(&mut self.messages).push(message);
+        Arc::make_mut(&mut self.transcript.messages).push(message);
     }
 
     async fn send(&self, event: MustArrive) -> Result<(), Stop> {

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use work::Deadline;
 
 use super::event::{Activity, Category, MayDrop, MustArrive, Persistence, RunEvent};
-use super::{Control, DeliveryPolicy, Owner, RunErrorCode};
+use super::{ActiveRun, DeliveryPolicy, Owner, RunErrorCode};
 
 /// How long a delta that can't be kept back any more waits. Longer than a caller that lives
 /// needs, short enough that one that doesn't costs a run nothing.
@@ -324,7 +324,7 @@ pub struct RunEvents {
     queue: mpsc::Receiver<Queued>,
     lost: Arc<AtomicBool>,
     owner: Arc<dyn Owner>,
-    control: Arc<Control>,
+    active: Arc<ActiveRun>,
     /// The last number seen.
     sequence: u64,
     finished: bool,
@@ -372,7 +372,7 @@ impl RunEvents {
     fn settle(&mut self) {
         if !self.settled {
             self.settled = true;
-            self.owner.events_drained(&self.control, !self.finished);
+            self.owner.events_drained(&self.active, !self.finished);
         }
     }
 }
@@ -387,8 +387,8 @@ impl Drop for RunEvents {
 }
 
 /// Both ends of a new run's events.
-pub(super) fn channel(owner: Arc<dyn Owner>, control: Arc<Control>) -> (Sink, RunEvents) {
-    let policy = &control.spec.policy;
+pub(super) fn channel(owner: Arc<dyn Owner>, active: Arc<ActiveRun>) -> (Sink, RunEvents) {
+    let policy = &active.spec.policy;
     let (sender, queue) = mpsc::channel(policy.delivery.queue);
     let sink = Sink {
         queue: sender,
@@ -396,14 +396,14 @@ pub(super) fn channel(owner: Arc<dyn Owner>, control: Arc<Control>) -> (Sink, Ru
         lost: Arc::default(),
         policy: policy.delivery,
         max_text: policy.text.max_event_bytes,
-        cancelled: control.cancel.clone().into(),
+        cancelled: active.cancel.clone().into(),
         counts: Arc::default(),
     };
     let events = RunEvents {
         queue,
         lost: Arc::clone(&sink.lost),
         owner,
-        control,
+        active,
         sequence: 0,
         finished: false,
         settled: false,

@@ -30,16 +30,16 @@ impl Worker {
         response: u32,
         selected: &Selected,
     ) -> Result<Vec<ToolCall>, Stop> {
-        let cancel = self.control.cancel.child_token();
+        let cancel = self.active.cancel.child_token();
         let mut stream = selected.provider.respond(
             Request {
-                session: self.control.session.to_string(),
+                session: self.active.session.to_string(),
                 model: selected.choice.model.clone(),
                 system: Arc::clone(&self.workspace.system),
                 thinking: selected.choice.thinking,
                 fast: selected.fast,
-                messages: Arc::clone(&self.messages),
-                written: self.written.clone(),
+                messages: Arc::clone(&self.transcript.messages),
+                written: self.transcript.written.clone(),
                 tools: self.workspace.offered.clone(),
                 workspace: self.workspace.cwd.clone(),
             },
@@ -143,7 +143,7 @@ impl Worker {
 
     /// The next chunk. Meanwhile accepted text goes to the disk as it becomes due.
     async fn next(&mut self, stream: &mut Response) -> Result<Arrived, Stop> {
-        if self.control.cancel.is_cancelled() {
+        if self.active.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
         loop {
@@ -153,7 +153,7 @@ impl Worker {
             tokio::select! {
                 biased;
                 chunk = stream.next() => return Ok(chunk),
-                () = self.control.cancel.cancelled() => return Err(Stop::Cancelled),
+                () = self.active.cancel.cancelled() => return Err(Stop::Cancelled),
                 () = self.persist.written(), if writing => {}
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }

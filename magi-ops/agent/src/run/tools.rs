@@ -17,8 +17,8 @@ use tools::{Access, ActivityKind, Concurrency, ToolOutcome};
 use tracing::{Instrument, error, info_span};
 use work::Deadline;
 
+use super::active::ActiveRun;
 use super::approval::{Answer, Approval};
-use super::control::Control;
 use super::event::{Activity, ActivityState};
 use super::hooks;
 use super::queue::Sink;
@@ -112,7 +112,7 @@ impl Worker {
             self.results = self.results.saturating_add(outcome.content.len());
             results[index] = Some(outcome);
             stop = stop.and(reported).and(self.report_hooks(&hooks).await);
-            if self.control.cancel.is_cancelled() {
+            if self.active.cancel.is_cancelled() {
                 stop = stop.and(Err(Stop::Cancelled));
             }
             if repetition == Repetition::End {
@@ -134,7 +134,7 @@ impl Worker {
 
     /// What the call would touch; a look at a dead disk must not outlast the run.
     async fn look(&self, call: &ToolCall) -> Result<Access, Stop> {
-        let cancelled = Deadline::from(self.control.cancel.clone());
+        let cancelled = Deadline::from(self.active.cancel.clone());
         let looking = self.workspace.tools.access(&call.name, &call.input);
         Ok(cancelled.bound(looking).await?)
     }
@@ -147,7 +147,7 @@ impl Worker {
         access: Access,
         running: &mut JoinSet<(usize, String, Ran)>,
     ) -> Result<(), Stop> {
-        if self.control.cancel.is_cancelled() {
+        if self.active.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
         if self.activities == self.policy.max_activities {
@@ -175,12 +175,12 @@ impl Worker {
         let summary = summary.summary(self.policy.max_summary_bytes);
         self.tool_activity(call, &activity_id, ActivityState::Started, summary, None)
             .await?;
-        let (workspace, control) = (Arc::clone(&self.workspace), Arc::clone(&self.control));
+        let (workspace, active) = (Arc::clone(&self.workspace), Arc::clone(&self.active));
         let (sink, call) = (self.sink.clone(), call.clone());
         let (settles, settled) = oneshot::channel();
         let span = info_span!("tool", name = %call.name, activity = activity_id);
         let work = async move {
-            let work = run(&workspace, &control, &sink, &call, &access, settles);
+            let work = run(&workspace, &active, &sink, &call, &access, settles);
             // A call that panics is a failed call, not a failed run.
             let ran = AssertUnwindSafe(work).catch_unwind().await;
             let ran = ran.unwrap_or_else(|payload| {
@@ -307,14 +307,14 @@ fn refused(content: String, summary: &str) -> ToolOutcome {
 
 async fn run(
     workspace: &Workspace,
-    control: &Control,
+    active: &ActiveRun,
     sink: &Sink,
     call: &ToolCall,
     access: &Access,
     settles: oneshot::Sender<()>,
 ) -> Ran {
     let decision = workspace.decide(&call.name, access);
-    let question_waits = match (decision.permission, control.spec.policy.approval_expiry) {
+    let question_waits = match (decision.permission, active.spec.policy.approval_expiry) {
         (Permission::Deny, _) => {
             return refused(decision.denial(&call.name), "denied by the settings").into();
         }
@@ -329,17 +329,17 @@ async fn run(
         }
     };
     // Before a person is asked: what a hook refuses is no question.
-    let mut payload = hooks::payload(control);
+    let mut payload = hooks::payload(active);
     payload["tool"] = call.name.as_str().into();
     payload["input"] = call.input.clone();
-    let mut hooks = match hooks::run(workspace, control, sink, HookEvent::PreTool, &payload).await {
+    let mut hooks = match hooks::run(workspace, active, sink, HookEvent::PreTool, &payload).await {
         HookVerdict::Go { diagnostics } => diagnostics,
         HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),
     };
     if let Some((settles, expiry)) = question_waits {
-        let max = control.spec.policy.max_summary_bytes;
+        let max = active.spec.policy.max_summary_bytes;
         let summary = access.question.render(workspace.redactor(), max);
-        let approval = Approval::ask(control, sink, summary, expiry).await;
+        let approval = Approval::ask(active, sink, summary, expiry).await;
         drop(settles);
         let answer = match approval {
             Some(approval) => approval.answer().await,
@@ -359,7 +359,7 @@ async fn run(
             return Ran { outcome, hooks };
         }
     }
-    let cancel = control.cancel.clone();
+    let cancel = active.cancel.clone();
     let outcome = workspace
         .tools
         .run_admitted(&call.name, &call.input, access, cancel)
@@ -367,7 +367,7 @@ async fn run(
     if workspace.hooks.any(HookEvent::PostTool) {
         payload["result"] = outcome.content.as_str().into();
         payload["is_error"] = outcome.is_error.into();
-        let verdict = hooks::run(workspace, control, sink, HookEvent::PostTool, &payload).await;
+        let verdict = hooks::run(workspace, active, sink, HookEvent::PostTool, &payload).await;
         if let HookVerdict::Go { diagnostics } = verdict {
             hooks.extend(diagnostics);
         }

@@ -24,8 +24,8 @@ fn ends_for(policy: &crate::RunPolicy, cancel: CancellationToken) -> (Sink, RunE
         policy: *policy,
         ..reconciled_run("go")
     };
-    let control = Control::new("s".parse().unwrap(), spec, cancel);
-    channel(owner, Arc::new(control))
+    let active = ActiveRun::new("s".parse().unwrap(), spec, cancel);
+    channel(owner, Arc::new(active))
 }
 
 fn text(text: &str) -> Redacted {

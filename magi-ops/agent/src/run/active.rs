@@ -1,4 +1,4 @@
-//! The handle on an active run that the facade keeps: cancellation, and approvals with exactly one winner.
+//! The handle on an active run: cancellation, and approvals with exactly one winner.
 //! The run itself is a task that this knows nothing of; how it asks stands in `approval`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::spec::RunSpec;
 
+/// A run that is under way, or whose end somebody may still be telling.
 #[derive(Debug)]
-pub(crate) struct Control {
-    pub(crate) session: SessionId,
-    pub(crate) run_id: String,
+pub struct ActiveRun {
+    /// The session that it works in.
+    pub session: SessionId,
+    pub run_id: String,
     pub(crate) spec: RunSpec,
     pub(crate) cancel: CancellationToken,
     /// Who takes an entry out has decided it.
@@ -24,7 +26,7 @@ pub(crate) struct Control {
     drained: AtomicBool,
 }
 
-impl Control {
+impl ActiveRun {
     pub(crate) fn new(session: SessionId, spec: RunSpec, cancel: CancellationToken) -> Self {
         Self {
             session,
@@ -47,7 +49,9 @@ impl Control {
         self.drained.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn has_ended(&self) -> bool {
+    /// Whether its work is done; its caller may not know yet.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
 
@@ -56,9 +60,18 @@ impl Control {
         self.has_ended() && self.drained.load(Ordering::Relaxed)
     }
 
-    /// Answers a waiting approval. `false` if none waits under this id any more: who takes it
-    /// out of the table has won, be it an answer, the expiry or a cancellation.
-    pub(crate) fn answer(&self, approval_id: &str, allow: bool) -> bool {
+    /// Asks it to stop, and every run that works for it. Idempotent; its end comes as an event.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Answers one of its approvals. True for exactly one answer, and for none after expiry or cancellation: who
+    /// takes an approval out of the table has won.
+    #[must_use]
+    pub fn answer(&self, approval_id: &str, allow: bool) -> bool {
+        if self.cancel.is_cancelled() {
+            return false;
+        }
         let waiting = self.approvals.remove(approval_id);
         waiting.is_some_and(|(_, sender)| sender.send(allow).is_ok())
     }
