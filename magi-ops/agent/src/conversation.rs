@@ -58,9 +58,13 @@ impl Replay {
                 check(&message_id)?;
                 match text {
                     Some(text) => *self.text_of(response, &message_id) = text,
-                    None if self.has_text(response, &message_id) => {}
-                    // Neither a text nor pieces that could be it.
-                    None => return Err(ErrorKind::SessionInvalid.into()),
+                    None => {
+                        let texts = &self.response(response).texts;
+                        if !texts.iter().any(|(id, _)| *id == message_id) {
+                            // Neither a text nor pieces that could be it.
+                            return Err(ErrorKind::SessionInvalid.into());
+                        }
+                    }
                 }
             }
             Body::ProviderState { response, state } => self.response(response).state.push(state),
@@ -155,34 +159,27 @@ impl Replay {
         &mut texts[at].1
     }
 
-    fn has_text(&self, response: u32, message_id: &str) -> bool {
-        self.current.as_ref().is_some_and(|current| {
-            current.number == response && current.texts.iter().any(|(id, _)| id == message_id)
-        })
-    }
-
     fn close(&mut self) {
         let Some(response) = self.current.take() else {
             return;
         };
         let text: String = response.texts.into_iter().map(|(_, text)| text).collect();
-        let (calls, results): (Vec<_>, Vec<_>) = response.calls.into_iter().unzip();
-        if text.is_empty() && calls.is_empty() {
+        // Providers refuse a call that no result follows.
+        let calls = response.calls.into_iter().map(|(call, result)| {
+            let result = result.unwrap_or_else(|| unknown_result(&call));
+            (call, result)
+        });
+        let (tool_calls, results): (Vec<_>, Vec<_>) = calls.unzip();
+        if text.is_empty() && tool_calls.is_empty() {
             return;
         }
-        // Providers refuse a call that no result follows.
-        let results = results
-            .into_iter()
-            .zip(&calls)
-            .map(|(result, call)| result.unwrap_or_else(|| unknown_result(call)))
-            .collect::<Vec<_>>();
         self.messages.push(Message::Assistant {
             state: ProviderState {
                 provider: self.provider.clone(),
                 items: response.state,
             },
             text,
-            tool_calls: calls,
+            tool_calls,
         });
         self.messages.extend(results);
     }

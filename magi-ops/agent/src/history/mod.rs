@@ -87,28 +87,21 @@ impl Snapshot {
         known: Option<Arc<Self>>,
     ) -> Result<Arc<Self>, EngineError> {
         writer.with(|writer| {
-            let projected = match known {
-                Some(_) => None,
-                None => {
-                    let mut projector = Projector::new();
-                    let read = if writer.is_durable() {
-                        let mut take = |record| projector.take(&record);
-                        writer.lease().load(&mut take).map(drop)
-                    } else {
-                        Ok(())
-                    };
-                    Some(read.map(|()| projector.finish()))
-                }
-            };
+            let mut projector = Projector::default();
+            let mut read = Ok(());
+            if known.is_none() && writer.is_durable() {
+                let mut take = |record| projector.take(&record);
+                read = writer.lease().load(&mut take).map(drop);
+            }
             // After the read, so that a change before or during it is noticed.
             if !writer.is_unchanged() {
                 return Err(ErrorKind::StaleRevision.into());
             }
-            match (known, projected) {
-                (Some(known), _) => Ok(known),
-                (None, Some(projected)) => Self::new(projected?, redactor).map(Arc::new),
-                (None, None) => Err(ErrorKind::StaleRevision.into()),
+            if let Some(known) = known {
+                return Ok(known);
             }
+            read?;
+            Self::new(projector.finish(), redactor).map(Arc::new)
         })
     }
 
@@ -152,7 +145,7 @@ impl Snapshot {
         Ok(Self {
             parts,
             pages,
-            complete: projection.complete,
+            complete: !projection.interrupted,
         })
     }
 

@@ -71,17 +71,18 @@ fn detail<'a>(summary: &'a str, name: &str, state: &str) -> &'a str {
     rest
 }
 
+#[derive(Default)]
 pub(crate) struct Projection {
     pub(crate) messages: Vec<Message>,
     /// Where turns ended: after how many messages, and how.
     pub(crate) ends: Vec<(usize, Outcome)>,
-    /// No turn was interrupted.
-    pub(crate) complete: bool,
+    /// A turn has no stored end.
+    pub(crate) interrupted: bool,
 }
 
 /// The projection of records in order. Numbers tell where some are missing.
 pub(crate) fn project(records: &[Record]) -> Projection {
-    let mut projector = Projector::new();
+    let mut projector = Projector::default();
     for record in records {
         projector.take(record);
     }
@@ -89,16 +90,17 @@ pub(crate) fn project(records: &[Record]) -> Projection {
 }
 
 /// Puts a projection together, record by record: of most bytes of a long session nothing is shown.
+#[derive(Default)]
 pub(crate) struct Projector {
     out: Projection,
     /// The number of the record that opened the turn that has no end yet.
     turn: Option<u64>,
     /// Where the open turn's identified things stand in `out`.
-    places: Places,
+    places: HashMap<(EntryKind, String), usize>,
     /// Every id so far: a session that another program wrote may give one twice.
     ids: HashSet<String>,
-    /// The number that the next record has unless some are missing.
-    next: u64,
+    /// The number of the last record: the next one's follows it unless some are missing.
+    last: u64,
     /// Messages that lack pieces. What is behind the hole is not shown: without its beginning a
     /// secret can't be told from words.
     torn: HashSet<usize>,
@@ -106,30 +108,7 @@ pub(crate) struct Projector {
     broken: bool,
 }
 
-#[derive(Default)]
-struct Places {
-    messages: HashMap<String, usize>,
-    summaries: HashMap<String, usize>,
-    activities: HashMap<String, usize>,
-}
-
 impl Projector {
-    pub(crate) fn new() -> Self {
-        Self {
-            out: Projection {
-                messages: Vec::new(),
-                ends: Vec::new(),
-                complete: true,
-            },
-            turn: None,
-            places: Places::default(),
-            ids: HashSet::new(),
-            next: 1,
-            torn: HashSet::new(),
-            broken: false,
-        }
-    }
-
     pub(crate) fn finish(mut self) -> Projection {
         self.end_turn();
         self.out
@@ -137,17 +116,11 @@ impl Projector {
 
     /// Takes the next record.
     pub(crate) fn take(&mut self, record: &Record) {
-        if record.n != self.next {
+        if record.n != self.last.wrapping_add(1) {
             self.broken = true;
-            let Places {
-                messages,
-                summaries,
-                activities,
-            } = &self.places;
-            let all = [messages, summaries, activities];
-            self.torn.extend(all.into_iter().flat_map(HashMap::values));
+            self.torn.extend(self.places.values());
         }
-        self.next = record.n.wrapping_add(1);
+        self.last = record.n;
         self.show(record);
         // Nothing of these stands within a message; whatever else is stored may.
         if let Body::UserInput { .. }
@@ -197,17 +170,15 @@ impl Projector {
                 provider_summary: true,
             } => {
                 let id = format!("reasoning.{}", record.n);
-                let place = item_id
-                    .as_ref()
-                    .and_then(|item| self.places.summaries.get(item).copied());
-                match place {
-                    Some(place) => self.out.messages[place].text.clone_from(text),
-                    None => {
-                        let place = self.add(id, EntryKind::ReasoningSummary, text.clone(), false);
-                        if let Some(item) = item_id {
-                            self.places.summaries.insert(item.clone(), place);
-                        }
-                    }
+                let kind = EntryKind::ReasoningSummary;
+                let item = item_id.as_deref();
+                if let Some(place) = item.and_then(|item| self.place(kind, item)) {
+                    self.out.messages[place].text.clone_from(text);
+                    return;
+                }
+                let place = self.add(id, kind, text.clone(), false);
+                if let Some(item) = item {
+                    self.places.insert((kind, item.to_owned()), place);
                 }
             }
             Body::ToolStarted {
@@ -215,9 +186,10 @@ impl Projector {
             } => {
                 // The id that it had while it ran.
                 let id = activity_id.clone();
-                let place = self.add(id, EntryKind::Activity, " started".to_owned(), true);
+                let kind = EntryKind::Activity;
+                let place = self.add(id, kind, " started".to_owned(), true);
                 self.out.messages[place].name.clone_from(name);
-                self.places.activities.insert(activity_id.clone(), place);
+                self.places.insert((kind, activity_id.clone()), place);
             }
             Body::ToolFinished {
                 activity_id,
@@ -227,7 +199,7 @@ impl Projector {
                 ..
             } => {
                 let state = if *is_error { "failed" } else { "completed" };
-                if let Some(&place) = self.places.activities.get(activity_id) {
+                if let Some(place) = self.place(EntryKind::Activity, activity_id) {
                     let message = &mut self.out.messages[place];
                     message.text = match detail(summary, name, state) {
                         "" => format!(" {state}"),
@@ -248,7 +220,7 @@ impl Projector {
             Body::TurnFinished { outcome, .. } => {
                 self.out.ends.push((self.out.messages.len(), *outcome));
                 self.turn = None;
-                self.places = Places::default();
+                self.places.clear();
             }
             // Raw reasoning and what only a provider needs.
             Body::Reasoning { .. }
@@ -263,11 +235,11 @@ impl Projector {
     /// can't be complete any more.
     fn end_turn(&mut self) {
         if let Some(n) = self.turn.take() {
-            self.out.complete = false;
+            self.out.interrupted = true;
             let id = format!("interrupted.{n}");
             self.add(id, EntryKind::Diagnostic, INTERRUPTED.to_owned(), true);
         }
-        self.places = Places::default();
+        self.places.clear();
     }
 
     fn add(&mut self, id: String, kind: EntryKind, text: String, partial: bool) -> usize {
@@ -276,7 +248,7 @@ impl Projector {
             if self.ids.insert(unique.clone()) {
                 break;
             }
-            unique = format!("again.{}.{count}", self.next);
+            unique = format!("again.{}.{count}", self.last.wrapping_add(1));
         }
         self.out.messages.push(Message {
             id: unique,
@@ -289,14 +261,19 @@ impl Projector {
         self.out.messages.len() - 1
     }
 
+    fn place(&self, kind: EntryKind, id: &str) -> Option<usize> {
+        self.places.get(&(kind, id.to_owned())).copied()
+    }
+
     /// Where the assistant message `id` is; partial until it is said to be complete.
     fn message(&mut self, id: &str) -> usize {
-        if let Some(&place) = self.places.messages.get(id) {
+        let kind = EntryKind::Assistant;
+        if let Some(place) = self.place(kind, id) {
             return place;
         }
-        let place = self.add(id.to_owned(), EntryKind::Assistant, String::new(), true);
+        let place = self.add(id.to_owned(), kind, String::new(), true);
         self.out.messages[place].open = true;
-        self.places.messages.insert(id.to_owned(), place);
+        self.places.insert((kind, id.to_owned()), place);
         if self.broken {
             self.torn.insert(place);
         }

@@ -231,24 +231,15 @@ impl Projection {
 
     fn page(&self, after: Option<&str>, limit: usize) -> ReplayPage {
         let end = self.items.len();
-        let start = match after {
-            None => Some(0),
-            Some(cursor) => self.chain.position(cursor),
-        };
-        let resync_required = start.is_none();
-        let start = start.unwrap_or(0);
-        let mut next = start;
-        if !resync_required {
-            let mut bytes = PAGE_OVERHEAD;
-            let limit = limit.clamp(1, MAX_PAGE_ITEMS);
-            for item in self.items[start..].iter().take(limit) {
-                bytes += item.bytes;
-                if bytes > MAX_PAGE_BYTES {
-                    break;
-                }
-                next += 1;
-            }
-        }
+        let position = after.map_or(Some(0), |cursor| self.chain.position(cursor));
+        let limit = position.map_or(0, |_| limit.clamp(1, MAX_PAGE_ITEMS));
+        let start = position.unwrap_or(0);
+        let mut bytes = PAGE_OVERHEAD;
+        let items = self.items[start..].iter().take(limit).take_while(|item| {
+            bytes += item.bytes;
+            bytes <= MAX_PAGE_BYTES
+        });
+        let next = start + items.count();
         let items = (start..next).map(|at| ReplayItem {
             cursor: self.chain.cursor(at + 1),
             body: self.items[at].body.clone(),
@@ -259,7 +250,7 @@ impl Projection {
             snapshot_cursor: self.chain.cursor(end),
             truncated: next < end,
             gap: self.gap,
-            resync_required,
+            resync_required: position.is_none(),
         }
     }
 }

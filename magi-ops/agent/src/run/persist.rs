@@ -1,13 +1,15 @@
 //! What a run stores, in order and without holding the run up: partial text soon, ends flushed.
 //! After one failed append nothing more of the run is stored: a history with a hole would lie.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use store::sessions::{AppendError, Body, Flush};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use work::{Interrupted, Pool};
 
 use crate::writer::SharedWriter;
@@ -105,7 +107,7 @@ impl Persist {
 
     /// When what is queued is to be written: a time that may have passed; `None` with nothing to write,
     /// or while something is being written.
-    pub(super) fn due(&self) -> Option<Instant> {
+    fn due(&self) -> Option<Instant> {
         if self.in_flight.is_some() || self.queue.is_empty() || self.failed {
             return None;
         }
@@ -115,16 +117,24 @@ impl Persist {
         Some(last.map_or(now, |at| at + PENDING_TIME))
     }
 
-    /// Begins to write what is queued, if it has waited for long enough.
-    pub(super) fn start_if_due(&mut self) {
-        if self.due().is_some_and(|due| due <= Instant::now()) {
+    /// Writes what becomes due for as long as it is polled. Cancel safe.
+    pub(super) async fn write_when_due(&mut self) -> Infallible {
+        loop {
+            self.written().await;
+            let Some(due) = self.due() else {
+                return pending().await;
+            };
+            // At once where it may: a timer takes its time even then.
+            if due > Instant::now() {
+                sleep_until(due).await;
+            }
             self.spawn(Flush::Written);
         }
     }
 
     /// Begins to write what is queued, unless something is being written.
     pub(super) fn start(&mut self) {
-        if self.in_flight.is_none() && !self.queue.is_empty() && !self.failed {
+        if self.due().is_some() {
             self.spawn(Flush::Written);
         }
     }
@@ -148,12 +158,8 @@ impl Persist {
         );
     }
 
-    pub(super) fn is_writing(&self) -> bool {
-        self.in_flight.is_some()
-    }
-
     /// Waits for what is being written. Cancel safe.
-    pub(super) async fn written(&mut self) {
+    async fn written(&mut self) {
         if let Some(append) = &mut self.in_flight {
             let done = append.await;
             self.in_flight = None;

@@ -199,7 +199,7 @@ impl Sink {
 
 /// The deltas of one message. A caller that keeps up gets each; for one that lags they grow
 /// together, and for one that stands still they are dropped with a visible gap.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Deltas {
     message_id: Arc<str>,
     part: u64,
@@ -214,10 +214,7 @@ impl Deltas {
     pub(super) fn new(message_id: Arc<str>) -> Self {
         Self {
             message_id,
-            part: 0,
-            held: Redacted::default(),
-            gap: false,
-            stalled: false,
+            ..Self::default()
         }
     }
 

@@ -9,7 +9,6 @@ use provider::{
 };
 use serde_json::Value;
 use store::sessions::Body;
-use tokio::time::{Instant, sleep_until};
 
 use super::segment::Segment;
 use super::{Authoritative, Stop, Worker};
@@ -46,22 +45,18 @@ impl Worker {
             cancel.clone(),
         );
         let _stop_with_us = cancel.drop_guard();
-        let mut turn = Turn::new(response);
+        let mut turn = Turn {
+            response,
+            ..Turn::default()
+        };
         let mut end = self.read(&mut stream, &mut turn).await;
         drop(stream);
-        if let Err(lost) = self.end_segment(&mut turn, end.is_err()).await {
-            // Authoritative text did not arrive: that outweighs why the response ended.
-            end = Err(lost);
+        // What did not arrive outweighs why the response ended.
+        end = self.end_segment(&mut turn, end.is_err()).await.and(end);
+        if turn.cut && end.is_ok() {
+            end = self.report_cut().await;
         }
-        if turn.cut
-            && end.is_ok()
-            && let Err(lost) = self.report_cut().await
-        {
-            end = Err(lost);
-        }
-        if let Err(lost) = self.report_usage(&turn, selected).await {
-            end = Err(lost);
-        }
+        end = self.report_usage(&turn, selected).await.and(end);
         let calls = match &end {
             Ok(()) => std::mem::take(&mut turn.calls),
             // A response that broke off asks for nothing.
@@ -146,17 +141,11 @@ impl Worker {
         if self.active.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
-        loop {
-            self.persist.start_if_due();
-            let writing = self.persist.is_writing();
-            let due = self.persist.due();
-            tokio::select! {
-                biased;
-                chunk = stream.next() => return Ok(chunk),
-                () = self.active.cancel.cancelled() => return Err(Stop::Cancelled),
-                () = self.persist.written(), if writing => {}
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
-            }
+        tokio::select! {
+            biased;
+            never = self.persist.write_when_due() => match never {},
+            chunk = stream.next() => Ok(chunk),
+            () = self.active.cancel.cancelled() => Err(Stop::Cancelled),
         }
     }
 
@@ -275,6 +264,7 @@ fn is_within(value: &Value, depth: usize) -> bool {
 }
 
 /// One provider response as it is put together.
+#[derive(Default)]
 pub(super) struct Turn {
     pub(super) response: u32,
     pub(super) segment: Option<Segment>,
@@ -288,19 +278,4 @@ pub(super) struct Turn {
     /// The model reached the limit of its output.
     cut: bool,
     pub(super) usage: Option<Usage>,
-}
-
-impl Turn {
-    fn new(response: u32) -> Self {
-        Self {
-            response,
-            segment: None,
-            state: Vec::new(),
-            text: String::new(),
-            calls: Vec::new(),
-            summaries: 0,
-            cut: false,
-            usage: None,
-        }
-    }
 }

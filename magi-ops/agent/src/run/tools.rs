@@ -83,13 +83,18 @@ impl Worker {
                         }
                     },
                 };
-                if !running.is_empty() && (alone || !self.beside(&calls[next])) {
+                let beside = self.beside(&calls[next]);
+                if !running.is_empty() && (alone || !beside) {
                     looked = Some(access);
                     break;
                 }
-                alone = !self.beside(&calls[next]);
+                alone = !beside;
+                let flush = match beside {
+                    true => Flush::Written,
+                    false => Flush::Durable,
+                };
                 stop = self
-                    .start_tool(response, next, &calls[next], access, &mut running)
+                    .start_tool(response, next, &calls[next], access, flush, &mut running)
                     .await;
                 next += 1;
             }
@@ -145,6 +150,7 @@ impl Worker {
         index: usize,
         call: &ToolCall,
         access: Access,
+        flush: Flush,
         running: &mut JoinSet<(usize, String, Ran)>,
     ) -> Result<(), Stop> {
         if self.active.cancel.is_cancelled() {
@@ -163,13 +169,7 @@ impl Worker {
             input: call.input.clone(),
         });
         // Before it runs: whatever becomes of this process, the session knows that it may have had an effect.
-        self.persist
-            .settle(if self.beside(call) {
-                Flush::Written
-            } else {
-                Flush::Durable
-            })
-            .await;
+        self.persist.settle(flush).await;
         let subject = self.workspace.tools.subject(&call.name, &call.input);
         let summary = shown_subject(&subject, call, self.workspace.redactor());
         let summary = summary.summary(self.policy.max_summary_bytes);
