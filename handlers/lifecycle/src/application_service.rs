@@ -72,7 +72,7 @@ host::operation! {
 
 async fn status(cx: Cx<Service>, _: NoPayload) -> Result<Reply<ServiceStatus>, Word> {
     // A few small reads; a thread for them would cost more than they do.
-    match cx.engine().provider_ready() {
+    match cx.engine().engine().provider_ready() {
         Ok(ready) => Ok(ServiceStatus {
             service: ServiceState::Ready,
             provider_auth_ready: ready,

@@ -172,7 +172,8 @@ async fn settings_that_cannot_be_read_close_no_session() {
     assert_eq!(
         other
             .0
-            .list_sessions(None, 32)
+            .engine()
+            .list(None, 32)
             .await
             .unwrap()
             .sessions
@@ -182,6 +183,7 @@ async fn settings_that_cannot_be_read_close_no_session() {
     assert!(
         other
             .0
+            .engine()
             .replay(session.parse().unwrap(), None, 32)
             .await
             .unwrap()

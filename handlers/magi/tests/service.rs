@@ -270,7 +270,7 @@ async fn the_end_of_the_process_cancels_and_frees_everything() {
     let backend = Service::start(&place);
     let idle = backend.create().await.unwrap();
     let mut run = backend.start_turn(None, collected_run("go")).await.unwrap();
-    backend.0.close().await;
+    backend.0.engine().close().await;
     assert_eq!(
         terminal(&support::finish(&mut run).await).outcome,
         Outcome::Cancelled

@@ -21,7 +21,7 @@ async fn nothing_happens_before_initialization_and_one_is_admitted() {
     let place = Place::new();
     let backend = Agent::new(place.environment());
     assert_eq!(backend.status().phase, Phase::Uninitialized);
-    let refused = backend.create_session(never()).await;
+    let refused = backend.attach(None, never()).await;
     assert_eq!(refused, Err(ErrorKind::NotInitialized.into()));
     assert_eq!(
         backend.start_turn("s", reconciled_run("go")).unwrap_err(),
@@ -71,7 +71,7 @@ async fn startup_failures_have_their_words_and_stay() {
         let status = backend.status();
         assert_eq!(status.phase, Phase::Failed(error));
         assert_eq!(status.context_id.is_some(), context);
-        let refused = backend.create_session(never()).await;
+        let refused = backend.attach(None, never()).await;
         assert_eq!(refused, Err(ErrorKind::Startup(error).into()));
         let again = backend.initialize(never()).await;
         assert_eq!(again, Err(ErrorKind::AlreadyInitialized.into()));
@@ -97,10 +97,10 @@ async fn startup_can_be_cancelled() {
 async fn a_new_session_leaves_nothing_and_reopens_as_itself() {
     let place = replying();
     let backend = place.backend().await;
-    let created = backend.create_session(never()).await.unwrap();
+    let created = backend.attach(None, never()).await.unwrap();
     assert!(!created.durable && created.notices.is_empty());
     let again = backend
-        .open_session(&created.session_id, never())
+        .attach(Some(&created.session_id), never())
         .await
         .unwrap();
     assert!(!again.durable && again.revision != created.revision);
@@ -111,8 +111,8 @@ async fn a_new_session_leaves_nothing_and_reopens_as_itself() {
     let stale = history(&backend, &again.session_id, &created.revision).await;
     assert_eq!(stale.unwrap_err(), ErrorKind::StaleRevision.into());
     // Replaced: its handle is gone without a trace.
-    backend.create_session(never()).await.unwrap();
-    let gone = backend.open_session(&created.session_id, never()).await;
+    backend.attach(None, never()).await.unwrap();
+    let gone = backend.attach(Some(&created.session_id), never()).await;
     assert_eq!(gone, Err(ErrorKind::SessionMissing.into()));
     backend.close().await;
     assert_eq!(
@@ -136,7 +136,7 @@ async fn a_failed_open_leaves_the_attachment() {
         ("../etc/passwd", ErrorKind::SessionInvalid.into()),
         ("", ErrorKind::SessionInvalid.into()),
     ] {
-        assert_eq!(backend.open_session(id, never()).await, Err(error), "{id}");
+        assert_eq!(backend.attach(Some(id), never()).await, Err(error), "{id}");
         assert_eq!(
             backend.status().session_id.as_deref(),
             Some(session.as_str())
@@ -155,14 +155,14 @@ async fn a_session_has_one_owner_until_that_one_closes() {
     let (one, two) = (place.backend().await, place.backend().await);
     let session = create(&one).await;
     turn(&one, &session, "go").await;
-    let refused = two.open_session(&session, never()).await;
+    let refused = two.attach(Some(&session), never()).await;
     assert_eq!(refused, Err(ErrorKind::SessionBusy.into()));
-    one.create_session(never()).await.unwrap();
-    two.open_session(&session, never()).await.unwrap();
-    let refused = one.open_session(&session, never()).await;
+    one.attach(None, never()).await.unwrap();
+    two.attach(Some(&session), never()).await.unwrap();
+    let refused = one.attach(Some(&session), never()).await;
     assert_eq!(refused, Err(ErrorKind::SessionBusy.into()));
     two.close().await;
-    one.open_session(&session, never()).await.unwrap();
+    one.attach(Some(&session), never()).await.unwrap();
 }
 
 #[tokio::test]
@@ -176,10 +176,10 @@ async fn sessions_belong_to_their_directory() {
     environment.cwd = place.home();
     let elsewhere = Agent::new(environment);
     elsewhere.initialize(never()).await.unwrap();
-    let refused = elsewhere.open_session(&session, never()).await;
+    let refused = elsewhere.attach(Some(&session), never()).await;
     assert_eq!(refused, Err(ErrorKind::CwdMismatch.into()));
     std::fs::write(place.file("empty"), "").unwrap();
-    let opened = elsewhere.open_session("empty", never()).await.unwrap();
+    let opened = elsewhere.attach(Some("empty"), never()).await.unwrap();
     assert!(opened.durable);
     assert_eq!(opened.notices, [Notice::CwdUnverified]);
 }
@@ -195,7 +195,7 @@ async fn an_unavailable_saved_selection_is_told() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("fixture-model", "retired")).unwrap();
     let backend = place.backend().await;
-    let opened = backend.open_session(&session, never()).await.unwrap();
+    let opened = backend.attach(Some(&session), never()).await.unwrap();
     assert_eq!(opened.notices, [Notice::SavedSelectionUnavailable]);
     assert_eq!(backend.status().model.as_deref(), Some("fixture-model"));
 }
@@ -215,7 +215,7 @@ async fn outside_changes_void_the_revision_for_good() {
         let stale = history(&backend, &session, &revision).await;
         assert_eq!(stale.unwrap_err(), ErrorKind::StaleRevision.into());
     }
-    let opened = backend.open_session(&session, never()).await.unwrap();
+    let opened = backend.attach(Some(&session), never()).await.unwrap();
     history(&backend, &session, &opened.revision).await.unwrap();
 }
 
@@ -268,12 +268,12 @@ async fn closing_ends_admission_and_frees_the_session() {
             ..
         }))
     ));
-    let refused = backend.create_session(never()).await;
+    let refused = backend.attach(None, never()).await;
     assert_eq!(refused, Err(ErrorKind::Cancelled.into()));
     place
         .backend()
         .await
-        .open_session(&session, never())
+        .attach(Some(&session), never())
         .await
         .unwrap();
 }
@@ -285,7 +285,7 @@ async fn a_cancelled_operation_attaches_nothing_and_ends() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     // The work may have been done before the cancellation is seen: then it is an attachment.
-    match backend.create_session(cancel).await {
+    match backend.attach(None, cancel).await {
         Ok(attached) => {
             assert_eq!(backend.status().session_id, Some(attached.session_id));
         }
@@ -295,7 +295,7 @@ async fn a_cancelled_operation_attaches_nothing_and_ends() {
         }
     }
     let later = async {
-        while backend.create_session(never()).await == Err(ErrorKind::Busy.into()) {
+        while backend.attach(None, never()).await == Err(ErrorKind::Busy.into()) {
             tokio::task::yield_now().await;
         }
     };

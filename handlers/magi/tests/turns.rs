@@ -194,7 +194,7 @@ async fn a_reopened_conversation_goes_on_where_it_stood() {
     assert_eq!(reconciled(&turn(&backend, &session, "b").await), ["two"]);
     backend.close().await;
     let backend = place.backend().await;
-    let opened = backend.open_session(&session, never()).await.unwrap();
+    let opened = backend.attach(Some(&session), never()).await.unwrap();
     assert!(opened.durable && opened.notices.is_empty());
     assert_eq!(reconciled(&turn(&backend, &session, "c").await), ["three"]);
 }
@@ -264,7 +264,7 @@ async fn nothing_is_lost_with_a_reader_that_lives() {
 async fn work_is_one_at_a_time() {
     let place = Place::scripted(&[json!([{"wait_ms": 60000}])]);
     let backend = place.backend().await;
-    let attached = backend.create_session(never()).await.unwrap();
+    let attached = backend.attach(None, never()).await.unwrap();
     let session = attached.session_id;
     let mut run = backend.start_turn(&session, reconciled_run("go")).unwrap();
     assert_eq!(
@@ -274,8 +274,8 @@ async fn work_is_one_at_a_time() {
         ErrorKind::Busy.into()
     );
     let busy = Err(ErrorKind::Busy.into());
-    assert_eq!(backend.create_session(never()).await, busy);
-    assert_eq!(backend.open_session(&session, never()).await, busy);
+    assert_eq!(backend.attach(None, never()).await, busy);
+    assert_eq!(backend.attach(Some(&session), never()).await, busy);
     let page = backend
         .history_page(&session, &attached.revision, None, never())
         .await;
@@ -412,7 +412,7 @@ async fn a_reader_that_stalls_cancels_the_run_after_2000_ms() {
             .any(|event| matches!(event, RunEvent::MustArrive(MustArrive::Finished { .. })))
     );
     assert_eq!(backend.status().run_id, None);
-    let opened = backend.open_session(&session, never()).await.unwrap();
+    let opened = backend.attach(Some(&session), never()).await.unwrap();
     let (entries, _) = history(&backend, &session, &opened.revision).await.unwrap();
     let said: String = entries
         .iter()
@@ -447,7 +447,7 @@ async fn dropping_the_events_cancels_the_run_and_frees_the_backend() {
     tokio::time::timeout(std::time::Duration::from_secs(10), free)
         .await
         .unwrap();
-    backend.create_session(never()).await.unwrap();
+    backend.attach(None, never()).await.unwrap();
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ host::operation! {
 async fn create(cx: Cx<Agent>, _: NoParams) -> Result<Reply<SessionAttached>, Word> {
     let created = cx
         .engine()
-        .create_session(cx.cancellation())
+        .attach(None, cx.cancellation())
         .await
         .map_err(word)?;
     Ok(attached(created).into())
@@ -69,7 +69,7 @@ host::operation! {
 async fn open(cx: Cx<Agent>, params: OpenParams) -> Result<Reply<SessionAttached>, Word> {
     let opened = cx
         .engine()
-        .open_session(&params.session_id, cx.cancellation())
+        .attach(Some(&params.session_id), cx.cancellation())
         .await;
     Ok(attached(opened.map_err(word)?).into())
 }

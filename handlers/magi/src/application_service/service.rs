@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::{
-    Capacity, Detached, Engine, EngineError, Environment, ErrorKind, ReplayPage, Run, RunSpec,
-    SessionId, SessionList, Workspace,
+    Capacity, Engine, EngineError, Environment, ErrorKind, Run, RunSpec, SessionId, Workspace,
 };
 
 /// Sixteen attachments, and a turn for each.
@@ -67,62 +66,19 @@ impl Service {
         Ok(known().get_or_insert(admitted).clone())
     }
 
-    /// Whether the provider that is selected now could authenticate. Blocks on small reads.
-    ///
-    /// # Errors
-    /// When settings cannot be read.
-    pub fn provider_ready(&self) -> Result<bool, EngineError> {
-        self.engine.provider_ready()
+    /// What works on sessions whichever process or turn holds them, and lets go of them.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    /// One page of all sessions, ordered by id, from behind `after`.
-    ///
-    /// # Errors
-    /// When there are too many files, or they can't be listed.
-    pub async fn list_sessions(
-        &self,
-        after: Option<SessionId>,
-        limit: usize,
-    ) -> Result<SessionList, EngineError> {
-        self.engine.list(after, limit).await
-    }
-
-    /// One page of what a session durably holds. Needs no attachment.
-    ///
-    /// # Errors
-    /// When the session is missing, being written to by another process, or unreadable.
-    pub async fn replay(
-        &self,
-        id: SessionId,
-        after: Option<String>,
-        limit: usize,
-    ) -> Result<ReplayPage, EngineError> {
-        self.engine.replay(id, after, limit).await
-    }
-
-    /// Creates a session whose first record is on the disk and attaches it.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub async fn create_session(&self) -> Result<SessionId, EngineError> {
-        self.engine.lease(&self.directory, None).await
-    }
-
-    /// Attaches a session of this directory, or keeps the one that a turn attached. Its history is not read.
+    /// Attaches a session of this directory, or keeps the one that a turn attached; its history is not read. Without
+    /// an id a new one, whose first record is on the disk.
     ///
     /// # Errors
     /// Why it can't be attached.
-    pub async fn open_session(&self, id: SessionId) -> Result<SessionId, EngineError> {
-        self.engine.lease(&self.directory, Some(id)).await
-    }
-
-    /// Ends the attachment of a session, cancelling its turn. Idempotent, also for sessions that are
-    /// not there.
-    ///
-    /// # Errors
-    /// When the process ends meanwhile.
-    pub async fn close_session(&self, id: &SessionId) -> Result<Detached, EngineError> {
-        self.engine.detach(id).await
+    pub async fn attach(&self, session: Option<SessionId>) -> Result<SessionId, EngineError> {
+        self.engine.lease(&self.directory, session).await
     }
 
     /// Starts a turn of an existing session, or of a new one. Returning means admission; what happens
@@ -148,11 +104,5 @@ impl Service {
         let run = run.filter(|run| session.is_none_or(|session| run.session == *session));
         run.ok_or(ErrorKind::UnknownRun)?.cancel();
         Ok(())
-    }
-
-    /// Cancels what runs and waits for its teardown; then every session is free. Callers bound
-    /// the wait. Nothing is admitted afterwards.
-    pub async fn close(&self) {
-        self.engine.close().await;
     }
 }

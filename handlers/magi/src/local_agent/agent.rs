@@ -159,11 +159,8 @@ impl Agent {
         self.engine.run_of(attached?)
     }
 
-    /// Admits a session or history operation, unless something else is active.
-    fn begin(
-        self: &Arc<Self>,
-    ) -> Result<(Operation, Arc<Workspace>, Option<SessionId>), EngineError> {
-        let mut state = self.lock();
+    /// What is worked in, if nothing is active and the child does not end.
+    fn idle(&self, state: &State) -> Result<Arc<Workspace>, EngineError> {
         let workspace = state.ready()?;
         if state.operating || self.active(state.attached.as_ref()).is_some() {
             return Err(ErrorKind::Busy.into());
@@ -171,6 +168,15 @@ impl Agent {
         if self.engine.cancellation().is_cancelled() {
             return Err(ErrorKind::Cancelled.into());
         }
+        Ok(workspace)
+    }
+
+    /// Admits a session or history operation, unless something else is active.
+    fn begin(
+        self: &Arc<Self>,
+    ) -> Result<(Operation, Arc<Workspace>, Option<SessionId>), EngineError> {
+        let mut state = self.lock();
+        let workspace = self.idle(&state)?;
         state.operating = true;
         let attached = state.attached.clone();
         Ok((Operation(Arc::clone(self)), workspace, attached))
@@ -196,30 +202,12 @@ impl Agent {
         }
     }
 
-    /// Attaches a new session. It has no file before its first run stores the input.
-    ///
-    /// # Errors
-    /// Why none was attached; the previous attachment stays.
-    pub async fn create_session(
-        self: &Arc<Self>,
-        cancel: CancellationToken,
-    ) -> Result<Attached, EngineError> {
-        self.attach(None, cancel).await
-    }
-
-    /// Attaches an existing session by its exact id.
+    /// Attaches an existing session by its exact id; without one a new session, which has no file before its first
+    /// run stores the input.
     ///
     /// # Errors
     /// Why it was not attached; the previous attachment stays.
-    pub async fn open_session(
-        self: &Arc<Self>,
-        id: &str,
-        cancel: CancellationToken,
-    ) -> Result<Attached, EngineError> {
-        self.attach(Some(id), cancel).await
-    }
-
-    async fn attach(
+    pub async fn attach(
         self: &Arc<Self>,
         id: Option<&str>,
         cancel: CancellationToken,
@@ -272,13 +260,7 @@ impl Agent {
             return Err(ErrorKind::InvalidPrompt.into());
         }
         let state = self.lock();
-        let workspace = state.ready()?;
-        if state.operating || self.active(state.attached.as_ref()).is_some() {
-            return Err(ErrorKind::Busy.into());
-        }
-        if self.engine.cancellation().is_cancelled() {
-            return Err(ErrorKind::Cancelled.into());
-        }
+        let workspace = self.idle(&state)?;
         let id = state.attached(session_id)?;
         self.engine.start(&workspace, &id, spec)
     }

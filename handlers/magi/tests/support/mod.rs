@@ -86,7 +86,7 @@ pub(crate) fn never() -> CancellationToken {
 }
 
 pub(crate) async fn create(backend: &Arc<Agent>) -> String {
-    backend.create_session(never()).await.unwrap().session_id
+    backend.attach(None, never()).await.unwrap().session_id
 }
 
 /// Takes the run's events to the end.

@@ -16,15 +16,15 @@ impl Service {
     }
 
     pub(crate) async fn create(&self) -> Result<String, EngineError> {
-        Ok(self.0.create_session().await?.to_string())
+        Ok(self.0.attach(None).await?.to_string())
     }
 
     pub(crate) async fn open(&self, id: &str) -> Result<(), EngineError> {
-        self.0.open_session(id.parse().unwrap()).await.map(drop)
+        self.0.attach(Some(id.parse().unwrap())).await.map(drop)
     }
 
     pub(crate) async fn close(&self, id: &str) -> Result<Detached, EngineError> {
-        self.0.close_session(&id.parse().unwrap()).await
+        self.0.engine().detach(&id.parse().unwrap()).await
     }
 
     pub(crate) async fn start_turn(

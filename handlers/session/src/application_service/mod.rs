@@ -19,6 +19,18 @@ fn named(cx: &Cx<Service>, _: NoPayload) -> Result<SessionId, Word> {
     session(cx)
 }
 
+async fn attached(
+    cx: &Cx<Service>,
+    session: Option<SessionId>,
+) -> Result<Reply<SessionOpened>, Word> {
+    let session_id = cx.engine().attach(session).await.map_err(word)?;
+    Ok(SessionOpened {
+        session_id: session_id.to_string(),
+        status: OpenStatus::Open,
+    }
+    .into())
+}
+
 host::operation! {
     /// Records a new session durably and attaches it until it is closed.
     dialect: application_service::ApplicationService,
@@ -34,12 +46,7 @@ host::operation! {
 }
 
 async fn create(cx: Cx<Service>, _: NoPayload) -> Result<Reply<SessionOpened>, Word> {
-    let session_id = cx.engine().create_session().await.map_err(word)?;
-    Ok(SessionOpened {
-        session_id: session_id.to_string(),
-        status: OpenStatus::Open,
-    }
-    .into())
+    attached(&cx, None).await
 }
 
 host::operation! {
@@ -63,12 +70,7 @@ host::operation! {
 }
 
 async fn open(cx: Cx<Service>, session_id: SessionId) -> Result<Reply<SessionOpened>, Word> {
-    let session_id = cx.engine().open_session(session_id).await.map_err(word)?;
-    Ok(SessionOpened {
-        session_id: session_id.to_string(),
-        status: OpenStatus::Open,
-    }
-    .into())
+    attached(&cx, Some(session_id)).await
 }
 
 host::operation! {
@@ -89,7 +91,7 @@ host::operation! {
 }
 
 async fn close(cx: Cx<Service>, session_id: SessionId) -> Result<Reply<SessionClosed>, Word> {
-    let closed = cx.engine().close_session(&session_id).await;
+    let closed = cx.engine().engine().detach(&session_id).await;
     let status = match closed.map_err(word)? {
         Detached::Closed => CloseStatus::Closed,
         Detached::Closing => CloseStatus::Closing,

@@ -68,7 +68,7 @@ async fn list(
     page_request: PageRequest<SessionId>,
 ) -> Result<Reply<SessionPage>, Word> {
     let PageRequest { after, limit } = page_request;
-    let page = cx.engine().list_sessions(after, limit).await;
+    let page = cx.engine().engine().list(after, limit).await;
     let page = page.map_err(word)?;
     let sessions = page.sessions.into_iter().map(|session| Summary {
         session_id: session.id.to_string(),
@@ -135,7 +135,7 @@ async fn replay(
     (session_id, page_request): (SessionId, PageRequest<String>),
 ) -> Result<Reply<ReplayPage>, Word> {
     let PageRequest { after, limit } = page_request;
-    let page = cx.engine().replay(session_id, after, limit).await;
+    let page = cx.engine().engine().replay(session_id, after, limit).await;
     let page = page.map_err(word)?;
     let events = page.items.into_iter().map(|item| ReplayEvent {
         cursor: item.cursor,
