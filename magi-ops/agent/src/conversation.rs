@@ -195,9 +195,6 @@ fn unknown_result(call: &ToolCall) -> Message {
 }
 
 fn check(id: &str) -> Result<(), EngineError> {
-    if is_id(id) {
-        Ok(())
-    } else {
-        Err(ErrorKind::SessionInvalid.into())
-    }
+    let valid = is_id(id).then_some(());
+    valid.ok_or_else(|| ErrorKind::SessionInvalid.into())
 }

@@ -67,11 +67,8 @@ pub(crate) fn system(parts: &Parts<'_>) -> String {
             prompt.add(&format!("\n{section}"));
         }
     }
-    let mut subagents = parts
-        .tools
-        .iter()
-        .filter(|tool| tool.activity == ActivityKind::Subagent);
-    if let Some(tool) = subagents.next()
+    let mut tools = parts.tools.iter();
+    if let Some(tool) = tools.find(|tool| tool.activity == ActivityKind::Subagent)
         && !parts.profiles.is_empty()
     {
         let name = &tool.name;

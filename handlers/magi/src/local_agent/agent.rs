@@ -111,23 +111,17 @@ impl Agent {
             state.phase = Phase::Starting;
         }
         let (startup, admitted) = self.engine.admit(self.engine.directory(), cancel).await;
-        {
-            let mut state = self.lock();
-            state.startup = startup;
-            match admitted {
-                Ok(workspace) => {
-                    state.workspace = Some(workspace);
-                    state.phase = Phase::Ready;
-                }
-                Err(error) => {
-                    state.phase = Phase::Failed(match error.kind() {
-                        ErrorKind::Startup(failed) => failed,
-                        _ => StartupErrorKind::Failed,
-                    });
-                    return Err(error);
-                }
-            }
-        }
+        let mut state = self.lock();
+        state.startup = startup;
+        let workspace = admitted.inspect_err(|error| {
+            state.phase = Phase::Failed(match error.kind() {
+                ErrorKind::Startup(failed) => failed,
+                _ => StartupErrorKind::Failed,
+            });
+        })?;
+        state.workspace = Some(workspace);
+        state.phase = Phase::Ready;
+        drop(state);
         Ok(self.status())
     }
 

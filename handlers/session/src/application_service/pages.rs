@@ -9,16 +9,9 @@ use application_service::{ID_BYTES, PAGE_ITEMS, Word, words as vocabulary};
 use host::{Cx, Reply};
 use magi::application_service::{Service, session_id, word};
 
-/// Which page is asked for, within the bounds.
-#[derive(Debug, PartialEq, Eq)]
-struct PageRequest<A> {
-    after: Option<A>,
-    limit: usize,
-}
-
 /// The continuation and the number of items, within their bounds. A continuation beyond the bound
 /// of all correlation ids passes a limit of the protocol, whatever it would have meant.
-fn bounded(payload: PagePayload) -> Result<PageRequest<String>, Word> {
+fn bounded(payload: PagePayload) -> Result<(Option<String>, usize), Word> {
     if payload.limit == 0 {
         return Err(Word::InvalidPayload);
     }
@@ -26,26 +19,23 @@ fn bounded(payload: PagePayload) -> Result<PageRequest<String>, Word> {
     if payload.limit > PAGE_ITEMS || payload.after.as_ref().is_some_and(too_long) {
         return Err(Word::LimitExceeded);
     }
-    Ok(PageRequest {
-        after: payload.after,
-        limit: payload.limit as usize,
-    })
+    Ok((payload.after, payload.limit as usize))
 }
 
 /// A page of the list begins behind a session.
-fn listed(_: &Cx<Service>, payload: PagePayload) -> Result<PageRequest<SessionId>, Word> {
-    let PageRequest { after, limit } = bounded(payload)?;
+fn listed(_: &Cx<Service>, payload: PagePayload) -> Result<(Option<SessionId>, usize), Word> {
+    let (after, limit) = bounded(payload)?;
     let after = after.as_deref().map(session_id).transpose()?;
-    Ok(PageRequest { after, limit })
+    Ok((after, limit))
 }
 
 /// A page of one session begins behind a cursor, which only its projection can judge.
 fn replayed(
     cx: &Cx<Service>,
     payload: PagePayload,
-) -> Result<(SessionId, PageRequest<String>), Word> {
-    let page_request = bounded(payload)?;
-    Ok((super::session(cx)?, page_request))
+) -> Result<(SessionId, Option<String>, usize), Word> {
+    let (after, limit) = bounded(payload)?;
+    Ok((super::session(cx)?, after, limit))
 }
 
 host::operation! {
@@ -65,9 +55,8 @@ host::operation! {
 
 async fn list(
     cx: Cx<Service>,
-    page_request: PageRequest<SessionId>,
+    (after, limit): (Option<SessionId>, usize),
 ) -> Result<Reply<SessionPage>, Word> {
-    let PageRequest { after, limit } = page_request;
     let page = cx.engine().engine().list(after, limit).await;
     let page = page.map_err(word)?;
     let sessions = page.sessions.into_iter().map(|session| Summary {
@@ -132,9 +121,8 @@ host::operation! {
 
 async fn replay(
     cx: Cx<Service>,
-    (session_id, page_request): (SessionId, PageRequest<String>),
+    (session_id, after, limit): (SessionId, Option<String>, usize),
 ) -> Result<Reply<ReplayPage>, Word> {
-    let PageRequest { after, limit } = page_request;
     let page = cx.engine().engine().replay(session_id, after, limit).await;
     let page = page.map_err(word)?;
     let events = page.items.into_iter().map(|item| ReplayEvent {
@@ -165,12 +153,8 @@ mod tests {
     #[test]
     fn the_bounds_of_a_page_are_exact() {
         let bounded = |text: &str| {
-            super::bounded(payload(text).unwrap()).map(|page_request| {
-                (
-                    page_request.after.map(|after| after.len()),
-                    page_request.limit,
-                )
-            })
+            let page = super::bounded(payload(text).unwrap());
+            page.map(|(after, limit)| (after.map(|after| after.len()), limit))
         };
         assert_eq!(bounded("{}"), Ok((None, 32)));
         assert_eq!(bounded(r#"{"after":null,"limit":1}"#), Ok((None, 1)));

@@ -40,7 +40,9 @@ impl Engine {
     ) -> Result<Attached, EngineError> {
         self.has_place(&self.table(), instead_of)?;
         let held = match &session {
-            Some(id) if instead_of == Some(id) => Some(self.writer_of(id)?),
+            Some(id) if instead_of == Some(id) => {
+                Some(conversation(&mut self.table(), id)?.writer.clone())
+            }
             _ => None,
         };
         if let (Some(id), Some(writer)) = (&session, &held)
@@ -59,10 +61,6 @@ impl Engine {
         // The previous session is free before anybody is told that this one is attached.
         self.run_blocking(move || drop(previous)).await?;
         Ok(attached)
-    }
-
-    fn writer_of(&self, id: &SessionId) -> Result<SharedWriter, EngineError> {
-        Ok(conversation(&mut self.table(), id)?.writer.clone())
     }
 
     /// Opens an attached session again that has no file yet: the handle itself, under a new revision.
@@ -168,13 +166,15 @@ impl Engine {
         let _admission = self.admission.lock().await;
         let attached = {
             let mut table = self.table();
-            if let Some(id) = &session
-                && let Some(attachment) = table.get(id)
-            {
-                self.is_free(id, attachment)?;
-                self.may_run()?;
-            } else {
-                self.may_run()?;
+            let attached = session.as_ref().and_then(|id| table.get(id));
+            if attached.is_some_and(|attachment| {
+                attachment.lifetime == Lifetime::Ending
+                    || self.runs.of_session(attachment.lease.id()).is_some()
+            }) {
+                return Err(ErrorKind::SessionBusy.into());
+            }
+            self.may_run()?;
+            if attached.is_none() {
                 self.has_place(&table, None)?;
             }
             // Out of the table while it is looked at: nobody else admits anything meanwhile.
@@ -205,14 +205,6 @@ impl Engine {
                 self.free(attached);
             }
         })
-    }
-
-    fn is_free(&self, id: &SessionId, attachment: &Attachment) -> Result<(), ErrorKind> {
-        if attachment.lifetime == Lifetime::Ending || self.runs.of_session(id).is_some() {
-            Err(ErrorKind::SessionBusy)
-        } else {
-            Ok(())
-        }
     }
 
     /// Puts an attachment into the table, unless `cancel` fired or the process is at its end. Gives back the one
@@ -269,16 +261,12 @@ impl Engine {
         if conversation.revision != revision {
             return Err(ErrorKind::StaleRevision.into());
         }
-        let snapshot = match current {
-            Ok(snapshot) => snapshot,
-            Err(error) => {
-                if error.kind() == ErrorKind::StaleRevision {
-                    conversation.stale = true;
-                    conversation.snapshot = None;
-                }
-                return Err(error);
+        let snapshot = current.inspect_err(|error| {
+            if error.kind() == ErrorKind::StaleRevision {
+                conversation.stale = true;
+                conversation.snapshot = None;
             }
-        };
+        })?;
         let page = snapshot.page(number, id.as_str(), revision);
         conversation.snapshot = Some(snapshot);
         let page = page.ok_or(ErrorKind::StaleRevision)?;

@@ -77,13 +77,8 @@ impl Worker {
     /// One diagnostic for each hook that failed.
     pub(super) async fn report_hooks(&self, failed: &[String]) -> Result<(), Stop> {
         for words in failed {
-            let summary = self
-                .workspace
-                .redactor()
-                .redact(words)
-                .summary(self.policy.max_summary_bytes);
-            self.diagnose(RunErrorCode::ExecutionFailed, summary)
-                .await?;
+            let code = RunErrorCode::ExecutionFailed;
+            self.diagnose(code, self.summary(words)).await?;
         }
         Ok(())
     }

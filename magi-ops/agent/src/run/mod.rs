@@ -168,8 +168,7 @@ pub(crate) fn prepare(
         content_json: 0,
         unshown: 0,
         results: 0,
-        repeats: Repeats::default(),
-        watches_repeats: true,
+        repeats: None,
         segments: 0,
         activities: 0,
         warned: false,
@@ -204,9 +203,8 @@ struct Worker {
     unshown: usize,
     /// Bytes of tool results so far.
     results: usize,
-    repeats: Repeats,
-    /// A script repeats itself because it is written so.
-    watches_repeats: bool,
+    /// `None` of a script, which repeats itself because it is written so.
+    repeats: Option<Repeats>,
     segments: usize,
     activities: usize,
     /// The client knows that storing failed.
@@ -320,7 +318,7 @@ impl Worker {
     async fn drive(&mut self) -> Result<(), Stop> {
         self.accept().await?;
         let selected = self.choose().await?;
-        self.watches_repeats = !selected.provider.is_scripted();
+        self.repeats = (!selected.provider.is_scripted()).then(Repeats::default);
         self.begin_hooks().await?;
         self.report_instructions().await?;
         for response in 0..self.policy.max_responses {

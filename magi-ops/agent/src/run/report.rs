@@ -20,6 +20,12 @@ impl Worker {
         Ok(self.sink.activity(activity).await?)
     }
 
+    /// A text as the run may show it.
+    pub(super) fn summary(&self, text: &str) -> Redacted {
+        let whole = self.workspace.redactor().redact(text);
+        whole.summary(self.policy.max_summary_bytes)
+    }
+
     /// A summary of its reasoning that the provider made for display, whole: stored and shown as an
     /// item of its own.
     pub(super) async fn accept_summary(

@@ -105,9 +105,9 @@ impl Worker {
             let Ok((index, activity_id, Ran { mut outcome, hooks })) = done else {
                 continue;
             };
-            let repetition = match self.watches_repeats {
-                true => self.repeats.count(response, &calls[index], &outcome),
-                false => Repetition::Fine,
+            let repetition = match &mut self.repeats {
+                Some(repeats) => repeats.count(response, &calls[index], &outcome),
+                None => Repetition::Fine,
             };
             if let Repetition::Note(times) = repetition {
                 outcome.content.push_str(&Repeats::note(times));
@@ -202,11 +202,7 @@ impl Worker {
         activity_id: String,
         outcome: &ToolOutcome,
     ) -> Result<(), Stop> {
-        let summary = self
-            .workspace
-            .redactor()
-            .redact(&outcome.summary)
-            .summary(self.policy.max_summary_bytes);
+        let summary = self.summary(&outcome.summary);
         self.persist.push(Body::ToolFinished {
             activity_id: activity_id.clone(),
             call_id: call.id.clone(),
