@@ -23,7 +23,7 @@ pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{
     ActiveRun, Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy,
     MayDrop, MustArrive, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunIds, RunPolicy,
-    RunSpec, Selection, TextPolicy,
+    RunSpec, TextPolicy,
 };
 pub use startup::{
     Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted, Workspace,

@@ -2,9 +2,7 @@
 //! application-service, "Errors and validation", "Bounds and privacy").
 
 use ::application_service::Word;
-use agent::{
-    DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, Selection, SessionId, TextPolicy,
-};
+use agent::{DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, SessionId, TextPolicy};
 use host::Cx;
 
 use crate::common::{POLICY, logged};
@@ -24,12 +22,11 @@ pub const TURN: RunPolicy = RunPolicy {
     ..POLICY
 };
 
-/// A turn, with the model that the settings name when it begins.
+/// A turn. No workspace of this dialect has a model: the settings name one when the turn begins.
 #[must_use]
 pub fn turn(prompt: String) -> RunSpec {
     RunSpec {
         prompt,
-        selection: Selection::OfSettings,
         parent: None,
         invocation: "application_service",
         policy: TURN,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::local_agent::Word;
 use agent::{
-    Authoritative, DeliveryPolicy, EngineError, ErrorKind, RunIds, RunPolicy, RunSpec, Selection,
+    Authoritative, DeliveryPolicy, EngineError, ErrorKind, RunIds, RunPolicy, RunSpec,
     StartupErrorKind, TextPolicy,
 };
 
@@ -35,12 +35,11 @@ const RUN: RunPolicy = RunPolicy {
     ..POLICY
 };
 
-/// A run of the attached session, with the model that it was attached with.
+/// A run of the attached session.
 #[must_use]
 pub fn run(prompt: String) -> RunSpec {
     RunSpec {
         prompt,
-        selection: Selection::OfSession,
         parent: None,
         invocation: "local_agent",
         policy: RUN,

@@ -1,7 +1,7 @@
 //! Runs of the engine: admission, and what their ends mean for sessions.
 //! What happens within a run stands in `run`.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use store::sessions::SessionId;
 
@@ -69,14 +69,14 @@ impl Engine {
         Ok(run)
     }
 
-    /// Takes a run that is over on both sides out of the index, and gives back an attachment that ends with it.
-    fn settle(&self, table: &mut SessionTable, active: &ActiveRun) -> Option<Attachment> {
-        if !self.runs.settle(active) {
-            return None;
+    /// Takes a run that is over on both sides out of the index, and frees an attachment that ends with it.
+    fn settle(&self, mut table: MutexGuard<'_, SessionTable>, active: &ActiveRun) {
+        let ends = |attachment: &Attachment| attachment.lifetime != Lifetime::UntilDetached;
+        if self.runs.settle(active) && table.get(&active.session).is_some_and(ends) {
+            let freed = table.remove(&active.session);
+            drop(table);
+            self.free(freed);
         }
-        let attachment = table.get(&active.session)?;
-        let over = attachment.lifetime != Lifetime::UntilDetached;
-        over.then(|| table.remove(&active.session)).flatten()
     }
 }
 
@@ -111,21 +111,17 @@ impl Owner for Engine {
                 None => conversation.stale = true,
             }
         }
-        let freed = self.settle(&mut table, active);
-        drop(table);
+        self.settle(table, active);
         self.idle.notify_waiters();
-        self.free(freed);
         revision
     }
 
     fn events_drained(&self, active: &ActiveRun, gave_up: bool) {
-        let mut table = self.table();
+        let table = self.table();
         active.drain();
         if gave_up {
             active.cancel.cancel();
         }
-        let freed = self.settle(&mut table, active);
-        drop(table);
-        self.free(freed);
+        self.settle(table, active);
     }
 }

@@ -121,8 +121,8 @@ impl Replays {
 
     fn projection(&self, id: &SessionId) -> Result<Arc<Projection>, EngineError> {
         let generation = self.redactor.generation();
-        let known = self.cached(id);
-        let known = known.filter(|known| known.generation == generation);
+        let holds = |known: &&Cached| known.id == *id && known.generation == generation;
+        let known = self.lock().iter().find(holds).cloned();
         // Not under the lock: another session's reader need not wait for this one's.
         let window = self
             .sessions
@@ -146,11 +146,6 @@ impl Replays {
         }
         cache.push(current);
         Ok(projection)
-    }
-
-    fn cached(&self, id: &SessionId) -> Option<Cached> {
-        let cache = self.lock();
-        cache.iter().find(|cached| cached.id == *id).cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Cached>> {

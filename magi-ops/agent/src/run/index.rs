@@ -78,12 +78,8 @@ pub(crate) struct Workers(OnceLock<Option<Runtime>>);
 impl Workers {
     /// Starts `work` on the caller's runtime, or, where it runs beside other runs, on threads for such.
     pub(crate) fn spawn(&self, beside: bool, work: impl Future<Output = ()> + Send + 'static) {
-        let threads = if beside {
-            self.0.get_or_init(start).as_ref()
-        } else {
-            None
-        };
-        match threads {
+        let threads = beside.then(|| self.0.get_or_init(start).as_ref());
+        match threads.flatten() {
             Some(threads) => drop(threads.spawn(work)),
             None => drop(tokio::spawn(work)),
         }

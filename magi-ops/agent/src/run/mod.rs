@@ -40,7 +40,7 @@ use persist::Persist;
 pub use queue::RunEvents;
 use queue::{Lost, Sink};
 use repeats::Repeats;
-pub use spec::{Authoritative, DeliveryPolicy, RunIds, RunPolicy, RunSpec, Selection, TextPolicy};
+pub use spec::{Authoritative, DeliveryPolicy, RunIds, RunPolicy, RunSpec, TextPolicy};
 
 /// An admitted run.
 #[derive(Debug)]
@@ -150,13 +150,9 @@ pub(crate) fn prepare(
         persist: Persist::new(blocking.clone(), writer.clone(), &run_id),
         blocking,
         owner,
-        selected: match active.spec.selection {
-            Selection::OfSession => {
-                let of_session = conversation.selected.as_ref();
-                of_session.or(workspace.selected.as_ref()).cloned()
-            }
-            Selection::OfSettings => None,
-        },
+        selected: (conversation.selected.as_ref())
+            .or(workspace.selected.as_ref())
+            .cloned(),
         workspace,
         active,
         writer,
@@ -187,7 +183,7 @@ struct Worker {
     workspace: Arc<Workspace>,
     active: Arc<ActiveRun>,
     writer: SharedWriter,
-    /// `None` until the turn has chosen.
+    /// What answers: the session's, the workspace's, else `None` until the run has asked the settings.
     selected: Option<Arc<Selected>>,
     transcript: Transcript,
     sink: Sink,

@@ -8,22 +8,11 @@ use std::time::Duration;
 pub struct RunSpec {
     /// What the person asks.
     pub prompt: String,
-    /// What answers.
-    pub selection: Selection,
     /// The run that this one works for, by its id: its cancellation ends this one too.
     pub parent: Option<String>,
     /// Who asks, as hooks are told.
     pub invocation: &'static str,
     pub policy: RunPolicy,
-}
-
-/// Which model answers a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Selection {
-    /// The one that its session was attached with.
-    OfSession,
-    /// The one that the settings name when the run begins.
-    OfSettings,
 }
 
 /// The rules of a run: every bound, and what becomes of it when its caller lags.

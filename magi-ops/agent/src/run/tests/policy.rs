@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::{Authoritative, DeliveryPolicy, RunIds, RunPolicy, RunSpec, Selection, TextPolicy};
+use crate::{Authoritative, DeliveryPolicy, RunIds, RunPolicy, RunSpec, TextPolicy};
 
 pub(crate) const RECONCILED: RunPolicy = RunPolicy {
     ids: RunIds::Uuid,
@@ -36,7 +36,6 @@ pub(crate) const RECONCILED: RunPolicy = RunPolicy {
 pub(crate) fn reconciled_run(prompt: &str) -> RunSpec {
     RunSpec {
         prompt: prompt.to_owned(),
-        selection: Selection::OfSession,
         parent: None,
         invocation: "tests",
         policy: RECONCILED,
