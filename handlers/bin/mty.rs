@@ -71,7 +71,7 @@ enum Command {
 #[derive(Args)]
 #[command(after_help = "\
 Exit codes:
-  0  every request succeeded (--replay: every response is the recorded one)
+  0  every request succeeded, or a server was ended by a signal (--replay: every response is the recorded one)
   1  an op failed: diagnostics, a failed test, a missing file (--replay: a response drifted)
   2  a protocol, transport or usage error (--replay: unreadable recording); outranks 1")]
 struct AgentArgs {

@@ -6,11 +6,11 @@ const DESCRIPTORS: usize = 24;
 /// What the system refuses a process that is to serve: the launch is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum Insufficient {
-    #[error("serving needs {DESCRIPTORS} free file descriptors (see `ulimit -n`): {0}")]
+    #[error("serving needs {DESCRIPTORS} free file descriptors (see `ulimit -n`)")]
     Descriptors(#[source] rustix::io::Errno),
-    #[error("serving needs threads (see `ulimit -u` and `ulimit -v`): {0}")]
+    #[error("serving needs threads (see `ulimit -u` and `ulimit -v`)")]
     Threads(#[source] std::io::Error),
-    #[error("serving needs a runtime: {0}")]
+    #[error("serving needs a runtime")]
     Runtime(#[source] std::io::Error),
 }
 

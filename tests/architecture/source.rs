@@ -97,7 +97,7 @@ impl Source {
             .tokens
             .windows(2)
             .position(|pair| pair[0].is("const") && pair[1].is(name))?;
-        let text = self.tokens[at..].iter().take(8).find_map(Token::text);
+        let text = self.tokens[at..].iter().take(16).find_map(Token::text);
         text.map(str::to_owned)
     }
 

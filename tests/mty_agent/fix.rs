@@ -50,13 +50,18 @@ fn preview_dry_run_and_write_are_byte_exact() {
         preview.lines,
         [line, result(true, false, DIFF.len()), DONE_0.into()]
     );
-    let dry = agent.ask(fix(&json!({"dry_run": true})));
-    let line = format!(r#"{{"kind":"patch","applied":false,"diff":{diff},"new_content":{new}}}"#);
-    assert_eq!(
-        dry.lines,
-        [line, result(true, false, DIFF.len()), DONE_0.into()]
-    );
-    assert_eq!(read(&place), BAD);
+    // Whoever asks to see only, sees only.
+    for more in [
+        json!({"dry_run": true}),
+        json!({"dry_run": true, "write": true}),
+    ] {
+        let dry = agent.ask(fix(&more));
+        let line =
+            format!(r#"{{"kind":"patch","applied":false,"diff":{diff},"new_content":{new}}}"#);
+        let result = result(true, false, DIFF.len());
+        assert_eq!(dry.lines, [line, result, DONE_0.into()]);
+        assert_eq!(read(&place), BAD);
+    }
     let written = agent.ask(fix(&json!({"write": true})));
     let line = format!(r#"{{"kind":"patch","applied":true,"diff":{diff},"new_content":{new}}}"#);
     assert_eq!(

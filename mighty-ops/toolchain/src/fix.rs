@@ -124,7 +124,9 @@ impl Session {
         let new =
             (request.write || request.dry_run).then(|| applied(&real, &envelope.span.file, &diff));
         let new_content = new.transpose()?;
-        if let (true, Some(text)) = (request.write, &new_content) {
+        // Whoever asks to see only, sees only.
+        let writes = request.write && !request.dry_run;
+        if let (true, Some(text)) = (writes, &new_content) {
             self.write(&real, text)
                 .map_err(|why| FixError::Unwritable {
                     path: envelope.span.file.clone(),
@@ -134,7 +136,7 @@ impl Session {
         }
         Ok(Fixed {
             diff,
-            applied: request.write,
+            applied: writes,
             new_content,
         })
     }

@@ -133,9 +133,9 @@ same version: ignore those that you don't know. Stop at an unknown `kind`, event
 is a failure like any other.
 - **A record is checked in this order**, and the first that fails answers: size (`record_too_large`), JSON (`invalid_json`), \
 an id in flight (`duplicate_request_id`), `protocol_version` (`unsupported_version`), members and identities \
-(`invalid_request`), strings, arrays, objects and depth (`limit_exceeded`), the payload's size (`payload_too_large`), the \
-method (`unsupported_operation`), the envelope's session (`invalid_request`), the payload's shape (`invalid_payload`), \
-whether the service is initialized (`not_initialized`), then what stands at the operation.
+(`invalid_request`), strings, arrays, objects and depth (`limit_exceeded`), the payload's size (`payload_too_large`), a payload \
+that is no object (`invalid_payload`), the method (`unsupported_operation`), the envelope's session (`invalid_request`), the \
+payload's members (`invalid_payload`), whether the service is initialized (`not_initialized`), then what stands at the operation.
 
 A whole conversation, annotated: [transcripts/application-service.md](transcripts/application-service.md).",
     ),

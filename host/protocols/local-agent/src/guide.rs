@@ -113,7 +113,7 @@ The client sends requests; the child sends one response to each, and events. `ty
 `result` and `error` tell success from failure.
 
 - **Request ids** are the client's choice: 1 to 64 bytes of `[A-Za-z0-9._-]`, each used **once** in the life of a child, \
-also after a refusal. A used one is `duplicate_id`, and nothing runs again. A child remembers 4,096; one more is \
+also where the request was refused (but not one refused as `invalid_request`: that id is still free). A used one is `duplicate_id`, and nothing runs again. A child remembers 4,096; one more is \
 `request_limit` and closes.
 - A response carries the request's `id`, or null where none could be read. `instance_id` is the same in all frames of a \
 child and new in each; `seq` counts them, responses and events together.

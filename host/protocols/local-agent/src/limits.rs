@@ -11,7 +11,7 @@ host::limits! {
     pub struct Limits {
         frame_bytes = 65_536, "Bytes of one line: of a request without its LF, of an output frame with it. A longer request is `frame_too_large`.";
         json_depth = 32, "Objects and arrays that may be open at once in a request, the frame's own object included. Deeper is `invalid_frame`.";
-        id_bytes = NAME_BYTES, "Bytes of a request id, method, capability name, message id, revision or cursor. A longer id or method is `invalid_request`, a longer param `invalid_params`.";
+        id_bytes = NAME_BYTES, "Bytes of a request id, method, capability name, message id, revision or cursor. A longer id or method is `invalid_request`, a longer capability name or message id `invalid_params`; a longer session id is `session_invalid`, a longer revision or cursor `stale_revision`, like any other that was not issued.";
         prompt_bytes = 16_384, "Bytes of UTF-8 in a `prompt`. Beyond it: `invalid_params`.";
         history_page_bytes = 32_768, "Bytes of one `history.page` result as JSON; the rest follows on the next page.";
         history_page_entries = 100, "Entries of one `history.page`.";

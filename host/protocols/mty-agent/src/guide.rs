@@ -49,7 +49,7 @@ pub(crate) const GUIDE: Guide = Guide {
         Bound::new(
             &[],
             "whitespace around a request",
-            "64 KiB, beside its own bound",
+            "64 KiB beyond the bound of a request",
         ),
         Bound::new(&[], "closing of a server", "2,000 ms"),
     ],
@@ -71,10 +71,11 @@ const UNIX_COMMAND: &str = "| `mty agent --transport unix --socket PATH` | a Uni
 const LAUNCH: &str = "
 - Relative paths in requests are relative to the current directory of the process.
 - Stdout carries response lines and nothing else. Stderr is for people.
-- `--record FILE` appends every request with its response to a file, in the order in which the responses end; which \
-connection they belong to is not recorded. `--replay FILE` runs such a file again and compares: each request in a session of \
+- `--record FILE` appends every request that was read with its response to a file (not one beyond the bound of a request), \
+in the order in which the responses end; which connection they belong to is not recorded. `--replay FILE` runs such a file again and compares: each request in a session of \
 its own, or, where that answers with an error that was not recorded, in one that an earlier request left. Nothing is \
-written; with `--allow-writes` it is, and all requests run in one session.";
+written; with `--allow-writes` it is, and all requests run in one session, since none may run twice: a recording of several \
+connections then differs where one of them had checked a file and another had not.";
 
 const HTTP: &str = "
 **HTTP.** `POST /v1/agent` takes one request, which may span lines; `POST /v1/agent/batch` takes one a line; `GET \
@@ -90,7 +91,8 @@ refused has a body with an `error`, and runs nothing:
 | 404, 405 | another path, another method (`Allow` names the right one) |
 | 408 | a header that is not there after 10 s, a body that is not there 30 s later |
 | 413 | a body of more than 8 MiB; the lines are those of standard input: `error`, then `done` with exit code 2 |
-| 414, 431 | a target, a header that is too long (64 KiB in all) |
+| 414 | a target of more than 64 KiB |
+| 431 | more than 100 headers, or a header of more than about 100 KiB in all |
 | 415 | a body with a `Content-Encoding` |
 | 501 | a transfer coding other than `chunked` |";
 
@@ -242,9 +244,9 @@ from a server, ends what runs for it. SIGTERM and SIGINT end a server; it remove
 
 | status of `mty agent` | meaning |
 | ---: | --- |
-| 0 | every request had exit code 0 (`--replay`: every response is the recorded one) |
-| 1 | one had exit code 1 and none had 2 (`--replay`: a response differs) |
-| 2 | one had exit code 2, or arguments, an address, a socket or the output can't be used, or there are too few descriptors \
+| 0 | on standard input every request had exit code 0; a server was ended by a signal, whatever it answered (`--replay`: every response is the recorded one) |
+| 1 | on standard input one had exit code 1 and none had 2 (`--replay`: a response differs) |
+| 2 | on standard input one had exit code 2, or arguments, an address, a socket or the output can't be used, or there are too few descriptors \
 or threads (`--replay`: the file can't be read) |",
     ),
 ];

@@ -138,11 +138,17 @@ pub fn shorten(text: &str) -> Cow<'_, str> {
     Cow::Owned(head.chain(['…']).chain(tail).collect())
 }
 
-/// An `error` line.
+/// An `error` line. What a terminal would act on is replaced: a message may name what a request said.
 pub fn push_error(out: &mut Vec<u8>, message: &str) {
     out.extend_from_slice(br#"{"kind":"error","message":"#);
-    push_string(out, &clip(message));
+    let message = message.replace(acts_on_a_terminal, "\u{fffd}");
+    push_string(out, &clip(&message));
     out.extend_from_slice(b"}\n");
+}
+
+/// Controls, line ends among them, and marks of a text's direction.
+fn acts_on_a_terminal(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A `result` line: `op`, `ok`, then the members of `body`, a JSON object.
@@ -351,6 +357,15 @@ mod tests {
             prop_assert!(*short == text || text.chars().count() > 100);
             prop_assert_eq!(short.chars().next(), text.chars().next());
             prop_assert_eq!(short.chars().next_back(), text.chars().next_back());
+        }
+
+        #[test]
+        fn an_error_is_one_line(text in any::<String>()) {
+            let mut out = Vec::new();
+            push_error(&mut out, &text);
+            let line: serde_json::Value = serde_json::from_slice(&out).unwrap();
+            let message = line["message"].as_str().unwrap();
+            prop_assert!(!message.contains(acts_on_a_terminal));
         }
 
         #[test]

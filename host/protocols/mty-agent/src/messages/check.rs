@@ -70,7 +70,10 @@ pub struct Span {
 /// Ways to repair it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fix {
-    /// What it does, a word of the schema's list.
+    /// What it does: `untaint`, `missing_import`, `add_effect`, `add_capability`, `rename_to_match_decl`, `wrap_in_some`,
+    /// `type_conversion`, `declare_protocol_message`, `add_clone`, `take_reference`, `add_mutability`, `balance_delimiters`,
+    /// `add_match_arm`, `remove_unreachable`, `correct_macro_attr`, `add_return_type`, `add_type_annotation`,
+    /// `add_struct_field`, `unpack_question`, `initialize_binding` or `other`.
     pub kind: Cow<'static, str>,
     /// The best alternative's, 0.5 to 1.
     pub confidence: f64,

@@ -25,13 +25,13 @@ pub struct FixParams {
     pub path: Option<String>,
     /// The code to look for; the first diagnostic with it and with a fix is meant.
     pub code: String,
-    /// Which alternative, from 0.
+    /// Which alternative, from 0; the first where left out.
     #[serde(default)]
     pub alternative: usize,
-    /// Persist it.
+    /// Persist it. False where left out.
     #[serde(default)]
     pub write: bool,
-    /// Give the new text without persisting it.
+    /// Give the new text without persisting it, whatever `write` says. False where left out.
     #[serde(default)]
     pub dry_run: bool,
 }

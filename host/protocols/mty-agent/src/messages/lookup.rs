@@ -21,7 +21,7 @@ pub struct Explained {
 pub struct FindParams {
     /// The substring to search for; case counts.
     pub query: String,
-    /// Largest number of hits.
+    /// Largest number of hits; 10 where left out.
     #[serde(default = "ten")]
     pub top: usize,
     /// Where to search; the working directory by default.
