@@ -320,6 +320,16 @@ pub(super) const CASES: &[Case] = &[
     case(
         &[(
             SETTINGS,
+            "{\n  \"permissions\": {\"bash\": {\"allow\": [\n    \"ls {a,b}\"\n  ]}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("permissions.bash.allow.0"),
+        &["matches nothing", "write `ls`"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
             "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"*\"\n  ]}}\n}",
         )],
         At(SETTINGS, 3, 5),

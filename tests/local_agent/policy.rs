@@ -51,8 +51,7 @@ fn asked(place: &Arc<Place>) -> (Option<String>, Value) {
     (question, end)
 }
 
-const RULES: &str =
-    r#"{"permissions":{"bash":{"allow":["echo","ls","printf"],"deny":["git push"]}}}"#;
+const RULES: &str = r#"{"permissions":{"bash":{"allow":["echo","ls","printf"],"deny":["git push","./deploy.sh"]}}}"#;
 
 #[test]
 fn rules_decide_about_command_lines() {
@@ -81,6 +80,21 @@ fn rules_decide_about_command_lines() {
             "denied by the settings",
         ),
         ("perf stat git push", false, "denied by the settings"),
+        (
+            "touch ran; bash <deploy.sh",
+            false,
+            "denied by the settings",
+        ),
+        (
+            "printf 'git push' >ls; PATH=. ls",
+            false,
+            "denied by the settings",
+        ),
+        (
+            "find push -exec git {} \\; -exec touch ran \\;",
+            true,
+            "not allowed",
+        ),
         ("echo 'git push' | ls", false, "bash: exit 0, 1 line"),
         ("echo 'git push'; grep -c 'git push' x", true, "not allowed"),
         ("printf -v PATH .; ls", true, "not allowed"),

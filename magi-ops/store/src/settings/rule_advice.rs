@@ -192,6 +192,11 @@ fn read(rule: &str) -> Option<Vec<Word>> {
             }
             (None, ';' | '|' | '&' | '<' | '>' | '(' | ')' | '`') => return None,
             (None, '$') if chars.peek() == Some(&'(') => return None,
+            // Else braces stand for themselves.
+            (None, '{') if lists(&word.text, chars.clone()) => {
+                word.open.get_or_insert(word.text.len());
+                word.text.push(c);
+            }
             (None, '*' | '?' | '[' | '$') | (Some('"'), '$') => {
                 // The command `[` is one.
                 if c != '['
@@ -202,7 +207,7 @@ fn read(rule: &str) -> Option<Vec<Word>> {
                 }
                 word.text.push(c);
             }
-            (None, '~') if word.text.is_empty() => {
+            (None, '~' | '#') if word.text.is_empty() => {
                 word.open = Some(0);
                 word.text.push(c);
             }
@@ -211,6 +216,13 @@ fn read(rule: &str) -> Option<Vec<Word>> {
     }
     words.extend(word);
     Some(words)
+}
+
+/// Whether the word around a brace has what a list in braces needs.
+fn lists(before: &str, behind: impl Iterator<Item = char>) -> bool {
+    let mut word = before.to_owned();
+    word.extend(behind.take_while(|c| !c.is_whitespace()));
+    word.contains(',') || word.contains("..")
 }
 
 #[cfg(test)]
@@ -232,6 +244,8 @@ mod tests {
             "make -j4",
             "git log HEAD~1",
             "find . -name",
+            "git show HEAD^{tree}",
+            "awk {print}",
         ] {
             assert_eq!(rule_advice(rule, true), None, "{rule}");
             assert_eq!(rule_advice(rule, false), None, "{rule}");
@@ -284,6 +298,8 @@ mod tests {
             ("env git push", true, "write `git push`"),
             ("~/bin/x", false, "leading words"),
             ("git $X", false, "write `git`"),
+            ("ls {a,b}", false, "write `ls`"),
+            ("make #x", false, "write `make`"),
             ("eval", false, "remove it"),
             ("source x", false, "remove it"),
         ] {

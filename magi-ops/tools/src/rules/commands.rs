@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use crate::shell::{Simple, Word};
+use crate::shell::{Line, Simple, Word};
 
 /// The data: its own first lines say what a line means.
 const TEXT: &str = include_str!("commands.txt");
@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Text,
     Shell,
     Runner,
+    Writes,
+    Files,
     /// An option with a value.
     Value,
 }
@@ -53,6 +55,8 @@ static DATA: LazyLock<Data> = LazyLock::new(|| {
             Some("text") => Kind::Text,
             Some("shell") => Kind::Shell,
             Some("runner") => Kind::Runner,
+            Some("writes") => Kind::Writes,
+            Some("files") => Kind::Files,
             Some("value") => Kind::Value,
             _ => continue,
         };
@@ -89,6 +93,14 @@ pub(super) fn is_inert(command: &Simple) -> bool {
     }) && !(first == Some("printf") && command.words.iter().any(sets_a_variable))
 }
 
+/// Whether every command of a line is inert. None is where the line may make a program of what it writes, or says
+/// by a variable which one is run.
+pub(super) fn is_inert_line(line: &Line) -> bool {
+    let has = |kind| line.commands.iter().any(|command| is(kind, command.name()));
+    let makes = line.commands.len() > 1 && (line.writes || has(Kind::Writes)) && has(Kind::Files);
+    !line.evaluates && !line.sets_environment && !makes && line.commands.iter().all(is_inert)
+}
+
 /// `%n` of `printf` sets the variable that its argument names. A format that isn't known may have one.
 fn sets_a_variable(word: &Word) -> bool {
     let text = word.text().replace("%%", "");
@@ -108,7 +120,7 @@ mod tests {
     #[test]
     fn every_line_of_the_data_says_something() {
         let kinds = [
-            "builtin", "renames", "moves", "text", "shell", "runner", "value",
+            "builtin", "renames", "moves", "text", "shell", "runner", "writes", "files", "value",
         ];
         for line in TEXT.lines().filter(|line| !line.starts_with('#')) {
             let (kind, words) = line.split_once(' ').unwrap_or_default();

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::commands::{self, Kind, is_inert};
+use super::commands::{self, Kind, is_inert_line};
 use crate::shell::{Line, Simple, Word};
 
 /// Levels of command lines within command lines (`sh -c 'sh -c …'`) that are looked into.
@@ -84,9 +84,10 @@ impl<'a> Search<'a> {
 
     fn level(&self, line: &Line, level: usize) -> Found {
         let mut found = (Match::No, String::new());
-        let inert = !line.evaluates && line.commands.iter().all(is_inert);
+        let inert = is_inert_line(line);
         for command in &line.commands {
-            let words = command.literals().map(|word| word.map(str::to_lowercase));
+            let texts = texts(command);
+            let words = known(&texts).map(|word| word.map(str::to_lowercase));
             let words: Vec<_> = words.collect();
             let words: Vec<_> = words.iter().map(Option::as_deref).collect();
             let starts = if inert {
@@ -94,23 +95,25 @@ impl<'a> Search<'a> {
             } else {
                 words.len()
             };
-            let is = |kind| commands::is(kind, command.name());
-            let appends = is(Kind::Runner) || is(Kind::Renames);
+            let mut appends = commands::is(Kind::Renames, command.name());
             let runs = runs_texts(command);
             for at in 0..starts {
                 self.words(&words[at..], at > 0 && appends, &mut found);
+                appends |= commands::is(Kind::Runner, words[at]);
             }
             if inert {
                 continue;
             }
-            let written: Vec<_> = command.words.iter().map(Word::text).collect();
-            self.text(&written.join(" "), &mut found);
-            for text in command.literals().flatten() {
+            let fed = command.fed.iter().map(String::as_str);
+            let written = command.words.iter().map(Word::text).chain(fed.clone());
+            self.text(&written.collect::<Vec<_>>().join(" "), &mut found);
+            let texts = texts.iter().flatten().map(String::as_str);
+            for text in command.literals().flatten().chain(texts).chain(fed) {
                 self.nested(text, runs, level, &mut found);
             }
+            // Who reads it may put more words behind it.
             for text in &command.fed {
-                self.text(text, &mut found);
-                self.nested(text, runs, level, &mut found);
+                self.words(&[Some(&text.trim().to_lowercase())], true, &mut found);
             }
         }
         for text in &line.evaluated {
@@ -178,8 +181,7 @@ impl<'a> Search<'a> {
                 if !value {
                     least = least.min(Match::Maybe);
                 }
-            } else if !word.contains("{}") {
-                // What stands for a file, as `find -exec` has it, is passed over.
+            } else {
                 return Match::No;
             }
         }
@@ -239,6 +241,56 @@ impl<'a> Search<'a> {
     }
 }
 
+/// The words of a command as far as they are known. What `-I` names is put in only when the command runs, as `{}` is.
+fn texts(command: &Simple) -> Vec<Option<String>> {
+    let mut words = command.literals();
+    let puts = |word: &str| {
+        ["xargs", "parallel", "rush"]
+            .iter()
+            .any(|name| word.ends_with(name))
+    };
+    let runs = words.clone().flatten().any(puts);
+    let mut mark: Option<&str> = None;
+    let mut texts = Vec::with_capacity(command.words.len());
+    while let Some(word) = words.next() {
+        texts.push(word.map(|word| match mark {
+            Some(mark) => word.replace(mark, "{}"),
+            None => word.to_owned(),
+        }));
+        let option = word.filter(|_| runs).and_then(|word| {
+            let word = word.strip_prefix('-')?;
+            let letters = word
+                .split_once(['I', 'J', 'i'])
+                .filter(|_| !word.starts_with('-'));
+            word.strip_prefix("-replace=")
+                .map(|mark| (mark, false))
+                .or(letters.map(|(_, mark)| (mark, !word.ends_with('i'))))
+        });
+        match option {
+            Some(("", true)) => {
+                mark = words.next().flatten().filter(|mark| !mark.is_empty());
+                texts.push(Some("-".to_owned()));
+            }
+            Some((named, _)) if !named.is_empty() => mark = Some(named),
+            _ => {}
+        }
+    }
+    texts
+}
+
+/// These as words: what stands for others that are put in only then (`{}`, `{1}`, `:::`) is none.
+fn known(texts: &[Option<String>]) -> impl Iterator<Item = Option<&str>> {
+    let is_placed = |word: &&str| {
+        let braced = word
+            .split_once('{')
+            .is_some_and(|(_, behind)| behind.contains('}'));
+        word.starts_with(":::") || (braced && !word.contains(char::is_whitespace))
+    };
+    texts
+        .iter()
+        .map(move |text| text.as_deref().filter(|word| !is_placed(word)))
+}
+
 fn runs_texts(command: &Simple) -> bool {
     let kinds = [Kind::Text, Kind::Shell, Kind::Runner];
     kinds.iter().any(|kind| commands::is(*kind, command.name()))
@@ -247,11 +299,20 @@ fn runs_texts(command: &Simple) -> bool {
 /// Nobody knows what this runs before it does: the name is put in only then, or a text that it runs is, or a name
 /// means something else behind it.
 pub(super) fn is_unknown(command: &Simple) -> bool {
-    let words: Vec<_> = command.literals().collect();
+    let texts = texts(command);
+    let words: Vec<_> = known(&texts).collect();
     let Some(&first) = words.first() else {
         return false;
     };
     let is = |kind| commands::is(kind, first);
+    let runs_next = |word: Option<&str>| {
+        let option = word.and_then(|word| word.strip_prefix('-'));
+        option.is_some_and(|option| {
+            let option = option.trim_start_matches('-');
+            ["exec", "ok"].iter().any(|runs| option.starts_with(runs))
+                || matches!(option, "x" | "X")
+        })
+    };
     let has_shell = || words.iter().any(|word| commands::is(Kind::Shell, *word));
     let takes_text = |word: &Option<&str>| {
         word.is_some_and(|word| {
@@ -268,6 +329,10 @@ pub(super) fn is_unknown(command: &Simple) -> bool {
         || is(Kind::Renames)
         || (is(Kind::Text) && words.contains(&None))
         || (is(Kind::Runner) && words[1..].iter().find(|word| !in_front(word)) == Some(&None))
+        || (words.iter().any(|word| commands::is(Kind::Runner, *word))
+            && words
+                .windows(2)
+                .any(|pair| runs_next(pair[0]) && pair[1].is_none()))
         || ((is(Kind::Runner) || is(Kind::Shell))
             && has_shell()
             && (command.is_piped
@@ -299,7 +364,7 @@ fn starts_with_name(word: &str, name: &str) -> bool {
 
 fn has_name(word: &str, name: &str) -> bool {
     let mut places = word.match_indices(name);
-    places.any(|(at, _)| is_start(&word[..at]) && starts_with_name(&word[at..], name))
+    places.any(|(at, _)| starts_with_name(&word[at..], name) && is_start(&word[..at]))
 }
 
 /// A text without its quotes and escapes, in lower case: what parts words is a blank, what is put in for variables is

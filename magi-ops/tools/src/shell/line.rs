@@ -16,6 +16,10 @@ pub(crate) struct Line {
     pub(crate) substitutes: bool,
     /// Variables are set.
     pub(crate) assigns: bool,
+    /// A variable is set that programs may read: one whose name is not in lower case.
+    pub(crate) sets_environment: bool,
+    /// A file is written by a redirection.
+    pub(crate) writes: bool,
     /// The value of a variable is read as arithmetic, which may run a command, or a member of an array is set,
     /// which may be the shell's own table of programs.
     pub(crate) evaluates: bool,
@@ -30,7 +34,7 @@ pub(crate) struct Line {
 #[derive(Debug, Default)]
 pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
-    /// What it reads as a here-document or a here-string.
+    /// What it reads: a here-document or a here-string, or the name of a file.
     pub(crate) fed: Vec<String>,
     /// It reads another one's output.
     pub(crate) is_piped: bool,
@@ -112,6 +116,7 @@ impl Line {
                     let word = self.word(word);
                     let (name, value) = word.text().split_once('=').unwrap_or_default();
                     self.evaluates |= name.contains('[');
+                    self.sets_environment |= is_environment(name);
                     self.evaluated.push(value.to_owned());
                 }
                 self.commands[at] = Simple {
@@ -165,17 +170,18 @@ impl Line {
                 redirects,
             } => (vec![condition, body], redirects),
             NodeKind::For {
+                var,
                 words,
                 body,
                 redirects,
-                ..
             }
             | NodeKind::Select {
+                var,
                 words,
                 body,
                 redirects,
-                ..
             } => {
+                self.sets_environment |= is_environment(var);
                 for word in words.iter().flatten() {
                     let word = self.word(word);
                     self.evaluated.push(word.text().to_owned());
@@ -220,9 +226,13 @@ impl Line {
             _ => return self.unknown(node),
         };
         bodies.into_iter().for_each(|body| self.sequence(body));
-        for redirect in redirects {
-            self.redirection(redirect);
-        }
+        // All its commands read that, so it stands as one of its own.
+        let fed = redirects.iter().filter_map(|node| self.redirection(node));
+        let fed = fed.collect();
+        self.commands.push(Simple {
+            fed,
+            ..Simple::default()
+        });
     }
 
     /// A variable's value counts as arithmetic too, and a subscript within it may run a command.
@@ -319,7 +329,10 @@ impl Line {
                     let number = target.strip_suffix('-').unwrap_or(target);
                     number.bytes().all(|b| b.is_ascii_digit())
                 });
-                let fed = (op == "<<<").then(|| word.text().to_owned());
+                let fed = matches!(op.as_str(), "<<<" | "<" | "<>").then(|| word.text().to_owned());
+                self.writes |= op.contains('>')
+                    && !is_descriptor
+                    && word.literal.as_deref() != Some("/dev/null");
                 // The parser takes an operator for a file's name, where the shell refuses the line.
                 let is_operator = word.is_operator();
                 let found = match op.as_str() {
@@ -356,4 +369,8 @@ impl Line {
             self.evaluated.push(text[at..].to_owned());
         }
     }
+}
+
+fn is_environment(name: &str) -> bool {
+    name.contains(|c: char| c.is_ascii_uppercase())
 }

@@ -22,6 +22,8 @@ impl Word {
             rest: written.chars().peekable(),
             text: String::new(),
             known: true,
+            closes: written.contains(']'),
+            lists: written.contains(',') || written.contains(".."),
             word: Self::default(),
         };
         reader.read();
@@ -48,6 +50,10 @@ struct Reader<'a> {
     rest: std::iter::Peekable<std::str::Chars<'a>>,
     text: String,
     known: bool,
+    /// There is a `]` somewhere.
+    closes: bool,
+    /// What braces need to be a list.
+    lists: bool,
     word: Word,
 }
 
@@ -70,15 +76,15 @@ impl Reader<'_> {
                     self.word.is_odd = true;
                 }
                 // Without its other end it stands for itself, as the command `[` does.
-                '[' if !self.rest.clone().any(|c| c == ']') => self.text.push(c),
+                '[' if !self.closes => self.text.push(c),
                 '*' | '?' | '[' => {
                     self.known = false;
                     self.text.push(c);
                 }
                 // Only in front and behind what assigns or lists.
                 '~' if matches!(before, None | Some('=' | ':')) => self.known = false,
-                // `{}` stays as it is.
-                '{' if self.rest.peek() != Some(&'}') => self.known = false,
+                // Braces that list nothing stay as they are.
+                '{' if self.lists => self.known = false,
                 c => self.text.push(c),
             }
             before = Some(c);
@@ -259,6 +265,8 @@ mod tests {
             ("a$", "a$"),
             ("\"$\"", "$"),
             ("{}", "{}"),
+            ("HEAD^{tree}", "HEAD^{tree}"),
+            ("stash@{0}", "stash@{0}"),
             ("a~", "a~"),
             ("[", "["),
             ("a]", "a]"),
@@ -284,6 +292,7 @@ mod tests {
             ("gi?", false),
             ("g[i]t", false),
             ("{git,push}", false),
+            ("a{1..3}", false),
             ("~/x", false),
             ("PATH=~/x", false),
             ("$(git)", true),

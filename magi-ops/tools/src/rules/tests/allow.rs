@@ -264,6 +264,11 @@ fn what_changes_the_meaning_of_a_name_is_not_allowed() {
             "{line}"
         );
     }
+    // Braces that list nothing are words as they stand.
+    for line in ["git show HEAD^{tree}", "git stash@{0}", "awk {print} x"] {
+        let rule = line.trim_end_matches(" x");
+        assert_eq!(judge(&[rule], &[], line), Ruling::Allowed, "{line}");
+    }
     for line in [
         "cd sub && ls",
         "printf '%s' $X",

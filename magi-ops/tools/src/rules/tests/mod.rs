@@ -76,6 +76,10 @@ fn what_only_mentions_a_denied_command_is_not_denied() {
         "gh pr create --title x --body 'do not git push'",
         "cargo test # git push",
         "git stash push",
+        "d=docs; grep -rn 'git push' $d",
+        "mkdir -p docs && cat > docs/x.md <<'E'\ngit push\nE",
+        "echo 'git push' | tee notes.md",
+        "{ echo 'git push'; ls; } > notes.md",
         "git --no-pager log -- push",
     ] {
         let found = judge(&["echo"], DENY, line);
@@ -117,6 +121,25 @@ fn what_is_put_together_asks_where_something_is_denied() {
         "hash -p /usr/bin/git x; x push",
         "BASH_CMDS[x]=/usr/bin/git; x push",
         "f() { git \"$@\"; }; f push",
+        // A runner puts more words behind the command, or in it.
+        "find push -exec git {} \\;",
+        "find push -execdir env git {} +",
+        "flock l gfind push -exec nice git {} \\;",
+        "busybox find push -exec git {} \\;",
+        "find g* -exec {} push \\;",
+        "find x -exec {} \\;",
+        "find x -exec $X y \\;",
+        "find push -exec sh -c 'git {}' \\;",
+        "find push -exec sh -c 'git \"$0\"' {} \\;",
+        "parallel git ::: push",
+        "parallel 'git {1}' ::: push",
+        "parallel git :::: file",
+        "xargs -IX git X < push",
+        "ls | xargs -0rI% sh -c 'git %'",
+        "ls | sudo xargs -I % git %",
+        "xargs -a push git",
+        "flock l xargs git < words",
+        "xargs -I{} env {} push <<< git",
     ] {
         let rules = Rules::new(Permission::Allow, [], ["git push"]);
         let found = rules.judge(line, &|_| true);
@@ -129,6 +152,14 @@ fn what_is_put_together_asks_where_something_is_denied() {
         "docker build -t $TAG .",
         "A=1 make",
         "export A=1; make",
+        "ls | xargs -I {} cp {} x",
+        "xargs -I% sh -c 'cp % %.bak'",
+        "find . -exec grep -l x {} +",
+        "find . -iname '*.rs' -exec git add {} \\;",
+        "git ls-files | xargs git add",
+        "bash -c \"awk '{print}' f\"",
+        "parallel gzip ::: a b",
+        "patch -p1 < fix.patch",
     ] {
         let rules = Rules::new(Permission::Allow, [], ["git push"]);
         assert_eq!(rules.judge(line, &|_| true), Ruling::Default, "{line}");
@@ -211,6 +242,11 @@ fn too_much_is_asked_for() {
         !matches!(found, Ruling::Allowed | Ruling::Default),
         "{found:?}"
     );
+    // Work that grows with the square of the length would reach the limit of time.
+    for (part, rule) in [("a[", "git push"), ("rm", "rm"), ("$x", "git push")] {
+        let found = judge(&["x"], &[rule], &format!("x {}", part.repeat(9000)));
+        assert_ne!(found, Ruling::Asks(Why::Complex), "{part}");
+    }
     let options = "git -a ".repeat(4000);
     assert_ne!(judge(&["git"], &["git push"], &options), Ruling::Allowed);
     // Too much, and denied all the same.
