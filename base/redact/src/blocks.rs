@@ -1,6 +1,8 @@
 //! Secrets that stand between two signs: private key blocks between their dashes, passwords within addresses.
 //! What is secret for its own characters or the word beside it is not decided here.
 
+use std::ops::Range;
+
 use super::placeholder::is_filled_in;
 use super::random::is_random;
 use super::tail::{Tail, ends_authority};
@@ -22,6 +24,8 @@ const MAX_GAP_BYTES: usize = 64;
 const MIN_BODY_BYTES: usize = 16;
 /// No host is longer: what is, holds a password whose `@` is yet to come.
 const MAX_HOST_BYTES: usize = 256;
+/// Longest password in quotes of its own that is looked for.
+const QUOTED_BYTES: usize = 64;
 
 pub(super) fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
@@ -129,8 +133,9 @@ fn url_password(text: &str, from: usize, found: &mut Found) {
         Some(at) => (&authority[..at], false),
         None if authority.len() > MAX_HOST_BYTES => (authority, true),
         None => {
-            if end.is_none() {
-                found.wait(from);
+            match end {
+                None => found.wait(from),
+                Some(end) => quoted_password(text, from..from + end, found),
             }
             return;
         }
@@ -151,5 +156,34 @@ fn url_password(text: &str, from: usize, found: &mut Found) {
     if !open && end.is_none() {
         // Another `@` may follow.
         found.wait(from + secret.min(user.len()));
+    }
+}
+
+/// The password of `https://name:"password"@host` and `"https://name:password"@host`, as for a shell: what stands at
+/// `user` ends before a quote, perhaps.
+fn quoted_password(text: &str, user: Range<usize>, found: &mut Found) {
+    let rest = &text[user.end..];
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let (Some(quote), Some(colon)) = (quote, text[user.clone()].find(':')) else {
+        return;
+    };
+    let mut value = user.start + colon + 1..user.end;
+    let mut behind = &rest[1..];
+    if value.is_empty() {
+        let window = &behind[..behind.floor_char_boundary(QUOTED_BYTES)];
+        steps(window.len());
+        let Some(len) = window.find(quote) else {
+            if window.len() == behind.len() {
+                found.wait(user.start);
+            }
+            return;
+        };
+        value = user.end + 1..user.end + 1 + len;
+        behind = &behind[len + 1..];
+    }
+    if behind.is_empty() {
+        found.wait(value.start);
+    } else if behind.starts_with('@') && !is_filled_in(&text[value.clone()]) {
+        found.ranges.push(value);
     }
 }

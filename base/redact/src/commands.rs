@@ -173,12 +173,19 @@ impl<'a> CommandLine<'a> {
         };
         let bytes = self.text.as_bytes();
         let mut from = start + skip;
-        let quote = bytes.get(from).filter(|b| matches!(b, b'\'' | b'"'));
-        from += usize::from(quote.is_some());
+        let mut quote = None;
+        let opened = |at: usize| bytes.get(at).filter(|b| matches!(b, b'\'' | b'"'));
+        if let Some(mark) = opened(from) {
+            (quote, from) = (Some(mark), from + 1);
+        }
         if let Some(sign) = sign {
             match self.text[from..end].bytes().position(|b| b == sign) {
                 Some(name) => from += name + 1,
                 None => return,
+            }
+            // The password alone may stand in quotes.
+            if let Some(mark) = opened(from).filter(|_| from < end) {
+                (quote, from) = (Some(mark), from + 1);
             }
         }
         let value = self.text[from..end].trim_end_matches(['\'', '"']);

@@ -14,6 +14,7 @@ mod display;
 mod masks;
 mod place;
 mod placeholder;
+mod programs;
 mod random;
 mod redacted;
 mod shapes;

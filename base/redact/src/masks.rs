@@ -3,13 +3,14 @@
 //! line means is the policy's matter.
 //!
 //! A mask covers one literal run of characters, which no shell takes for an operator, a blank, an expansion, a bracket or
-//! a quote. A run that looks drawn by lot is always covered. Any other is shown where it might be code all the same: where
+//! a quote, and that ends where a part of a path, an address or a list does, so that host, path and names stay visible. A
+//! run that looks drawn by lot is always covered. Any other is shown where it might be code all the same: where
 //! its name stands once more in the line, in `eval`, in the code of an interpreter, as a path or as a program's name.
 
 use std::ops::Range;
 
+use super::programs::{CommandText, ends_word, is_interpreter, is_operator, is_runner, words_of};
 use super::random::{is_mixed, is_random};
-use super::vocabulary::lists;
 use super::{Found, MASK, Redactor, blocks, commands, shapes, words};
 
 /// Most looks at one command line.
@@ -18,6 +19,9 @@ const MAX_LOOKS: usize = 64;
 const KEY_LINE_BYTES: (usize, usize) = (16, 60);
 /// Letters of a run that is drawn by lot beyond doubt: what evaluates it is no reason to show it.
 const DRAWN_BYTES: usize = 12;
+
+/// From so many letters on a secret may be of several parts.
+const BASE64_BYTES: usize = 32;
 
 /// A part of a line that is not shown, and what stands there.
 pub(super) struct Mask {
@@ -39,6 +43,7 @@ enum Kind {
 impl Redactor {
     /// What is masked of a command line, in order and apart from each other.
     pub(super) fn masks(&self, text: &str) -> Vec<Mask> {
+        let line = CommandText::new(text);
         let found = |find: &dyn Fn(&mut Found)| {
             let mut found = Found::new(true);
             find(&mut found);
@@ -50,17 +55,22 @@ impl Redactor {
         covered.extend(values.into_iter().map(|range| (range, Kind::Value)));
         for range in found(&|found| shapes::find(text, found)) {
             let own = |run: &Range<usize>| match *run == range {
-                true => !(is_path(text, run) || is_word(text, run) && names_program(text, run)),
+                true => !(is_path(text, run) || is_word(text, run) && line.names_program(run)),
                 false => is_random(&text[run.clone()], 12),
             };
-            covered.extend(runs(text, &range).filter(own).map(|run| (run, Kind::Shape)));
+            covered.extend(
+                runs(text, &range, is_literal)
+                    .filter(own)
+                    .map(|run| (run, Kind::Shape)),
+            );
         }
         for range in found(&|found| blocks::find(text, found)) {
-            if !text[..range.start].ends_with([':', '/']) {
-                let lines = runs(text, &range).filter(|run| is_key_line(text, run));
+            if !text[..range.start].ends_with([':', '/', '"', '\'']) {
+                let lines = runs(text, &range, is_literal).filter(|run| is_key_line(text, run));
                 covered.extend(lines.map(|run| (run, Kind::Key)));
             } else {
-                covered.extend(covers(text, &range, Kind::Url));
+                let runs = covers(&line, &range, Kind::Url).into_iter();
+                covered.extend(runs.map(|run| (run, Kind::Url)));
             }
         }
         for (find, kind) in [
@@ -76,11 +86,11 @@ impl Redactor {
                     if range.start > cut {
                         break;
                     }
-                    let run = covers(text, &range, kind);
-                    if run.as_ref().is_none_or(|(run, _)| run.end < range.end) {
+                    let runs = covers(&line, &range, kind);
+                    if runs.first().is_none_or(|run| run.end < range.end) {
                         cut = cut.min(first_run(text, &range).end);
                     }
-                    covered.extend(run);
+                    covered.extend(runs.into_iter().map(|run| (run, kind)));
                 }
                 if cut == text.len() {
                     break;
@@ -100,7 +110,7 @@ impl Redactor {
             }
         }
         let labelled = |(range, kind): (Range<usize>, Kind)| Mask {
-            label: label(text, &range, kind),
+            label: label(&line, &range, kind),
             range,
         };
         merged.into_iter().map(labelled).collect()
@@ -108,12 +118,24 @@ impl Redactor {
 }
 
 /// What is masked of a secret that is told by what stands around it.
-fn covers(text: &str, range: &Range<usize>, kind: Kind) -> Option<(Range<usize>, Kind)> {
+fn covers(line: &CommandText<'_>, range: &Range<usize>, kind: Kind) -> Vec<Range<usize>> {
+    let text = line.text;
     if kind == Kind::Name && ends_line(text, range) {
-        return Some((range.clone(), kind));
+        return vec![range.clone()];
     }
     let run = first_run(text, range);
-    (!run.is_empty() && !may_run(text, &run, range.end, kind)).then_some((run, kind))
+    if run.is_empty() || may_run(line, &run, range.end, kind) {
+        return Vec::new();
+    }
+    // A name may lead to what is drawn by lot: `the token is backup/x7…`.
+    let leads = kind == Kind::Name && !is_mixed(&text[run.clone()]);
+    let literal = runs(text, &(run.end..range.end), is_literal).next();
+    let rest = literal.filter(|_| leads).unwrap_or(run.end..run.end);
+    let host = text[rest.clone()].find(['@', '.']);
+    let rest = rest.start..host.map_or(rest.end, |at| rest.start + at);
+    let drawn = |run: &Range<usize>| is_random(&text[run.clone()], DRAWN_BYTES);
+    let drawn = runs(text, &rest, is_part).find(drawn);
+    std::iter::once(run).chain(drawn).collect()
 }
 
 /// What no shell takes for more than itself, in quotes or not. A comma stands between words in braces.
@@ -121,25 +143,48 @@ fn is_literal(c: char) -> bool {
     c.is_alphanumeric() || "_-.+=/:%@~^#!".contains(c) || !c.is_ascii() && !c.is_whitespace()
 }
 
-fn is_operator(c: char) -> bool {
-    matches!(c, ';' | '&' | '|' | '(' | ')' | '<' | '>' | '\n' | '`')
+/// What belongs to one part of a path, an address or a list.
+fn is_part(c: char) -> bool {
+    is_literal(c) && !"/:@=".contains(c)
 }
 
-/// The literal runs within `range`.
-fn runs(text: &str, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+/// The runs of a kind of characters within `range`.
+fn runs(
+    text: &str,
+    range: &Range<usize>,
+    kind: fn(char) -> bool,
+) -> impl Iterator<Item = Range<usize>> {
     let mut at = range.start;
     text[range.clone()]
-        .split_inclusive(|c| !is_literal(c))
+        .split_inclusive(move |c| !kind(c))
         .map(move |piece| {
-            let run = at..at + piece.trim_end_matches(|c| !is_literal(c)).len();
+            let run = at..at + piece.trim_end_matches(|c| !kind(c)).len();
             at += piece.len();
             run
         })
 }
 
-/// The one that begins where `range` does, if only an empty one.
+/// The one that begins where `range` does or behind a sign there, if only an empty one: a part of it, or all that is
+/// literal where each part is drawn by lot, as in base64.
 fn first_run(text: &str, range: &Range<usize>) -> Range<usize> {
-    runs(text, range).next().unwrap_or(range.start..range.start)
+    let none = range.start..range.start;
+    let whole = runs(text, range, is_literal).next().unwrap_or(none);
+    let secret = &text[whole.clone()];
+    let digit = |c: char| c.is_ascii_alphanumeric() || c == '+';
+    let mut parts = secret.split(['/', '=']);
+    if whole.len() >= BASE64_BYTES
+        && parts.all(|part| part.len() < 3 || part.chars().all(digit) && takes_turns(part))
+    {
+        return whole;
+    }
+    let behind = secret.trim_start_matches([':', '@', '=']);
+    let behind = match behind.starts_with("//") {
+        true => behind,
+        false => behind.strip_prefix('/').unwrap_or(behind),
+    };
+    let start = whole.end - behind.len();
+    let part = runs(text, &(start..whole.end), is_part).next();
+    part.unwrap_or(start..start)
 }
 
 /// Whether a run in a key block is one of its lines.
@@ -158,7 +203,8 @@ fn is_key_line(text: &str, run: &Range<usize>) -> bool {
 
 /// Whether what a name, an option or an address says to be secret might be code all the same. The secret goes on up to
 /// `end`.
-fn may_run(text: &str, run: &Range<usize>, end: usize, kind: Kind) -> bool {
+fn may_run(line: &CommandText<'_>, run: &Range<usize>, end: usize, kind: Kind) -> bool {
+    let text = line.text;
     let value = &text[run.clone()];
     if is_path(text, run) && (value.starts_with(['.', '~']) || !is_random(value, 16)) {
         return true;
@@ -167,22 +213,30 @@ fn may_run(text: &str, run: &Range<usize>, end: usize, kind: Kind) -> bool {
         return false;
     }
     // A sentence, or an expansion.
-    let next = text[run.end..end].chars().next();
+    let next = text[run.end..end]
+        .trim_start_matches(is_literal)
+        .chars()
+        .next();
     let goes_on = next.is_some_and(|c| c.is_whitespace() || "$`(){}[]*?".contains(c));
     goes_on && kind != Kind::Url
         || kind == Kind::Name && (word(text, run).contains('$') || is_mentioned(text, run.start))
         || is_code(text)
-        || is_word(text, run) && names_program(text, run) && !is_mixed(value)
+        || is_word(text, run) && line.names_program(run) && !is_mixed(value)
 }
 
-/// No name that a person gives: letters, capitals and digits take turns.
+/// No name that a person gives.
 fn is_drawn(value: &str) -> bool {
+    takes_turns(value) && is_random(value, DRAWN_BYTES)
+}
+
+/// Letters, capitals and digits take turns.
+fn takes_turns(value: &str) -> bool {
     let class = |b: &u8| [b.is_ascii_digit(), b.is_ascii_uppercase()];
     let turns = value
         .as_bytes()
         .windows(2)
         .filter(|pair| class(&pair[0]) != class(&pair[1]));
-    turns.count() * 4 >= value.len() && is_random(value, DRAWN_BYTES)
+    turns.count() * 4 >= value.len()
 }
 
 /// Whether the line evaluates texts: by `eval`, by arguments or names of names, by a shell behind a pipe, or by the
@@ -207,15 +261,6 @@ fn is_code(text: &str) -> bool {
     text.match_indices('$').any(argument) || words_of(text).any(evaluates)
 }
 
-fn is_runner(word: &str) -> bool {
-    lists("runners", file_name(word)) || is_interpreter(word)
-}
-
-fn is_interpreter(word: &str) -> bool {
-    let version = |c: char| c.is_ascii_digit() || c == '.';
-    lists("interpreters", file_name(word).trim_end_matches(version))
-}
-
 /// Whether the name to which what stands at `at` is assigned stands anywhere else: there it may be expanded.
 fn is_mentioned(text: &str, at: usize) -> bool {
     let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -231,10 +276,6 @@ fn is_mentioned(text: &str, at: usize) -> bool {
             let apart = ends && !text[..other].ends_with(part);
             other != own && apart
         })
-}
-
-fn ends_word(c: char) -> bool {
-    c.is_whitespace() || is_operator(c) || matches!(c, '"' | '\'')
 }
 
 /// Where the word begins in which `run` stands.
@@ -255,48 +296,11 @@ fn is_word(text: &str, run: &Range<usize>) -> bool {
 
 /// Whether `run` is a part of a path, whose names are no secrets.
 fn is_path(text: &str, run: &Range<usize>) -> bool {
-    let whole = &text[word_start(text, run)..run.end];
+    let slash = usize::from(text[run.end..].starts_with('/'));
+    let whole = &text[word_start(text, run)..run.end + slash];
     let path = whole.rsplit('=').next().unwrap_or_default();
     let begins = ["/", "./", "../", "~/"];
     begins.iter().any(|begin| path.starts_with(begin)) && !path.contains([':', '@'])
-}
-
-fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    text.split(ends_word).filter(|word| !word.is_empty())
-}
-
-fn file_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or_default()
-}
-
-/// Whether the word of `run` may name a program: the first of its command but for assignments, options and what runs
-/// others.
-fn names_program(text: &str, run: &Range<usize>) -> bool {
-    let before = &text[..run.start];
-    let begin = before.rfind(is_operator).map_or(0, |at| at + 1);
-    let array = before[..begin].ends_with("=(");
-    let start = before.rfind(|c: char| c.is_whitespace() || is_operator(c));
-    let start = start.map_or(0, |at| text.ceil_char_boundary(at + 1));
-    let assigned = text[start..run.start]
-        .split_once('=')
-        .is_some_and(|(name, _)| {
-            let name = name.trim_start_matches(['"', '\'']).trim_end_matches('+');
-            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
-        });
-    // `find -exec` runs what stands behind it.
-    let own = text[begin..start]
-        .rsplit("-exec ")
-        .next()
-        .unwrap_or_default();
-    let mut option = false;
-    !(assigned || array)
-        && words_of(own).all(|word| {
-            let number = word.starts_with(|c: char| c.is_ascii_digit());
-            let passes =
-                option || number || is_runner(word) || word.starts_with('-') || word.contains('=');
-            option = word.starts_with('-');
-            passes
-        })
 }
 
 /// Whether the quoted value at `range` is all that its command holds beside its name, or one of an object of JSON, and
@@ -323,7 +327,7 @@ fn ends_line(text: &str, range: &Range<usize>) -> bool {
         && !is_mentioned(text, range.start)
 }
 
-fn label(text: &str, range: &Range<usize>, kind: Kind) -> String {
+fn label(line: &CommandText<'_>, range: &Range<usize>, kind: Kind) -> String {
     let what = match kind {
         Kind::Value => ": known secret",
         Kind::Key => ": key",
@@ -334,7 +338,7 @@ fn label(text: &str, range: &Range<usize>, kind: Kind) -> String {
     if !what.is_empty() {
         label += &format!(", {} bytes", range.len());
     }
-    if kind != Kind::Key && names_program(text, range) {
+    if kind != Kind::Key && is_word(line.text, range) && line.names_program(range) {
         label += ", named as a program";
     }
     label + "]"

@@ -264,7 +264,8 @@ impl<'a> Word<'a> {
             };
             if run.len() >= 16 && is_random(run, 12) && !known(run) {
                 // `TOKEN=x` beside another word: its name is no part of it.
-                let name = run.find('=').map_or(0, |sign| sign + 1);
+                let name = run.trim_end_matches('=').rfind('=');
+                let name = name.map_or(0, |sign| sign + 1);
                 let own = is_random(&run[name..], 12) && !is_random(&run[..name], 12);
                 let from = if own { at + name } else { at };
                 return Some(found.hit(self.text, from, from, Tail::run(Alphabet::RANDOM)));

