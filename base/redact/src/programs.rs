@@ -36,7 +36,8 @@ pub(super) fn is_interpreter(word: &str) -> bool {
     lists("interpreters", file_name(word).trim_end_matches(version))
 }
 
-/// A command line, and where the bodies of its here-documents stand, with the lines that open them.
+/// A command line, and where the bodies of its here-documents stand, with the lines that open them; the later lines of
+/// other texts have none.
 pub(super) struct CommandText<'a> {
     pub(super) text: &'a str,
     documents: Vec<(Range<usize>, &'a str)>,
@@ -60,6 +61,22 @@ impl<'a> CommandText<'a> {
                     }
                 }
                 None => open = document_end(line).map(|end| (line, end, from)),
+            }
+        }
+        // Only where quotes are quotes beyond doubt, and nothing runs what they hold.
+        let escapes = ["\\", "#", "`", "$(", "$'", "<<"];
+        let plain = !escapes.iter().any(|sign| text.contains(sign));
+        if plain && text.contains('\n') && !words_of(text).any(is_runner) {
+            let mut rest = text;
+            while let Some(start) = rest.find(['"', '\'']) {
+                let (quote, behind) = rest[start..].split_at(1);
+                let Some((value, after)) = behind.split_once(quote) else {
+                    break;
+                };
+                let end = text.len() - after.len() - 1;
+                let line = value.find('\n').map_or(value.len(), |at| at + 1);
+                documents.push((end - value.len() + line..end, ""));
+                rest = after;
             }
         }
         let interpreted = words_of(text).any(is_interpreter);
