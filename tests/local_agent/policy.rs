@@ -110,6 +110,23 @@ fn rules_decide_about_command_lines() {
     }
 }
 
+/// A value that the line itself gives a variable is known; the environment's is fine as an argument.
+#[test]
+fn variables_of_a_line_are_read_as_what_they_are() {
+    let rules = json!({"permissions": {"bash": {"default": "allow", "deny": ["git push"]}}});
+    for (command, asks, end) in [
+        ("v=1; env X=$v true", false, "bash: exit 0"),
+        ("V=$HOME; env X=\"$V/x\" true", false, "bash: exit 0"),
+        ("x=g; env \"${x}it\" push", false, "denied by the settings"),
+        ("x=a; x=git; env $x push", true, "not allowed"),
+    ] {
+        let (question, found) = asked(&place(&[bash(command)], rules.clone()));
+        let found = found.as_str().unwrap().to_owned();
+        assert_eq!(question.is_some(), asks, "{command}");
+        assert!(found.starts_with(end), "{command}: {found}");
+    }
+}
+
 #[test]
 fn a_question_shows_all_that_will_run() {
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));

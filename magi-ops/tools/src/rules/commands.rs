@@ -101,6 +101,11 @@ pub(super) fn is_inert_line(line: &Line) -> bool {
     !line.evaluates && !line.sets_environment && !makes && line.commands.iter().all(is_inert)
 }
 
+/// Whether a command may set variables of this shell.
+pub(super) fn sets(command: &Simple) -> bool {
+    is(Kind::Builtin, command.name()) && command.name() != Some("set") && !is_inert(command)
+}
+
 /// `%n` of `printf` sets the variable that its argument names. A format that isn't known may have one.
 fn sets_a_variable(word: &Word) -> bool {
     let text = word.text().replace("%%", "");

@@ -81,7 +81,7 @@ impl Rules {
         let line = line.to_owned();
         let read = self
             .reading
-            .of(move || Line::read(&line))
+            .of(move || Line::read(&line, commands::sets))
             .unwrap_or_default();
         let names = read.commands.iter().filter_map(Simple::name);
         names.map(str::to_owned).collect()
@@ -100,7 +100,7 @@ impl Rules {
         }
         let (text, deny) = (line.to_owned(), self.deny.clone());
         let read = self.reading.of(move || {
-            let line = Line::read(&text);
+            let line = Line::read(&text, commands::sets);
             let search = Search::new(&deny);
             let found = match &line {
                 Ok(line) => search.line(line),
@@ -142,10 +142,9 @@ impl Rules {
             return Ruling::Allowed;
         }
         // What is put together within a line, or stands where a program does, may be anything.
-        let is_open = |command: &Simple| {
-            !is_inert(command) && command.words.iter().any(|word| word.literal.is_none())
-        };
-        let composes = read.assigns && !self.deny.is_empty() && read.commands.iter().any(is_open);
+        let is_open =
+            |command: &Simple| !is_inert(command) && command.words.iter().any(|word| word.composes);
+        let composes = !self.deny.is_empty() && read.commands.iter().any(is_open);
         if matched == Match::Perhaps || composes {
             return Ruling::Asks(Why::Unknown);
         }

@@ -86,7 +86,7 @@ impl<'a> Search<'a> {
         let mut found = (Match::No, String::new());
         let inert = is_inert_line(line);
         for command in &line.commands {
-            let texts = texts(command);
+            let texts = texts(command.values());
             let words = known(&texts).map(|word| word.map(str::to_lowercase));
             let words: Vec<_> = words.collect();
             let words: Vec<_> = words.iter().map(Option::as_deref).collect();
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
         {
             return;
         }
-        let Ok(line) = Line::read(text) else {
+        let Ok(line) = Line::read(text, commands::sets) else {
             return;
         };
         let below = if level < MAX_LEVELS {
@@ -242,8 +242,7 @@ impl<'a> Search<'a> {
 }
 
 /// The words of a command as far as they are known. What `-I` names is put in only when the command runs, as `{}` is.
-fn texts(command: &Simple) -> Vec<Option<String>> {
-    let mut words = command.literals();
+fn texts<'a>(mut words: impl Iterator<Item = Option<&'a str>> + Clone) -> Vec<Option<String>> {
     let puts = |word: &str| {
         ["xargs", "parallel", "rush"]
             .iter()
@@ -251,7 +250,7 @@ fn texts(command: &Simple) -> Vec<Option<String>> {
     };
     let runs = words.clone().flatten().any(puts);
     let mut mark: Option<&str> = None;
-    let mut texts = Vec::with_capacity(command.words.len());
+    let mut texts = Vec::new();
     while let Some(word) = words.next() {
         texts.push(word.map(|word| match mark {
             Some(mark) => word.replace(mark, "{}"),
@@ -299,7 +298,7 @@ fn runs_texts(command: &Simple) -> bool {
 /// Nobody knows what this runs before it does: the name is put in only then, or a text that it runs is, or a name
 /// means something else behind it.
 pub(super) fn is_unknown(command: &Simple) -> bool {
-    let texts = texts(command);
+    let texts = texts(command.literals());
     let words: Vec<_> = known(&texts).collect();
     let Some(&first) = words.first() else {
         return false;
@@ -320,15 +319,16 @@ pub(super) fn is_unknown(command: &Simple) -> bool {
         })
     };
     // Options, variables and durations stand in front of the command.
-    let in_front = |word: &&Option<&str>| {
-        word.is_some_and(|word| {
-            word.starts_with(|c: char| c == '-' || c.is_ascii_digit()) || word.contains('=')
-        })
+    let in_front = |word: &Word| {
+        let text = word.text();
+        text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) || text.contains('=')
     };
+    let mut behind = words.iter().zip(&command.words).skip(1);
+    let behind = behind.find(|(_, word)| !in_front(word));
     first.is_none()
         || is(Kind::Renames)
         || (is(Kind::Text) && words.contains(&None))
-        || (is(Kind::Runner) && words[1..].iter().find(|word| !in_front(word)) == Some(&None))
+        || (is(Kind::Runner) && behind.is_some_and(|(known, _)| known.is_none()))
         || (words.iter().any(|word| commands::is(Kind::Runner, *word))
             && words
                 .windows(2)

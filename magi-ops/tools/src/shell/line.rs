@@ -3,6 +3,7 @@
 
 use rable::{Node, NodeKind};
 
+use super::word::Variables;
 use super::{Unread, Word, is_bounded};
 
 /// A line that was parsed whole.
@@ -14,8 +15,12 @@ pub(crate) struct Line {
     pub(crate) is_plain: bool,
     /// Something is put in another one's place before a command runs: a substitution of any kind.
     pub(crate) substitutes: bool,
-    /// Variables are set.
-    pub(crate) assigns: bool,
+    /// What it sets variables to by assignments.
+    assigned: Variables,
+    /// Names that it sets in other ways.
+    set: Vec<String>,
+    /// What is put in for variables while it is read.
+    variables: Variables,
     /// A variable is set that programs may read: one whose name is not in lower case.
     pub(crate) sets_environment: bool,
     /// A file is written by a redirection.
@@ -46,6 +51,11 @@ impl Simple {
         self.words.iter().map(|word| word.literal.as_deref())
     }
 
+    /// Its words, with what the line gives variables put in.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Option<&str>> + Clone {
+        self.words.iter().map(Word::known)
+    }
+
     /// What it runs, if that is known.
     pub(crate) fn name(&self) -> Option<&str> {
         self.literals().next().flatten()
@@ -67,7 +77,8 @@ impl Line {
     /// # Errors
     ///
     /// [`Unread`] when it can't be judged.
-    pub(crate) fn read(text: &str) -> Result<Self, Unread> {
+    /// Variables that are assigned once have their values, unless `sets` says of a command that it may set some.
+    pub(crate) fn read(text: &str, sets: impl Fn(&Simple) -> bool) -> Result<Self, Unread> {
         if !is_bounded(text) {
             return Err(Unread::Bounds);
         }
@@ -76,12 +87,21 @@ impl Line {
             tracing::trace!(%error, "a command line can't be parsed");
             Unread::Syntax
         })?;
-        let mut line = Self {
-            is_plain: true,
-            ..Self::default()
+        let read = |variables| {
+            let mut line = Self {
+                is_plain: true,
+                variables,
+                ..Self::default()
+            };
+            nodes.iter().for_each(|node| line.sequence(node));
+            line
         };
-        nodes.iter().for_each(|node| line.sequence(node));
-        Ok(line)
+        let line = read(Variables::new());
+        if line.assigned.is_empty() {
+            return Ok(line);
+        }
+        let are_set = line.commands.iter().any(sets);
+        Ok(read(settled(line.assigned, &line.set, are_set)))
     }
 
     /// What may stand at the top of a plain line.
@@ -110,12 +130,16 @@ impl Line {
                 // In front of the commands within its words.
                 let at = self.commands.len();
                 self.commands.push(Simple::default());
-                self.assigns |= !assignments.is_empty();
                 self.is_plain &= assignments.is_empty() && !words.is_empty();
                 for word in assignments {
                     let word = self.word(word);
                     let (name, value) = word.text().split_once('=').unwrap_or_default();
                     self.evaluates |= name.contains('[');
+                    let plain = name.trim_end_matches('+');
+                    let is_known = plain == name && !self.assigned.contains_key(name);
+                    let known = word.value.as_ref().filter(|_| is_known);
+                    let known = known.map(|_| value.to_owned());
+                    self.assigned.insert(plain.to_owned(), known);
                     self.sets_environment |= is_environment(name);
                     self.evaluated.push(value.to_owned());
                 }
@@ -182,6 +206,7 @@ impl Line {
                 redirects,
             } => {
                 self.sets_environment |= is_environment(var);
+                self.set.push(var.clone());
                 for word in words.iter().flatten() {
                     let word = self.word(word);
                     self.evaluated.push(word.text().to_owned());
@@ -266,7 +291,7 @@ impl Line {
                 self.condition(right);
             }
             NodeKind::CondTerm { value, .. } => {
-                self.substitutes |= Word::read(value).substitutes;
+                self.substitutes |= Word::read(value, &self.variables).substitutes;
                 self.text(value);
             }
             NodeKind::Word { .. } => drop(self.word(node)),
@@ -280,7 +305,7 @@ impl Line {
             self.unknown(node);
             return Word::default();
         };
-        let word = Word::read(value);
+        let word = Word::read(value, &self.variables);
         self.substitutes |= word.substitutes;
         let before = self.commands.len();
         self.parts(parts);
@@ -369,6 +394,45 @@ impl Line {
             self.evaluated.push(text[at..].to_owned());
         }
     }
+}
+
+/// Most variables of a line whose values are put in.
+const MAX_VARIABLES: usize = 32;
+/// Longest value that is put in, in bytes.
+const MAX_VALUE: usize = 128;
+
+/// Values with those of other variables put in. Without one is a variable that is set twice, that the shell sets or
+/// reads itself, or whose value goes in circles.
+fn settled(mut variables: Variables, set: &[String], are_set: bool) -> Variables {
+    let are_set = are_set || variables.len() > MAX_VARIABLES || variables.contains_key("IFS");
+    for (name, value) in &mut variables {
+        let is_shells = name.contains("PWD") || name.starts_with("BASH");
+        if are_set || is_shells || set.contains(name) {
+            *value = None;
+        }
+    }
+    let place = |name: &str| format!("${{{name}}}");
+    let put_in = |text: String, variables: &Variables| {
+        variables.iter().try_fold(text, |text, (name, value)| {
+            if !text.contains(&place(name)) {
+                return Some(text);
+            }
+            let text = text.replace(&place(name), value.as_deref()?);
+            (text.len() <= MAX_VALUE).then_some(text)
+        })
+    };
+    for _ in 0..4 {
+        let before = variables.clone();
+        for value in variables.values_mut() {
+            let text = value.take().filter(|text| text.len() <= MAX_VALUE);
+            *value = text.and_then(|text| put_in(text, &before));
+        }
+    }
+    let names: Vec<_> = variables.keys().map(|name| place(name)).collect();
+    for value in variables.values_mut() {
+        value.take_if(|text| names.iter().any(|name| text.contains(name)));
+    }
+    variables
 }
 
 fn is_environment(name: &str) -> bool {

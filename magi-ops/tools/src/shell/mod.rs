@@ -160,7 +160,7 @@ mod tests {
             for depth in [1, 8, 16, 17, 250, 257, 2000] {
                 let text = format!("{}a{}", open.repeat(depth), close.repeat(depth));
                 // It returns, whatever it says; beyond the bounds it is not even tried.
-                let read = Reading::default().of(move || Line::read(&text));
+                let read = Reading::default().of(move || Line::read(&text, |_| false));
                 if depth > MAX_BLOCKS {
                     assert_eq!(read.err(), Some(Unread::Bounds), "{open}");
                 }

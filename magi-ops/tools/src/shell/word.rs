@@ -1,12 +1,18 @@
 //! Words of a command line: what the shell makes of quotes and escapes, and what nobody knows before it runs.
 //! What a word means to a command is no matter of this one.
 
+use std::collections::BTreeMap;
+
 /// A word as the shell will see it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     /// Quotes and escapes resolved; `None` where the shell puts something else in its place: a variable, a
     /// pattern, braces, a home directory, a substitution.
     pub(crate) literal: Option<String>,
+    /// The same with what the line itself gives variables put in; those of the environment stay as `${name}`.
+    pub(crate) value: Option<String>,
+    /// It has a variable that the line sets to what isn't known.
+    pub(crate) composes: bool,
     /// Something in it runs a command, or could: a substitution of any kind, arithmetic, or an expansion that
     /// is more than a variable's name.
     pub(crate) substitutes: bool,
@@ -17,18 +23,21 @@ pub(crate) struct Word {
 
 impl Word {
     /// From a word as it is written, with its quotes.
-    pub(crate) fn read(written: &str) -> Self {
+    pub(crate) fn read(written: &str, variables: &Variables) -> Self {
         let mut reader = Reader {
+            variables,
             rest: written.chars().peekable(),
             text: String::new(),
             known: true,
+            put_in: false,
             closes: written.contains(']'),
             lists: written.contains(',') || written.contains(".."),
             word: Self::default(),
         };
         reader.read();
         Self {
-            literal: reader.known.then_some(reader.text),
+            literal: (reader.known && !reader.put_in).then(|| reader.text.clone()),
+            value: reader.known.then_some(reader.text),
             written: written.to_owned(),
             ..reader.word
         }
@@ -40,16 +49,29 @@ impl Word {
             .starts_with([';', '&', '|', '<', '>', '(', ')', '\n'])
     }
 
-    /// What is known of it: the literal, else as it is written.
+    /// What is known of it: its value, else as it is written.
     pub(crate) fn text(&self) -> &str {
-        self.literal.as_deref().unwrap_or(&self.written)
+        self.value.as_deref().unwrap_or(&self.written)
+    }
+
+    /// Its value, where nothing of the environment is in it. One without text may be no word at all.
+    pub(crate) fn known(&self) -> Option<&str> {
+        let value = self.value.as_deref();
+        let is_known = |value: &&str| !value.is_empty() && !value.contains("${");
+        self.literal.as_deref().or(value.filter(is_known))
     }
 }
 
+/// What a line sets variables to: nothing where that isn't known.
+pub(crate) type Variables = BTreeMap<String, Option<String>>;
+
 struct Reader<'a> {
+    variables: &'a Variables,
     rest: std::iter::Peekable<std::str::Chars<'a>>,
     text: String,
     known: bool,
+    /// Something that is known is put in.
+    put_in: bool,
     /// There is a `]` somewhere.
     closes: bool,
     /// What braces need to be a list.
@@ -82,7 +104,10 @@ impl Reader<'_> {
                     self.text.push(c);
                 }
                 // Only in front and behind what assigns or lists.
-                '~' if matches!(before, None | Some('=' | ':')) => self.known = false,
+                '~' if matches!(before, None | Some('=' | ':')) => {
+                    self.put_in = true;
+                    self.text.push(c);
+                }
                 // Braces that list nothing stay as they are.
                 '{' if self.lists => self.known = false,
                 c => self.text.push(c),
@@ -138,26 +163,41 @@ impl Reader<'_> {
                 let name: String = self.rest.by_ref().take_while(|c| *c != '}').collect();
                 self.word.is_odd |= name == "_";
                 if is_name(&name) || is_special(&name) {
-                    self.known = false;
+                    self.variable(&name, quoted);
                 } else {
                     self.substitution();
                 }
             }
             Some('(' | '[') => self.substitution(),
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
-                self.known = false;
                 let part = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
                 let mut name = String::new();
                 while let Some(c) = self.rest.next_if(part) {
                     name.push(c);
                 }
                 self.word.is_odd |= name == "_";
+                self.variable(&name, quoted);
             }
             Some(c) if is_special(c.encode_utf8(&mut [0; 4])) => {
-                self.known = false;
                 self.rest.next();
+                self.variable(c.encode_utf8(&mut [0; 4]), quoted);
             }
             _ => self.text.push('$'),
+        }
+    }
+
+    /// Without quotes the shell takes a value apart, and for a pattern.
+    fn variable(&mut self, name: &str, quoted: bool) {
+        self.put_in = true;
+        let is_plain =
+            |value: &str| !value.contains(|c: char| c.is_whitespace() || "*?[".contains(c));
+        match self.variables.get(name) {
+            None => self.text.extend(["${", name, "}"]),
+            Some(Some(value)) if quoted || is_plain(value) => self.text.push_str(value),
+            Some(_) => {
+                self.known = false;
+                self.word.composes = true;
+            }
         }
     }
 
@@ -274,7 +314,7 @@ mod tests {
             ("a=b", "a=b"),
             ("#", "#"),
         ] {
-            let word = Word::read(written);
+            let word = Word::read(written, &Variables::new());
             assert_eq!(word.literal.as_deref(), Some(literal), "{written}");
             assert!(!word.substitutes, "{written}");
         }
@@ -310,9 +350,42 @@ mod tests {
             ("${}", true),
             ("$'\\xff'", false),
         ] {
-            let word = Word::read(written);
+            let word = Word::read(written, &Variables::new());
             assert_eq!(word.literal, None, "{written}");
             assert_eq!(word.substitutes, substitutes, "{written}");
+        }
+    }
+
+    #[test]
+    fn values_that_the_line_sets_are_put_in() {
+        let set = |(name, value): (&str, Option<&str>)| (name.to_owned(), value.map(str::to_owned));
+        let variables = [
+            ("x", Some("1")),
+            ("y", Some("a b")),
+            ("z", None),
+            ("h", Some("${HOME}/b")),
+        ];
+        let variables: Variables = variables.into_iter().map(set).collect();
+        for (written, value, known) in [
+            ("X=$x", Some("X=1"), Some("X=1")),
+            ("${x}$x", Some("11"), Some("11")),
+            ("\"$y\"", Some("a b"), Some("a b")),
+            ("$y", None, None),
+            ("$z", None, None),
+            ("$h/c", Some("${HOME}/b/c"), None),
+            ("$HOME", Some("${HOME}"), None),
+            ("$x$?", Some("1${?}"), None),
+            ("~/b", Some("~/b"), Some("~/b")),
+            ("$x*", None, None),
+        ] {
+            let word = Word::read(written, &variables);
+            assert_eq!(
+                (word.value.as_deref(), word.known()),
+                (value, known),
+                "{written}"
+            );
+            assert_eq!(word.literal, None, "{written}");
+            assert_eq!(word.composes, ["$y", "$z"].contains(&written), "{written}");
         }
     }
 
@@ -328,7 +401,11 @@ mod tests {
             ("$_x", false),
             ("'git'", false),
         ] {
-            assert_eq!(Word::read(written).is_odd, odd, "{written}");
+            assert_eq!(
+                Word::read(written, &Variables::new()).is_odd,
+                odd,
+                "{written}"
+            );
         }
     }
 }

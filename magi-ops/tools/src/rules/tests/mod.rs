@@ -109,8 +109,15 @@ fn what_only_mentions_a_denied_command_is_not_denied() {
 fn what_is_put_together_asks_where_something_is_denied() {
     for line in [
         "perf stat $X push",
-        "x=git; perf stat $x push",
-        "x=r; y=m; perf stat $x$y",
+        "x=a; x=b; perf stat $x",
+        "x=a; x+=b; perf stat $x",
+        "x=a; read x < in; perf stat $x",
+        "x=a; for x in git; do perf stat $x; done",
+        "x='a b'; perf stat $x",
+        "IFS=x; a=gitxpush; perf stat $a",
+        "x=$y; y=$x; perf stat $x",
+        "x=$HOME; perf stat $x push",
+        "x=ls; $x",
         "sudo $X",
         "env -i $X",
         "echo Z2l0IHB1c2g= | base64 -d | sh",
@@ -151,6 +158,16 @@ fn what_is_put_together_asks_where_something_is_denied() {
         "ls *.rs",
         "docker build -t $TAG .",
         "A=1 make",
+        "a=1; make X=$a",
+        "env A=$HOME make",
+        "x=1; docker run -e A=$x img",
+        "D=out; mkdir -p $D && make OUT=$D",
+        "V=1.2; sed -i s/x/$V/ f",
+        "V=$HOME; make DESTDIR=$V install",
+        "D=~/out; make OUT=\"${D}\"",
+        "set -eu; a=1; b=v$a; make V=$b",
+        "T='a b'; docker build -t \"$T\" .",
+        "A=1 make X=$HOME",
         "export A=1; make",
         "ls | xargs -I {} cp {} x",
         "xargs -I% sh -c 'cp % %.bak'",
@@ -247,6 +264,8 @@ fn too_much_is_asked_for() {
         let found = judge(&["x"], &[rule], &format!("x {}", part.repeat(9000)));
         assert_ne!(found, Ruling::Asks(Why::Complex), "{part}");
     }
+    let large = format!("x={}; x {}", "v".repeat(128), "$x".repeat(9000));
+    assert_ne!(judge(&["x"], &["git push"], &large), Ruling::Allowed);
     let options = "git -a ".repeat(4000);
     assert_ne!(judge(&["git"], &["git push"], &options), Ruling::Allowed);
     // Too much, and denied all the same.
