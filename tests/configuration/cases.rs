@@ -330,6 +330,50 @@ pub(super) const CASES: &[Case] = &[
     case(
         &[(
             SETTINGS,
+            "{\n  \"providers\": {\"x\": {\"api\": \"openai-chat\",\n    \"base_url\": \"ftp://x\"}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("providers.x.base_url"),
+        &["`http` or `https`"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\n  \"providers\": {\"x\": {\"api\": \"openai-chat\",\n    \"base_url\": \"http://u:secretpw@x\"}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("providers.x.base_url"),
+        &["no user name"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\n  \"providers\": {\"x\": {\"api\": \"anthropic\",\n    \"base_url\": \"http://x/v1/chat/completions\"}}\n}",
+        )],
+        At(SETTINGS, 3, 5),
+        Some("providers.x.base_url"),
+        &["openai-chat"],
+        None,
+    ),
+    case(
+        &[(SETTINGS, "null")],
+        At(SETTINGS, 1, 1),
+        None,
+        &["write {}"],
+        CONFIGURATION,
+    ),
+    case(
+        &[(SETTINGS, "[]")],
+        At(SETTINGS, 1, 1),
+        None,
+        &["write {}"],
+        CONFIGURATION,
+    ),
+    case(
+        &[(
+            SETTINGS,
             "{\n  \"permissions\": {\"bash\": {\"deny\": [\n    \"*\"\n  ]}}\n}",
         )],
         At(SETTINGS, 3, 5),

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::cache::ProviderCache;
 use super::error::redacted;
 use super::guidance::Guidance;
-use super::select::select;
+use super::select::{select, unusable_addresses};
 use super::services::Services;
 use super::workspace::{Workspace, named_keys};
 use super::{Environment, StartupStatus};
@@ -40,6 +40,7 @@ pub fn examine(environment: &Environment) -> Examination {
                 found.problems = error.reasons;
             }
             found.notices = status.notices;
+            found.notices.extend(workspace.unusable_addresses());
         }
         Err(error) => {
             found.problems = error.reasons;
@@ -97,6 +98,9 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
     if is_selection_known && let Err(error) = select(&settings, environment, &providers) {
         found.problems.extend(error.reasons);
     }
+    found
+        .notices
+        .extend(unusable_addresses(&settings, &providers));
     Examination {
         problems: redacted(found.problems, &redactor),
         notices: redacted(found.notices, &redactor),

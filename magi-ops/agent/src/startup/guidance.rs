@@ -87,6 +87,7 @@ impl Guidance {
             let why = "a project that is not trusted chooses among the models that the global settings offer";
             return Some(Reason {
                 reason: why.to_owned(),
+                help: Some("name one of those, or run `magi-code trust` there".to_owned()),
                 ..primary.named.clone()
             });
         }

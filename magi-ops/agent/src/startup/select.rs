@@ -141,6 +141,29 @@ fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
     }
 }
 
+/// Addresses that can't be used, of providers that are not selected: a start goes on without them.
+pub(super) fn unusable_addresses(settings: &Settings, providers: &ProviderCache) -> Vec<Reason> {
+    let others = settings.providers.iter();
+    let others = others.filter(|(id, own)| **id != settings.provider && own.base_url.is_some());
+    let unusable = others.filter_map(|(id, own)| {
+        let built_in = (id.as_str() == ANTHROPIC_ID).then_some(Api::Anthropic);
+        let config = ProviderConfig {
+            id: id.clone(),
+            api: built_in.or(own.api)?,
+            base_url: own.base_url.clone(),
+            script: None,
+            models: ModelLimits::default(),
+        };
+        match providers.build(Remote { config, key: None }) {
+            Err(error @ (BuildError::BaseUrlInvalid | BuildError::BaseUrlOfOtherApi(_))) => {
+                Some(unbuilt(settings, id, &error).reasons)
+            }
+            _ => None,
+        }
+    });
+    unusable.flatten().collect()
+}
+
 /// A key that no header of a request can carry.
 fn unsendable(settings: &Settings, id: &str) -> StartupError {
     let variable = key_variable(settings, id).map(str::to_owned);

@@ -15,7 +15,7 @@ use tools::{Access, Context, Skill, ToolSet, ToolSpec};
 use super::environment::canonical;
 use super::error::redacted;
 use super::guidance::Guidance;
-use super::select::{Choice, Selected, select, select_choice};
+use super::select::{Choice, Selected, select, select_choice, unusable_addresses};
 use super::services::Services;
 use super::{Environment, StartupError, StartupStatus};
 
@@ -67,6 +67,11 @@ impl Workspace {
 
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.services.redactor
+    }
+
+    /// Why addresses that are not selected can't be used.
+    pub(super) fn unusable_addresses(&self) -> Vec<Reason> {
+        unusable_addresses(&self.settings, &self.services.providers)
     }
 
     /// What the settings selected at startup.

@@ -40,7 +40,11 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(root: &mut Node) -> (Option<T>, V
             offset: root.span.start,
             value: root.span.start,
         });
-        findings.push(error.fault.at(place.offset));
+        let mut fault = error.fault;
+        if place.value == root.span.start && fault.help.as_deref() == Some(WRITE_ONE) {
+            fault.help = Some("write {} where there is nothing to say".to_owned());
+        }
+        findings.push(fault.at(place.offset));
         // Each round leaves something out; a file at its bound could still keep one busy for long.
         if findings.len() > MAX_REASONS || !root.leave_out(place.value) {
             return (None, findings);

@@ -151,6 +151,7 @@ fn syntax(text: &str, error: &serde_json::Error) -> Finding {
             "put a comma in front of this, or close what is open"
         }
         "expected value" => "write a text in double quotes, a number, true, false or null",
+        "recursion limit exceeded" => "write it with fewer levels",
         "trailing characters" => "keep one object and nothing behind it",
         _ => "compare this place with the examples in docs/configuration.md",
     };
@@ -331,6 +332,9 @@ mod tests {
                 "{text}"
             );
         }
+        let deeper = parse(&"[".repeat(200)).unwrap_err();
+        let help = deeper.fault.help.unwrap_or_default();
+        assert!(help.contains("fewer levels"), "{help}");
         let deep = format!("{}{}", "[".repeat(70), "]".repeat(70));
         assert_eq!(
             parse(&deep).unwrap_err().fault.reason,
