@@ -21,8 +21,6 @@ struct Shape {
     /// From so many characters on the last run needs no digit.
     whole: usize,
     random: bool,
-    /// It may begin within a word.
-    within: bool,
 }
 
 enum Part {
@@ -48,6 +46,8 @@ struct LazyShape {
     text: &'static str,
     /// The text that its shape begins with; none where it begins with a run.
     prefix: &'static [u8],
+    /// It may begin within a word.
+    within: bool,
     shape: OnceLock<Shape>,
 }
 
@@ -84,6 +84,7 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
         all.push(LazyShape {
             text,
             prefix,
+            within: parts(text).any(|word| word == "within"),
             shape,
         });
     }
@@ -99,21 +100,25 @@ impl LazyShape {
     }
 }
 
+/// The words of a line up to its comment.
+fn parts(line: &'static str) -> impl Iterator<Item = &'static str> {
+    let words = line.split_ascii_whitespace();
+    words.take_while(|word| !word.starts_with('#'))
+}
+
 impl Shape {
     fn read(line: &'static str) -> Self {
-        let line = line.split(" #").next().unwrap_or_default();
         let mut shape = Self {
             parts: Vec::new(),
             shown: 0,
             whole: usize::MAX,
             random: false,
-            within: false,
         };
-        for word in line.split_ascii_whitespace() {
+        for word in parts(line) {
             match word {
                 "^" => shape.shown = shape.parts.len(),
                 "random" => shape.random = true,
-                "within" => shape.within = true,
+                "within" => {}
                 _ => match word.strip_prefix("whole=") {
                     Some(whole) => shape.whole = whole.parse().unwrap_or(usize::MAX),
                     None => shape.parts.push(Part::read(word)),
@@ -261,8 +266,10 @@ pub(super) fn find(text: &str, found: &mut Found) {
         let mut end = at + 1;
         for &index in own {
             let line = &shapes.all[usize::from(index)];
-            let shape = line.of(&bytes[at..]);
-            let Some(shape) = shape.filter(|shape| begins || shape.within) else {
+            if !(begins || line.within) {
+                continue;
+            }
+            let Some(shape) = line.of(&bytes[at..]) else {
                 continue;
             };
             match shape.look(&bytes[at..], found.complete) {
@@ -271,7 +278,7 @@ pub(super) fn find(text: &str, found: &mut Found) {
                     break;
                 }
                 // A full stop or a digit is not held for what hardly ever follows; its mask begins behind it.
-                Look::More if shape.within && bytes.len() - at < 3 => {}
+                Look::More if line.within && bytes.len() - at < 3 => {}
                 Look::More => {
                     // A beginning that is an issuer's own, and some of what follows it.
                     let prefix = line.prefix.len();

@@ -136,16 +136,17 @@ impl Worker {
         }
     }
 
-    /// The next chunk. Meanwhile accepted text goes to the disk as it becomes due.
+    /// The next chunk. While there is none, accepted text goes to the disk as it becomes due: a model that is quicker than
+    /// the disk is not held up by a record for each word.
     async fn next(&mut self, stream: &mut Response) -> Result<Arrived, Stop> {
         if self.active.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
         tokio::select! {
             biased;
-            never = self.persist.write_when_due() => match never {},
             chunk = stream.next() => Ok(chunk),
             () = self.active.cancel.cancelled() => Err(Stop::Cancelled),
+            never = self.persist.write_when_due() => match never {},
         }
     }
 
