@@ -23,10 +23,9 @@ impl Folder {
         let ignored =
             |why: &str, help: &str| Self::Ignored(Reason::of_file(&folder, why).help(help));
         let is_link = folder.is_symlink();
-        let is_home = match (folder.canonicalize(), home.canonicalize()) {
-            (Ok(folder), Ok(home)) => folder == home,
-            _ => false,
-        };
+        // Most projects have none, and then the home need not be looked for: settings are read at each `status`.
+        let real = folder.canonicalize();
+        let is_home = real.is_ok_and(|real| home.canonicalize().is_ok_and(|home| real == home));
         match (is_home, is_link) {
             (true, false) => Self::Own,
             (true, true) => ignored(
