@@ -60,7 +60,7 @@ impl Provider for Fixture {
     fn respond(&self, request: Request, cancel: CancellationToken) -> Response {
         let place = Place::of(&request.messages);
         let steps = match &self.script {
-            Some(script) => script.response(place.turn, place.response),
+            Some(script) => script.response(place.opening, place.turn, place.response),
             None => demonstration::response(&request, place.current).into(),
         };
         let call_id = format!("call_{}_{}", place.turn, place.response);
@@ -70,6 +70,8 @@ impl Provider for Fixture {
 
 /// Where a conversation stands, read from its messages alone.
 struct Place<'a> {
+    /// The first prompt.
+    opening: &'a str,
     /// Prompts before the current one.
     turn: usize,
     /// Responses already given to the current prompt.
@@ -82,9 +84,14 @@ impl<'a> Place<'a> {
     fn of(messages: &'a [Message]) -> Self {
         let is_user = |message: &Message| matches!(message, Message::User { .. });
         let users = messages.iter().filter(|message| is_user(message)).count();
+        let opening = messages.iter().find_map(|message| match message {
+            Message::User { text } => Some(text.as_str()),
+            _ => None,
+        });
         let start = messages.iter().rposition(is_user).unwrap_or(0);
         let current = &messages[start..];
         Self {
+            opening: opening.unwrap_or_default(),
             turn: users.saturating_sub(1),
             response: current
                 .iter()

@@ -44,11 +44,12 @@ pub(crate) enum Pieces {
     Repeat(usize),
 }
 
-/// Plays one response's steps. `call_id` becomes the id of its tool call.
+/// Plays one response's steps. `call_id` becomes the id of its tool call; further ones have a number behind it.
 pub(crate) fn play(steps: Arc<[Step]>, call_id: String, cancel: CancellationToken) -> Response {
     let player = Player {
         steps,
         call_id,
+        calls: 0,
         cancel,
         step: 0,
         cursor: Cursor::default(),
@@ -62,6 +63,8 @@ pub(crate) fn play(steps: Arc<[Step]>, call_id: String, cancel: CancellationToke
 struct Player {
     steps: Arc<[Step]>,
     call_id: String,
+    /// Calls played so far.
+    calls: usize,
     cancel: CancellationToken,
     /// Index of the step being played.
     step: usize,
@@ -94,11 +97,18 @@ impl Player {
                     text: text.clone(),
                     provider_summary: *provider_summary,
                 })),
-                Step::Tool { name, input } => Some(Ok(Chunk::ToolCall(ToolCall {
-                    id: self.call_id.clone(),
-                    name: name.clone(),
-                    input: input.clone(),
-                }))),
+                Step::Tool { name, input } => {
+                    self.calls += 1;
+                    let id = match self.calls {
+                        1 => self.call_id.clone(),
+                        more => format!("{}_{more}", self.call_id),
+                    };
+                    Some(Ok(Chunk::ToolCall(ToolCall {
+                        id,
+                        name: name.clone(),
+                        input: input.clone(),
+                    })))
+                }
                 Step::Usage(usage) => Some(Ok(Chunk::Usage(*usage))),
                 Step::Error(error) => Some(Err((*error).into())),
                 Step::Wait(time) => self.pause(*time).await.err().map(Err),

@@ -55,11 +55,15 @@ impl From<ScriptError> for ProviderError {
     }
 }
 
-/// A checked script: per turn its responses, per response its steps.
+/// Per turn its responses, per response its steps. Never empty.
+type Turns = Vec<Vec<Arc<[Step]>>>;
+
+/// A checked script.
 #[derive(Debug)]
 pub(crate) struct Script {
-    /// Never empty.
-    turns: Vec<Vec<Arc<[Step]>>>,
+    turns: Turns,
+    /// How the prompts begin that open other conversations, and what is played there.
+    tasks: Vec<(String, Turns)>,
 }
 
 impl Script {
@@ -93,39 +97,56 @@ impl Script {
         let Object(raw): Object<RawScript> = serde_path_to_error::deserialize(&mut source)
             .map_err(|error| invalid(error.path().to_string(), error.inner()))?;
         source.end().map_err(|error| invalid(".", error))?;
-        if raw.turns.is_empty() {
-            return Err(invalid("turns", "a script needs at least one turn"));
+        let mut tasks = Vec::with_capacity(raw.tasks.len());
+        for (index, Object(task)) in raw.tasks.into_iter().enumerate() {
+            let at = format!("tasks[{index}].");
+            tasks.push((task.prompt, checked(task.turns, &at)?));
         }
-        let mut turns = Vec::with_capacity(raw.turns.len());
-        for (turn, Object(raw)) in raw.turns.into_iter().enumerate() {
-            let mut responses = Vec::new();
-            let mut steps = Vec::new();
-            for (index, Object(raw)) in raw.steps.into_iter().enumerate() {
-                let step = raw.check().map_err(|(field, reason)| match field {
-                    "" => invalid(format!("turns[{turn}].steps[{index}]"), reason),
-                    _ => invalid(format!("turns[{turn}].steps[{index}].{field}"), reason),
-                })?;
-                let ends = matches!(step, Step::Tool { .. });
-                steps.push(step);
-                if ends {
-                    responses.push(std::mem::take(&mut steps).into());
-                }
-            }
-            responses.push(steps.into());
-            turns.push(responses);
-        }
-        Ok(Self { turns })
+        Ok(Self {
+            turns: checked(raw.turns, "")?,
+            tasks,
+        })
     }
 
-    /// The steps of one response. The last turn repeats; past a turn's last response there is
-    /// nothing more to say, which ends the turn.
-    pub(crate) fn response(&self, turn: usize, response: usize) -> Arc<[Step]> {
-        let turn = turn.min(self.turns.len() - 1);
-        self.turns[turn]
+    /// The steps of one response in a conversation that `prompt` opened. The last turn repeats; past a turn's last
+    /// response there is nothing more to say, which ends the turn.
+    pub(crate) fn response(&self, prompt: &str, turn: usize, response: usize) -> Arc<[Step]> {
+        let mut tasks = self.tasks.iter();
+        let task = tasks.find(|(beginning, _)| prompt.starts_with(beginning.as_str()));
+        let turns = task.map_or(&self.turns, |(_, turns)| turns);
+        let turn = turn.min(turns.len() - 1);
+        turns[turn]
             .get(response)
             .cloned()
             .unwrap_or_else(|| Arc::from([]))
     }
+}
+
+/// Checks the turns that stand in the script behind `at`.
+fn checked(raw: Vec<Object<RawTurn>>, at: &str) -> Result<Turns, ScriptError> {
+    if raw.is_empty() {
+        let why = "a script needs at least one turn";
+        return Err(invalid(format!("{at}turns"), why));
+    }
+    let mut turns = Vec::with_capacity(raw.len());
+    for (turn, Object(raw)) in raw.into_iter().enumerate() {
+        let mut responses = Vec::new();
+        let mut steps = Vec::new();
+        for (index, Object(raw)) in raw.steps.into_iter().enumerate() {
+            let ends = raw.tool.is_some() && raw.together != Some(true);
+            let step = raw.check().map_err(|(field, reason)| match field {
+                "" => invalid(format!("{at}turns[{turn}].steps[{index}]"), reason),
+                _ => invalid(format!("{at}turns[{turn}].steps[{index}].{field}"), reason),
+            })?;
+            steps.push(step);
+            if ends {
+                responses.push(std::mem::take(&mut steps).into());
+            }
+        }
+        responses.push(steps.into());
+        turns.push(responses);
+    }
+    Ok(turns)
 }
 
 /// A failure is written as its word: serde's enums would also take an object of it and null.
@@ -138,6 +159,15 @@ fn word<'de, D: Deserializer<'de>>(source: D) -> Result<Option<ErrorKind>, D::Er
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawScript {
+    turns: Vec<Object<RawTurn>>,
+    #[serde(default)]
+    tasks: Vec<Object<RawTask>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTask {
+    prompt: String,
     turns: Vec<Object<RawTurn>>,
 }
 
@@ -160,6 +190,7 @@ struct RawStep {
     repeat: Option<u64>,
     tool: Option<String>,
     input: Option<Value>,
+    together: Option<bool>,
     usage: Option<Object<Usage>>,
     #[serde(default, deserialize_with = "word")]
     error: Option<ErrorKind>,
@@ -213,6 +244,7 @@ impl RawStep {
             ("delay_ms", self.delay_ms.is_some(), "text"),
             ("repeat", self.repeat.is_some(), "text"),
             ("input", self.input.is_some(), "tool"),
+            ("together", self.together.is_some(), "tool"),
         ];
         for (option, there, owner) in options {
             if there && owner != kind {

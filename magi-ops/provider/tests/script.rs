@@ -207,6 +207,54 @@ async fn each_prompt_has_its_turn_and_the_last_one_repeats() {
     assert_eq!((call.name.as_str(), call.id.as_str()), ("list", "call_2_0"));
 }
 
+#[tokio::test]
+async fn several_calls_stand_in_one_response() {
+    let fixture = steps(json!([
+        { "tool": "list", "together": true },
+        { "tool": "read", "together": true },
+        { "tool": "glob" },
+        { "text": "two" },
+    ]));
+    let cancel = CancellationToken::new();
+    let chunks = all(respond(&fixture, vec![user()], &cancel)).await;
+    let ids: Vec<_> = chunks
+        .iter()
+        .map(|chunk| match chunk {
+            Ok(Chunk::ToolCall(call)) => (call.name.as_str(), call.id.as_str()),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let expected = [
+        ("list", "call_0_0"),
+        ("read", "call_0_0_2"),
+        ("glob", "call_0_0_3"),
+    ];
+    assert_eq!(ids, expected);
+    let behind = respond(&fixture, vec![user(), assistant()], &cancel);
+    assert_eq!(all(behind).await, [text("two")]);
+}
+
+#[tokio::test]
+async fn a_task_plays_its_own_turns_by_the_beginning_of_its_prompt() {
+    let fixture = fixture(&json!({
+        "turns": [{ "steps": [{ "text": "main" }] }],
+        "tasks": [
+            { "prompt": "hell", "turns": [{ "steps": [{ "text": "task" }] }, { "steps": [{ "text": "again" }] }] },
+            { "prompt": "hello", "turns": [{ "steps": [{ "text": "never" }] }] },
+        ],
+    }));
+    let cancel = CancellationToken::new();
+    let play = |messages: Vec<Message>| all(respond(&fixture, messages, &cancel));
+    let prompt = |text: &str| Message::User { text: text.into() };
+    assert_eq!(play(vec![user()]).await, [text("task")]);
+    let second = vec![user(), assistant(), prompt("other")];
+    assert_eq!(play(second).await, [text("again")]);
+    assert_eq!(
+        play(vec![prompt("help"), assistant(), user()]).await,
+        [text("main")]
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn delays_come_before_each_piece() {
     let fixture = steps(json!([
@@ -286,6 +334,28 @@ fn refused(script: Value) -> (String, String) {
     match load(script.to_string().as_bytes()) {
         Err(ScriptError::Invalid { at, reason }) => (at, reason),
         other => panic!("{script}: {other:?}"),
+    }
+}
+
+#[test]
+fn wrong_tasks_are_refused_with_the_place() {
+    let task = |task: Value| refused(json!({ "turns": [{ "steps": [] }], "tasks": [task] }));
+    for (wrong, at, why) in [
+        (json!({ "prompt": "p" }), "tasks[0]", "missing field"),
+        (
+            json!({ "prompt": "p", "turns": [] }),
+            "tasks[0].turns",
+            "at least one turn",
+        ),
+        (
+            json!({ "prompt": "p", "turns": [{ "steps": [{ "text": "a", "together": true }] }] }),
+            "tasks[0].turns[0].steps[0].together",
+            "belongs to a tool step",
+        ),
+    ] {
+        let (place, reason) = task(wrong);
+        assert_eq!(place, at);
+        assert!(reason.contains(why), "{reason}");
     }
 }
 
