@@ -124,7 +124,7 @@ impl Replay {
                 self.close();
                 self.provider = provider;
             }
-            Body::Diagnostic { .. } => {}
+            Body::Diagnostic { .. } | Body::Delegation { .. } | Body::Task { .. } => {}
         }
         Ok(())
     }

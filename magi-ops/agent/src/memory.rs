@@ -27,6 +27,8 @@ struct Session {
     /// `None` before the first append.
     records: Option<Vec<Record>>,
     held: bool,
+    /// It belongs to another one, and is none itself.
+    is_task: bool,
     /// Counts what changed it.
     generation: u64,
 }
@@ -48,6 +50,21 @@ impl MemorySessions {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn new_writer(&self, is_task: bool) -> Box<dyn SessionWriter> {
+        let id = SessionId::random();
+        let session = Session {
+            held: true,
+            is_task,
+            ..Session::default()
+        };
+        self.lock().insert(id.clone(), session);
+        let sessions = self.clone();
+        Box::new(Writer {
+            lease: Arc::new(Lease { sessions, id }),
+            generation: 0,
+        })
+    }
+
     fn get(&self, id: &SessionId) -> Option<Session> {
         self.lock().get(id).cloned()
     }
@@ -63,22 +80,13 @@ impl MemorySessions {
 
 impl SessionStore for MemorySessions {
     fn create(&self) -> Result<Box<dyn SessionWriter>, SessionError> {
-        let id = SessionId::random();
-        let session = Session {
-            held: true,
-            ..Session::default()
-        };
-        self.lock().insert(id.clone(), session);
-        let sessions = self.clone();
-        Ok(Box::new(Writer {
-            lease: Arc::new(Lease { sessions, id }),
-            generation: 0,
-        }))
+        Ok(self.new_writer(false))
     }
 
     fn attach(&self, id: &SessionId) -> Result<Arc<dyn SessionLease>, SessionError> {
         let mut all = self.lock();
-        let session = all.get_mut(id).ok_or(SessionError::Missing)?;
+        let session = all.get_mut(id).filter(|session| !session.is_task);
+        let session = session.ok_or(SessionError::Missing)?;
         if std::mem::replace(&mut session.held, true) {
             return Err(SessionError::Busy);
         }
@@ -97,7 +105,8 @@ impl SessionStore for MemorySessions {
         let all = self.lock();
         let mut found = all
             .iter()
-            .filter(|(id, session)| session.records.is_some() && after.is_none_or(|it| *id > it));
+            .filter(|(_, session)| session.records.is_some() && !session.is_task)
+            .filter(|(id, _)| after.is_none_or(|it| *id > it));
         let page = found.by_ref().take(limit).map(|(id, session)| {
             let input = session.records.iter().flatten().find_map(|record| {
                 let Body::UserInput { text, .. } = &record.body else {
@@ -174,6 +183,10 @@ impl SessionLease for Lease {
                 lease: self,
             }) as Box<dyn SessionWriter>
         }))
+    }
+
+    fn task(self: Arc<Self>) -> Result<Box<dyn SessionWriter>, SessionError> {
+        Ok(self.sessions.new_writer(true))
     }
 }
 

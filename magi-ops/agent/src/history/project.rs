@@ -222,8 +222,10 @@ impl Projector {
                 self.turn = None;
                 self.places.clear();
             }
-            // Raw reasoning and what only a provider needs.
+            // Raw reasoning, what only a provider needs, and what the engine keeps of a task: its call is shown.
             Body::Reasoning { .. }
+            | Body::Delegation { .. }
+            | Body::Task { .. }
             | Body::Thought { .. }
             | Body::ProviderState { .. }
             | Body::Session { .. }

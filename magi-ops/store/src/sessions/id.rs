@@ -8,6 +8,8 @@ use std::str::FromStr;
 const MAX_BYTES: usize = 64;
 /// After the id in the name of a session file.
 const SUFFIX: &str = ".jsonl";
+/// After the id in the name of the folder of a session's tasks.
+const TASKS: &str = ".tasks";
 
 /// An id of `[A-Za-z0-9_-]+`, at most 64 bytes: no separator, no dot, hence no way out of the
 /// directory.
@@ -45,6 +47,16 @@ impl SessionId {
     /// The session whose writer lease a file of this name is.
     pub(crate) fn of_lock_name(name: &str) -> Option<Self> {
         name.strip_suffix(".lock")?.parse().ok()
+    }
+
+    /// The folder of its tasks.
+    pub(crate) fn tasks_name(&self) -> String {
+        format!("{}{TASKS}", self.0)
+    }
+
+    /// The session whose tasks a folder of this name holds.
+    pub(crate) fn of_tasks_name(name: &str) -> Option<Self> {
+        name.strip_suffix(TASKS)?.parse().ok()
     }
 
     pub(crate) fn append_name(&self) -> String {

@@ -27,6 +27,28 @@ pub use window::{MAX_WINDOW_BYTES, Version, Window};
 pub const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
 /// Most records of a session.
 pub const MAX_READ_LINES: usize = 100_000;
+/// Most bytes of the records of one task ([`SessionLease::task`]).
+pub const MAX_TASK_BYTES: u64 = 16 * 1024 * 1024;
+/// Most records of one task.
+pub const MAX_TASK_LINES: usize = 20_000;
+
+/// How much a conversation may hold.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    bytes: u64,
+    lines: usize,
+}
+
+impl Bounds {
+    const SESSION: Self = Self {
+        bytes: MAX_READ_BYTES,
+        lines: MAX_READ_LINES,
+    };
+    const TASK: Self = Self {
+        bytes: MAX_TASK_BYTES,
+        lines: MAX_TASK_LINES,
+    };
+}
 
 /// A store of sessions: append-only rows of records, each with at most one writer at a time, whichever process it is
 /// in. Every call blocks.
@@ -101,6 +123,15 @@ pub trait SessionLease: Debug + Send + Sync {
         self: Arc<Self>,
         position: &Position,
     ) -> Result<Option<Box<dyn SessionWriter>>, SessionError>;
+
+    /// The writer of a new conversation that belongs to this session: that of a task which one of its runs gives to a
+    /// subagent. It is no session, stands in no list and can't be attached; it holds this lease, has bounds of its own
+    /// ([`MAX_TASK_BYTES`], [`MAX_TASK_LINES`]), and goes with the session. Its own lease names it; a task of a task
+    /// belongs to the same session.
+    ///
+    /// # Errors
+    /// `Io` when there is no place for it.
+    fn task(self: Arc<Self>) -> Result<Box<dyn SessionWriter>, SessionError>;
 }
 
 /// Where a writer left a session, in the words of its store; see [`SessionLease::resume`].

@@ -132,6 +132,26 @@ pub enum Body {
         /// What the model is told.
         content: String,
     },
+    /// The most that this session gives to subagents of a profile: what its first delegation to one gave. Later ones,
+    /// also in another process, give no tool that is not named here.
+    Delegation {
+        /// `None` stands for all of them: what the session's own agent could give.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        profile: Option<String>,
+        tools: Vec<String>,
+    },
+    /// A task that a subagent was given is over; without it, it was interrupted.
+    Task {
+        /// The call that gave it.
+        activity_id: String,
+        /// Names its conversation ([`super::SessionLease::task`]).
+        task: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        profile: Option<String>,
+        outcome: Outcome,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error_code: Option<String>,
+    },
     /// Something a person should know about the turn.
     Diagnostic { code: String, summary: String },
     /// The turn is over; without it, it was interrupted.

@@ -12,14 +12,15 @@
 //! attached refuses that. (Whoever else holds the retention lease does too, so hold it briefly, or attach.)
 //! Without `<id>.append` a reader may see the torn end of an append, which reading tolerates.
 //!
-//! Who removes a session takes the writer lease and then the retention lease exclusively.
+//! Who removes a session takes the writer lease and then the retention lease exclusively. Its folder of tasks goes with
+//! it (`tasks`), or after it.
 //! Lock files go away with their last use: a directory of sessions that rest holds session files only. What a killed
 //! process left of them goes when the next one works with sessions.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::file::{self, Stamp, is_current, refusal};
-use super::{MAX_SCAN_ENTRIES, SessionError, SessionId};
+use super::{Bounds, MAX_SCAN_ENTRIES, SessionError, SessionId};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
 const ATTEMPTS: usize = 16;
@@ -45,11 +46,23 @@ const APPEND_POLL: Duration = Duration::from_millis(2);
 pub(super) struct Lease {
     pub(super) dir: PathBuf,
     pub(super) id: SessionId,
-    file: File,
-    path: PathBuf,
-    append: PathBuf,
+    /// How much may be written under it.
+    pub(super) bounds: Bounds,
+    held: Held,
     /// The session file that is retained.
     content: Mutex<Option<File>>,
+}
+
+/// What keeps others out.
+#[derive(Debug)]
+enum Held {
+    Locks {
+        file: File,
+        path: PathBuf,
+        append: PathBuf,
+    },
+    /// The lease of the session that this conversation belongs to.
+    Session(Arc<Lease>),
 }
 
 /// The append lock, on one side or the other. Held while it lives.
@@ -90,14 +103,32 @@ impl Lease {
                 return Ok(Self {
                     dir: dir.to_owned(),
                     id: id.clone(),
-                    file,
-                    path,
-                    append,
+                    bounds: Bounds::SESSION,
+                    held: Held::Locks { file, path, append },
                     content: Mutex::new(None),
                 });
             }
         }
         Err(SessionError::Busy)
+    }
+
+    /// That of a new conversation in `dir` which belongs to `session`, and is nobody else's while that is held.
+    pub(super) fn within(session: Arc<Self>, dir: PathBuf, bounds: Bounds) -> Self {
+        Self {
+            dir,
+            id: SessionId::random(),
+            bounds,
+            held: Held::Session(session),
+            content: Mutex::new(None),
+        }
+    }
+
+    /// The session that this conversation belongs to: itself, if it is one.
+    pub(super) fn session(self: &Arc<Self>) -> Arc<Self> {
+        match &self.held {
+            Held::Locks { .. } => Arc::clone(self),
+            Held::Session(session) => Arc::clone(session),
+        }
     }
 
     pub(super) fn session_file(&self) -> PathBuf {
@@ -107,6 +138,9 @@ impl Lease {
     /// Takes the retention lease of the open session file. `Busy` when another writer is
     /// attached to it after all.
     pub(super) fn retain(&self, content: &File) -> Result<(), SessionError> {
+        if let Held::Session(_) = self.held {
+            return Ok(());
+        }
         let stamp = |file: &File| Stamp::of(file).map_err(SessionError::Io);
         let mut held = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = &*held
@@ -129,8 +163,11 @@ impl Lease {
     /// Takes the append lock for one append. A reader that is stopped within its read must not
     /// cost the person's words, so after the wait the append goes on without.
     pub(super) fn appending(&self) -> AppendLock {
+        let Held::Locks { append, .. } = &self.held else {
+            return AppendLock { _file: None };
+        };
         let deadline = Instant::now() + APPEND_WAIT;
-        let locked = file::open_lock(&self.append)
+        let locked = file::open_lock(append)
             .map_err(SessionError::Io)
             .and_then(|file| {
                 lock_until(&file, FlockOperation::NonBlockingLockExclusive, deadline)?;
@@ -168,15 +205,26 @@ impl AppendLock {
 }
 
 /// Removes the lock files that killed processes left: whoever gets such a lease gives it back at once. A holder that lives
-/// keeps its own, and who comes in that moment waits for a moment.
+/// keeps its own, and who comes in that moment waits for a moment. Removes the tasks of sessions that are gone, too.
 pub(super) fn sweep(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else {
         return;
     };
     for entry in entries.take(MAX_SCAN_ENTRIES).flatten() {
         let name = entry.file_name();
-        let id = name.to_str().and_then(SessionId::of_lock_name);
-        if let Some(id) = id
+        let name = name.to_str().unwrap_or_default();
+        if let Some(id) = SessionId::of_tasks_name(name) {
+            let is_gone = |lease: &Lease| {
+                fs::symlink_metadata(lease.session_file())
+                    .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+            };
+            // Under the lease: nobody makes a session of this id meanwhile.
+            let lease = Lease::acquire_within(dir, &id, Duration::ZERO);
+            if lease.as_ref().is_ok_and(is_gone) {
+                tracing::debug!(session = %id, "the tasks of a session that is gone are removed");
+                super::tasks::remove(&entry.path());
+            }
+        } else if let Some(id) = SessionId::of_lock_name(name)
             && let Ok(lease) = Lease::acquire_within(dir, &id, Duration::ZERO)
         {
             tracing::debug!(session = %id, "a lock without a holder is removed");
@@ -189,19 +237,22 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let content = self.content.get_mut();
         *content.unwrap_or_else(PoisonError::into_inner) = None;
+        let Held::Locks { file, path, append } = &self.held else {
+            return;
+        };
         // Under the append lock: a reader may hold it, and a later writer must find the same
         // file then.
-        if let Ok(append) = file::open_to_read(&self.append)
-            && flock(&append, FlockOperation::NonBlockingLockExclusive).is_ok()
-            && is_current(&append, &self.append)
+        if let Ok(open) = file::open_to_read(append)
+            && flock(&open, FlockOperation::NonBlockingLockExclusive).is_ok()
+            && is_current(&open, append)
         {
-            let _ = fs::remove_file(&self.append);
+            let _ = fs::remove_file(append);
         }
         tracing::debug!(session = %self.id, "lease given back");
         // While the lock still holds and only if the name is still ours: see `acquire` for the
         // other side.
-        if is_current(&self.file, &self.path) {
-            let _ = fs::remove_file(&self.path);
+        if is_current(file, path) {
+            let _ = fs::remove_file(path);
         }
     }
 }

@@ -7,10 +7,10 @@ use std::sync::{Arc, Once};
 use redact::Redactor;
 
 use super::{
-    AppendError, Body, Defect, Flush, ListError, MAX_LIST_ITEMS, MAX_READ_BYTES, MAX_READ_LINES,
-    MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Position, Record, SCHEMA_VERSION, SessionError, SessionId,
-    SessionLease, SessionList, SessionStore, SessionSummary, SessionWriter, Version, Window,
-    now_ms,
+    AppendError, Body, Bounds, Defect, Flush, ListError, MAX_LIST_ITEMS, MAX_READ_BYTES,
+    MAX_READ_LINES, MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Position, Record, SCHEMA_VERSION,
+    SessionError, SessionId, SessionLease, SessionList, SessionStore, SessionSummary,
+    SessionWriter, Version, Window, now_ms,
 };
 use crate::local::LocalHome;
 
@@ -18,6 +18,7 @@ mod file;
 mod lease;
 mod list;
 mod read;
+mod tasks;
 mod window;
 mod writer;
 
@@ -110,6 +111,10 @@ impl SessionLease for Lease {
             return Ok(None);
         }
         Ok(Some(Box::new(Writer::at(self, file, end.clone()))))
+    }
+
+    fn task(self: Arc<Self>) -> Result<Box<dyn SessionWriter>, SessionError> {
+        Ok(Box::new(Writer::lazy(Arc::new(tasks::lease(&self)?))))
     }
 }
 

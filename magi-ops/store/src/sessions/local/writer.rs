@@ -13,8 +13,8 @@ use super::file::{self, Stamp, require_own};
 use super::lease::Lease;
 use super::read::End;
 use super::{
-    AppendError, Body, Flush, MAX_READ_BYTES, MAX_READ_LINES, Position, Record, SCHEMA_VERSION,
-    SessionLease, SessionWriter, now_ms,
+    AppendError, Body, Flush, MAX_READ_BYTES, Position, Record, SCHEMA_VERSION, SessionLease,
+    SessionWriter, now_ms,
 };
 
 /// The one writer of a session.
@@ -107,7 +107,8 @@ impl SessionWriter for Writer {
         let lines = self.lines(turn, bodies)?;
         let (next, bytes) = self.next();
         let lines_after = next - 1 + count;
-        if bytes + lines.len() as u64 > MAX_READ_BYTES || lines_after > MAX_READ_LINES as u64 {
+        let bounds = self.lease.bounds;
+        if bytes + lines.len() as u64 > bounds.bytes || lines_after > bounds.lines as u64 {
             return Err(AppendError::Full);
         }
         let path = self.lease.session_file();
@@ -311,6 +312,7 @@ impl Open {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::super::MAX_READ_LINES;
     use super::super::tests::{Place, append, open};
     use super::*;
     use crate::sessions::SessionStore as _;
