@@ -79,10 +79,24 @@ impl Replay {
                 .push(json!({ "thinking": text, "signature": signature })),
             Body::ToolStarted {
                 activity_id,
+                parent: Some(parent),
+                ..
+            }
+            | Body::ToolFinished {
+                activity_id,
+                parent: Some(parent),
+                ..
+            } => {
+                check(&activity_id)?;
+                check(&parent)?;
+            }
+            Body::ToolStarted {
+                activity_id,
                 call_id,
                 response,
                 name,
                 input,
+                parent: None,
             } => {
                 check(&activity_id)?;
                 if call_id.len() > MAX_CALL_ID_BYTES {

@@ -15,6 +15,7 @@ use work::Deadline;
 use crate::access::{Access, DefaultPolicy};
 use crate::approval::Question;
 use crate::bounds::summary;
+use crate::caller::Caller;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::input::lenient;
@@ -107,8 +108,8 @@ impl ToolSet {
     }
 
     /// What is offered, in order.
-    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.members.iter().map(|member| &*member.spec)
+    pub fn specs(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        self.members.iter().map(|member| &member.spec)
     }
 
     /// The tool of this name; `None` for what a model made up.
@@ -161,20 +162,21 @@ impl ToolSet {
     /// second later; when the returned future is dropped the work stops at its next check and a
     /// command is killed. A file that is written by then is still told of.
     pub async fn run(&self, name: &str, input: &Value, cancel: CancellationToken) -> ToolOutcome {
-        self.call(name, input, None, &cancel).await
+        self.call(name, input, None, None, &cancel).await
     }
 
     /// As [`Self::run`], for a call that was admitted by what [`Self::access`] said: a path to
     /// be written must still lead to the very place that was looked at then, however links were
-    /// changed in between.
+    /// changed in between. `caller` is the run that makes it.
     pub async fn run_admitted(
         &self,
         name: &str,
         input: &Value,
         access: &Access,
+        caller: Option<Arc<dyn Caller>>,
         cancel: CancellationToken,
     ) -> ToolOutcome {
-        self.call(name, input, Some(access), &cancel).await
+        self.call(name, input, Some(access), caller, &cancel).await
     }
 
     async fn call(
@@ -182,6 +184,7 @@ impl ToolSet {
         name: &str,
         input: &Value,
         access: Option<&Access>,
+        caller: Option<Arc<dyn Caller>>,
         cancel: &CancellationToken,
     ) -> ToolOutcome {
         let Some(member) = self.member(name) else {
@@ -198,7 +201,7 @@ impl ToolSet {
             ToolError::Cancelled.into()
         } else {
             let (input, ignored) = lenient(&member.spec.input_schema, input);
-            let mut outcome: ToolOutcome = bounded(member, input, access, cancel).await;
+            let mut outcome: ToolOutcome = bounded(member, input, access, caller, cancel).await;
             if let Some(note) = ignored {
                 if !outcome.content.ends_with('\n') {
                     outcome.content.push('\n');
@@ -222,6 +225,7 @@ async fn bounded(
     member: &Member,
     input: Value,
     access: Option<&Access>,
+    caller: Option<Arc<dyn Caller>>,
     cancel: &CancellationToken,
 ) -> ToolOutcome {
     let limits = member.spec.limits;
@@ -230,6 +234,7 @@ async fn bounded(
     let call = Call {
         input,
         deadline: Deadline::from(stop).within(limits.wall),
+        caller: caller.filter(|_| member.spec.makes_calls),
         admitted: access.map(Access::target),
     };
     let running = async { member.tool.run(call, Arc::clone(&member.context)).await };

@@ -11,6 +11,7 @@ use work::{Deadline, Interrupted};
 
 use crate::access::Access;
 use crate::bounds::Watch;
+use crate::caller::Caller;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::workspace::Scope;
@@ -52,6 +53,8 @@ pub struct ToolSpec {
     pub read_only: bool,
     pub concurrency: Concurrency,
     pub activity: ActivityKind,
+    /// Whether its calls make calls of their own. They get a [`Caller`], and none of those can make one of these.
+    pub makes_calls: bool,
     pub limits: Limits,
     /// A line for the system prompt on when to use the tool; may be empty.
     pub advice: &'static str,
@@ -70,6 +73,7 @@ impl ToolSpec {
             read_only: true,
             concurrency: Concurrency::SideBySide,
             activity: ActivityKind::Tool,
+            makes_calls: false,
             limits: Limits::default(),
             advice: "",
             section: String::new(),
@@ -127,12 +131,13 @@ impl Default for Limits {
 }
 
 /// One admitted call.
-#[derive(Debug)]
 pub struct Call {
     /// An object. Members that the tool's schema does not have were taken out.
     pub input: Value,
     /// When the wall time is over, or the call is cancelled, dropped, or past its limits.
     pub deadline: Deadline,
+    /// The run, for a tool that makes calls of its own.
+    pub caller: Option<Arc<dyn Caller>>,
     /// The one path that may be written, where the call was looked at before; see [`Access`].
     pub(crate) admitted: Option<PathBuf>,
 }

@@ -200,12 +200,16 @@ async fn an_admission_holds_for_the_place_that_was_looked_at() {
         fs::remove_file(&link).unwrap();
         symlink(&place.outside, &link).unwrap();
         fs::write(place.outside.join("file"), "outside").unwrap();
-        let outcome = tools.run_admitted(tool, &input, &access, cancel()).await;
+        let outcome = tools
+            .run_admitted(tool, &input, &access, None, cancel())
+            .await;
         assert_eq!(outcome.summary, format!("{tool} failed: path changed"));
         assert_eq!(fs::read(place.outside.join("file")).unwrap(), b"outside");
         fs::remove_file(&link).unwrap();
         symlink("inside", &link).unwrap();
-        let outcome = tools.run_admitted(tool, &input, &access, cancel()).await;
+        let outcome = tools
+            .run_admitted(tool, &input, &access, None, cancel())
+            .await;
         assert!(!outcome.is_error, "{}", outcome.content);
     }
     assert_eq!(place.read("inside/file"), b"twi");
@@ -215,13 +219,17 @@ async fn an_admission_holds_for_the_place_that_was_looked_at() {
     let access = tools.access("write", &input).await;
     fs::remove_file(place.workspace.join("other")).unwrap();
     symlink(&place.outside, place.workspace.join("other")).unwrap();
-    let outcome = tools.run_admitted("write", &input, &access, cancel()).await;
+    let outcome = tools
+        .run_admitted("write", &input, &access, None, cancel())
+        .await;
     assert_eq!(outcome.summary, "write failed: path changed");
     assert!(!place.outside.join("new").exists());
     // Tools that write nothing are not concerned.
     let input = json!({ "path": "inside/file" });
     let access = tools.access("read", &input).await;
-    let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
+    let outcome = tools
+        .run_admitted("read", &input, &access, None, cancel())
+        .await;
     assert_eq!(outcome.content, "     1\ttwi\n");
 }
 
@@ -254,7 +262,9 @@ async fn a_link_that_is_swapped_all_the_time_never_leads_outside() {
         // One admission may be used long after the look; here at several moments.
         for _ in 0..8 {
             let cancel = CancellationToken::new();
-            let outcome = tools.run_admitted("write", &input, &access, cancel).await;
+            let outcome = tools
+                .run_admitted("write", &input, &access, None, cancel)
+                .await;
             if outcome.is_error {
                 refused += 1;
             } else {

@@ -77,7 +77,9 @@ async fn what_a_person_was_not_asked_for_is_not_read() {
         let input = json!({ "path": home, "pattern": if tool == "grep" { "key" } else { "*" } });
         let access = tools.access(tool, &input).await;
         assert_eq!(access.default, Allow);
-        let outcome = tools.run_admitted(tool, &input, &access, cancel()).await;
+        let outcome = tools
+            .run_admitted(tool, &input, &access, None, cancel())
+            .await;
         assert!(outcome.content.contains(found), "{}", outcome.content);
         assert!(
             !outcome.content.contains("key-canary") && !outcome.content.contains("id_rsa"),
@@ -94,7 +96,9 @@ async fn what_a_person_was_not_asked_for_is_not_read() {
     }
     let input = json!({ "pattern": "key" });
     let access = tools.access("grep", &input).await;
-    let outcome = tools.run_admitted("grep", &input, &access, cancel()).await;
+    let outcome = tools
+        .run_admitted("grep", &input, &access, None, cancel())
+        .await;
     assert!(
         !outcome.content.contains("key-canary"),
         "{}",
@@ -106,17 +110,23 @@ async fn what_a_person_was_not_asked_for_is_not_read() {
     let access = tools.access("read", &input).await;
     fs::remove_file(place.workspace.join("a")).unwrap();
     symlink(home.join(".ssh/id_rsa"), place.workspace.join("a")).unwrap();
-    let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
+    let outcome = tools
+        .run_admitted("read", &input, &access, None, cancel())
+        .await;
     assert_eq!(outcome.summary, "read failed: path changed");
     fs::remove_file(place.workspace.join("a")).unwrap();
     fs::hard_link(home.join(".ssh/id_rsa"), place.workspace.join("a")).unwrap();
-    let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
+    let outcome = tools
+        .run_admitted("read", &input, &access, None, cancel())
+        .await;
     assert_eq!(outcome.summary, "read failed: path changed");
     // And what was asked for is read.
     for path in ["link", "hard"] {
         let input = json!({ "path": path });
         let access = tools.access("read", &input).await;
-        let outcome = tools.run_admitted("read", &input, &access, cancel()).await;
+        let outcome = tools
+            .run_admitted("read", &input, &access, None, cancel())
+            .await;
         assert!(
             outcome.content.contains("key-canary"),
             "{}",
@@ -125,7 +135,9 @@ async fn what_a_person_was_not_asked_for_is_not_read() {
     }
     let input = json!({ "path": home.join(".ssh"), "pattern": "key" });
     let access = tools.access("grep", &input).await;
-    let outcome = tools.run_admitted("grep", &input, &access, cancel()).await;
+    let outcome = tools
+        .run_admitted("grep", &input, &access, None, cancel())
+        .await;
     assert!(
         outcome.content.contains("key-canary"),
         "{}",

@@ -18,14 +18,21 @@ const USAGE_STREAM: &str = "stream:usage";
 /// What a client is shown of an activity.
 pub(super) fn shown(activity: agent::Activity) -> Activity {
     use agent::Activity as Raw;
+    let mut parent_activity_id = None;
     let (id, kind) = match activity {
         Raw::Tool {
             id,
+            parent,
             tool,
             state,
             timed_out,
             ..
-        } => (id, tool_kind(&tool, state, timed_out)),
+        } => {
+            // Only a start has one.
+            let parent = parent.filter(|_| state == ActivityState::Started);
+            parent_activity_id = parent.map(|parent| hashed("activity", &parent));
+            (id, tool_kind(&tool, state, timed_out))
+        }
         Raw::Began { id, what } => (id, lifecycle(category(what), LifecycleStatus::Running)),
         Raw::Ended { id, state } => (id, lifecycle(vocabulary::Category::Activity, status(state))),
         Raw::ReasoningSummary {
@@ -83,7 +90,7 @@ pub(super) fn shown(activity: agent::Activity) -> Activity {
     };
     Activity {
         activity_id: hashed("activity", &id),
-        parent_activity_id: None,
+        parent_activity_id,
         kind,
     }
 }
@@ -160,6 +167,7 @@ mod tests {
     fn tool(name: &str, state: ActivityState, timed_out: Option<bool>) -> Value {
         shown(Raw::Tool {
             id: "abc".to_owned(),
+            parent: None,
             kind: agent::ActivityKind::Tool,
             tool: name.to_owned(),
             name: Default::default(),
@@ -201,6 +209,26 @@ mod tests {
         ] {
             assert_eq!(tool("bash", state, None)["status"], word);
         }
+    }
+
+    #[test]
+    fn a_call_beneath_another_names_it_on_start_only() {
+        let beneath = |state| {
+            shown(Raw::Tool {
+                id: "x".to_owned(),
+                parent: Some("abc".to_owned()),
+                kind: agent::ActivityKind::Tool,
+                tool: "read".to_owned(),
+                name: Default::default(),
+                state,
+                summary: Default::default(),
+                timed_out: None,
+            })
+        };
+        let started = beneath(ActivityState::Started);
+        assert_eq!(started["parent_activity_id"], format!("activity-{ABC}"));
+        let ended = beneath(ActivityState::Completed);
+        assert!(ended.get("parent_activity_id").is_none());
     }
 
     #[test]

@@ -74,13 +74,13 @@ async fn one_engine_holds_workspaces_of_several_directories() {
     let engine = engine(dir.path());
     let one = admitted(&engine, engine.directory()).await;
     let two = admitted(&engine, &dir.path().join("two")).await;
-    assert!(one.system.contains("French") && !one.system.contains("Dutch"));
-    assert!(two.system.contains("Dutch") && !two.system.contains("French"));
+    assert!(one.equipment.system.contains("French") && !one.equipment.system.contains("Dutch"));
+    assert!(two.equipment.system.contains("Dutch") && !two.equipment.system.contains("French"));
     assert!(Arc::ptr_eq(&one.services, &two.services));
     // A snapshot: what changes later is another workspace's.
     std::fs::write(dir.path().join("one/AGENTS.md"), "Speak Greek.").unwrap();
     let again = admitted(&engine, engine.directory()).await;
-    assert!(one.system.contains("French") && again.system.contains("Greek"));
+    assert!(one.equipment.system.contains("French") && again.equipment.system.contains("Greek"));
 
     let mut sessions = Vec::new();
     for workspace in [&one, &two] {

@@ -71,6 +71,7 @@ fn tool(id: &str) -> Body {
         response: 0,
         name: "read".into(),
         input: json!({"path": "input-canary"}),
+        parent: None,
     }
 }
 
@@ -82,6 +83,7 @@ fn tool_end(id: &str, is_error: bool) -> Body {
         is_error,
         summary: "read 3 lines".into(),
         content: "result-canary".into(),
+        parent: None,
     }
 }
 
@@ -133,6 +135,7 @@ fn activities_and_diagnostics_are_one_bounded_line() {
         response: 0,
         name: name.into(),
         input: json!({}),
+        parent: None,
     };
     let ended = |name: &str, summary: &str| Body::ToolFinished {
         activity_id: "a".into(),
@@ -141,6 +144,7 @@ fn activities_and_diagnostics_are_one_bounded_line() {
         is_error: true,
         summary: summary.into(),
         content: String::new(),
+        parent: None,
     };
     let long = "x\n".repeat(1500);
     for (name, summary) in [

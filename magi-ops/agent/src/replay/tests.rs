@@ -217,6 +217,7 @@ fn messages_and_ends_are_shown_and_nothing_else() {
             response: 0,
             name: "read".into(),
             input: json!({"path": "p"}),
+            parent: None,
         },
         Body::ToolFinished {
             activity_id: "x".into(),
@@ -225,6 +226,7 @@ fn messages_and_ends_are_shown_and_nothing_else() {
             is_error: false,
             summary: "s".into(),
             content: "c".into(),
+            parent: None,
         },
         piece("b", "replaced"),
         whole("b", Some("Done.")),

@@ -91,6 +91,8 @@ pub enum Activity {
     /// A tool call began or ended.
     Tool {
         id: String,
+        /// The activity that it stands beneath, if it does.
+        parent: Option<String>,
         kind: ActivityKind,
         /// As the model wrote it: not for showing.
         tool: String,

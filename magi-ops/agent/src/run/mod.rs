@@ -14,11 +14,12 @@ use work::{Deadline, Expired, Pool};
 
 use crate::attach::{Conversation, Transcript};
 use crate::error::{EngineError, ErrorKind};
-use crate::startup::{Choice, Selected, StartupErrorKind, Workspace};
+use crate::startup::{Choice, Equipment, Selected, StartupErrorKind, Workspace};
 use crate::writer::SharedWriter;
 
 mod active;
 mod approval;
+mod beneath;
 mod event;
 mod hooks;
 mod index;
@@ -153,6 +154,7 @@ pub(crate) fn prepare(
         selected: (conversation.selected.as_ref())
             .or(workspace.selected.as_ref())
             .cloned(),
+        equipment: Arc::clone(&workspace.equipment),
         workspace,
         active,
         writer,
@@ -181,6 +183,7 @@ struct Worker {
     owner: Arc<dyn Owner>,
     blocking: Pool,
     workspace: Arc<Workspace>,
+    equipment: Arc<Equipment>,
     active: Arc<ActiveRun>,
     writer: SharedWriter,
     /// What answers: the session's, the workspace's, else `None` until the run has asked the settings.

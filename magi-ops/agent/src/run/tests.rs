@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::{Capacity, Engine, Environment};
 
+mod beneath;
 mod bounds;
 mod chunks;
 #[allow(dead_code)]

@@ -13,19 +13,20 @@ use store::settings::{HookEvent, Permission};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tools::hooks::HookVerdict;
-use tools::{Access, ActivityKind, Concurrency, ToolOutcome};
+use tools::{Access, ActivityKind, Caller, Concurrency, ToolOutcome};
 use tracing::{Instrument, error, info_span};
 use work::Deadline;
 
 use super::active::ActiveRun;
 use super::approval::{Answer, Approval};
+use super::beneath::{self, Notices, Open, RunCaller};
 use super::event::{Activity, ActivityState};
 use super::hooks;
 use super::queue::Sink;
 use super::repeats::{Repeats, Repetition};
 use super::{Stop, Worker, panic_text};
 use crate::history::shown_name;
-use crate::startup::Workspace;
+use crate::startup::{Equipment, Workspace};
 
 /// Calls that run at the same time; the rest waits.
 const SIDE_BY_SIDE: usize = 8;
@@ -66,6 +67,8 @@ impl Worker {
         results: &mut [Option<ToolOutcome>],
     ) -> Result<(), Stop> {
         let mut running = JoinSet::new();
+        let (notices, mut noticed) = beneath::notices();
+        let mut open = Open::default();
         let mut next = 0;
         let mut looked: Option<Access> = None;
         // Whether what runs changes something: then it runs by itself, in its turn.
@@ -93,13 +96,26 @@ impl Worker {
                     true => Flush::Written,
                     false => Flush::Durable,
                 };
+                let begun = CallOf {
+                    call: &calls[next],
+                    response,
+                    parent: None,
+                };
                 stop = self
-                    .start_tool(response, next, &calls[next], access, flush, &mut running)
+                    .start_tool(next, begun, access, flush, &notices, &mut running)
                     .await;
                 next += 1;
             }
             // Calls that began are waited for, whatever happens: none may outlive the run.
-            let Some(done) = running.join_next().await else {
+            let done = tokio::select! {
+                biased;
+                Some(notice) = noticed.recv() => {
+                    stop = stop.and(self.notice(response, notice, &mut open).await);
+                    continue;
+                }
+                done = running.join_next() => done,
+            };
+            let Some(done) = done else {
                 return stop;
             };
             let Ok((index, activity_id, Ran { mut outcome, hooks })) = done else {
@@ -112,7 +128,13 @@ impl Worker {
             if let Repetition::Note(times) = repetition {
                 outcome.content.push_str(&Repeats::note(times));
             }
-            let reported = self.report(&calls[index], activity_id, &outcome).await;
+            stop = stop.and(self.close_beneath(response, &activity_id, &mut open).await);
+            let ended = CallOf {
+                call: &calls[index],
+                response,
+                parent: None,
+            };
+            let reported = self.report(ended, activity_id, &outcome).await;
             // Counted here: the calls of one response alone may bring far more than the bound.
             self.results = self.results.saturating_add(outcome.content.len());
             results[index] = Some(outcome);
@@ -132,25 +154,25 @@ impl Worker {
     }
 
     /// Whether the call may run beside others of its kind.
-    fn beside(&self, call: &ToolCall) -> bool {
-        let spec = self.workspace.tools.spec(&call.name);
+    pub(super) fn beside(&self, call: &ToolCall) -> bool {
+        let spec = self.equipment.tools.spec(&call.name);
         spec.is_none_or(|spec| spec.concurrency == Concurrency::SideBySide)
     }
 
     /// What the call would touch; a look at a dead disk must not outlast the run.
     async fn look(&self, call: &ToolCall) -> Result<Access, Stop> {
         let cancelled = Deadline::from(self.active.cancel.clone());
-        let looking = self.workspace.tools.access(&call.name, &call.input);
+        let looking = self.equipment.tools.access(&call.name, &call.input);
         Ok(cancelled.bound(looking).await?)
     }
 
     async fn start_tool(
         &mut self,
-        response: u32,
         index: usize,
-        call: &ToolCall,
+        begun: CallOf<'_>,
         access: Access,
         flush: Flush,
+        notices: &Notices,
         running: &mut JoinSet<(usize, String, Ran)>,
     ) -> Result<(), Stop> {
         if self.active.cancel.is_cancelled() {
@@ -159,28 +181,24 @@ impl Worker {
         if self.activities == self.policy.max_activities {
             return Err(Stop::limit("the run has too many activities"));
         }
-        self.activities += 1;
-        let activity_id = crate::new_id();
-        self.persist.push(Body::ToolStarted {
-            activity_id: activity_id.clone(),
-            call_id: call.id.clone(),
-            response,
-            name: call.name.clone(),
-            input: call.input.clone(),
+        let activity_id = self.begin_call(begun, flush).await?;
+        let site = Site {
+            workspace: Arc::clone(&self.workspace),
+            equipment: Arc::clone(&self.equipment),
+            active: Arc::clone(&self.active),
+            sink: self.sink.clone(),
+        };
+        let caller: Arc<dyn Caller> = Arc::new(RunCaller {
+            site: site.clone(),
+            parent: activity_id.clone(),
+            notices: notices.clone(),
+            alone: Arc::default(),
         });
-        // Before it runs: whatever becomes of this process, the session knows that it may have had an effect.
-        self.persist.settle(flush).await;
-        let subject = self.workspace.tools.subject(&call.name, &call.input);
-        let summary = shown_subject(&subject, call, self.workspace.redactor());
-        let summary = summary.summary(self.policy.max_summary_bytes);
-        self.tool_activity(call, &activity_id, ActivityState::Started, summary, None)
-            .await?;
-        let (workspace, active) = (Arc::clone(&self.workspace), Arc::clone(&self.active));
-        let (sink, call) = (self.sink.clone(), call.clone());
+        let call = begun.call.clone();
         let (settles, settled) = oneshot::channel();
         let span = info_span!("tool", name = %call.name, activity = activity_id);
         let work = async move {
-            let work = run(&workspace, &active, &sink, &call, &access, settles);
+            let work = run(&site, &call, &access, Some(caller), settles);
             // A call that panics is a failed call, not a failed run.
             let ran = AssertUnwindSafe(work).catch_unwind().await;
             let ran = ran.unwrap_or_else(|payload| {
@@ -196,20 +214,53 @@ impl Worker {
         Ok(())
     }
 
-    async fn report(
+    /// Stores and tells that a call begins. Returns its activity.
+    pub(super) async fn begin_call(
         &mut self,
-        call: &ToolCall,
+        begun: CallOf<'_>,
+        flush: Flush,
+    ) -> Result<String, Stop> {
+        let call = begun.call;
+        self.activities += 1;
+        let activity_id = crate::new_id();
+        self.persist.push(Body::ToolStarted {
+            activity_id: activity_id.clone(),
+            call_id: call.id.clone(),
+            response: begun.response,
+            name: call.name.clone(),
+            input: call.input.clone(),
+            parent: begun.parent.map(str::to_owned),
+        });
+        // Before it runs: whatever becomes of this process, the session knows that it may have had an effect.
+        self.persist.settle(flush).await;
+        let subject = self.equipment.tools.subject(&call.name, &call.input);
+        let summary = shown_subject(&subject, call, self.workspace.redactor());
+        let summary = summary.summary(self.policy.max_summary_bytes);
+        self.tool_activity(begun, &activity_id, ActivityState::Started, summary, None)
+            .await?;
+        Ok(activity_id)
+    }
+
+    /// Stores and tells what came of a call.
+    pub(super) async fn report(
+        &mut self,
+        ended: CallOf<'_>,
         activity_id: String,
         outcome: &ToolOutcome,
     ) -> Result<(), Stop> {
         let summary = self.summary(&outcome.summary);
         self.persist.push(Body::ToolFinished {
             activity_id: activity_id.clone(),
-            call_id: call.id.clone(),
-            name: call.name.clone(),
+            call_id: ended.call.id.clone(),
+            name: ended.call.name.clone(),
             is_error: outcome.is_error,
             summary: summary.as_str().to_owned(),
-            content: outcome.content.clone(),
+            // What another call asked for, the model learns from that one.
+            content: match ended.parent {
+                None => outcome.content.clone(),
+                Some(_) => String::new(),
+            },
+            parent: ended.parent.map(str::to_owned),
         });
         self.persist.start();
         let state = match outcome.is_error {
@@ -217,30 +268,51 @@ impl Worker {
             false => ActivityState::Completed,
         };
         let timed_out = Some(outcome.timed_out);
-        self.tool_activity(call, &activity_id, state, summary, timed_out)
+        self.tool_activity(ended, &activity_id, state, summary, timed_out)
             .await
     }
 
     async fn tool_activity(
         &self,
-        call: &ToolCall,
+        of: CallOf<'_>,
         id: &str,
         state: ActivityState,
         summary: Redacted,
         timed_out: Option<bool>,
     ) -> Result<(), Stop> {
-        let spec = self.workspace.tools.spec(&call.name);
+        let tool = &of.call.name;
+        let spec = self.equipment.tools.spec(tool);
         self.activity(Activity::Tool {
             id: id.to_owned(),
+            parent: of.parent.map(str::to_owned),
             kind: spec.map_or(ActivityKind::Tool, |spec| spec.activity),
-            tool: call.name.clone(),
-            name: shown_name(&call.name, self.workspace.redactor()),
+            tool: tool.clone(),
+            name: shown_name(tool, self.workspace.redactor()),
             state,
             summary,
             timed_out,
         })
         .await
     }
+}
+
+/// A call and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct CallOf<'a> {
+    pub(super) call: &'a ToolCall,
+    /// Number of the response that asked for it, or for the one that makes it.
+    pub(super) response: u32,
+    /// The activity of the call that makes it; `None` of a call of the model.
+    pub(super) parent: Option<&'a str>,
+}
+
+/// Where calls are made.
+#[derive(Clone)]
+pub(super) struct Site {
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) equipment: Arc<Equipment>,
+    pub(super) active: Arc<ActiveRun>,
+    pub(super) sink: Sink,
 }
 
 /// What a call is about, as it may be shown. A part of an input may be a secret that only the whole of it tells: the
@@ -277,10 +349,10 @@ fn shown_subject(subject: &str, call: &ToolCall, redactor: &Redactor) -> Redacte
 }
 
 /// What came of a call and of the hooks around it.
-struct Ran {
-    outcome: ToolOutcome,
+pub(super) struct Ran {
+    pub(super) outcome: ToolOutcome,
     /// Hooks that failed, in raw words.
-    hooks: Vec<String>,
+    pub(super) hooks: Vec<String>,
 }
 
 impl From<ToolOutcome> for Ran {
@@ -292,7 +364,7 @@ impl From<ToolOutcome> for Ran {
     }
 }
 
-fn refused(content: String, summary: &str) -> ToolOutcome {
+pub(super) fn refused(content: String, summary: &str) -> ToolOutcome {
     ToolOutcome {
         content,
         is_error: true,
@@ -301,15 +373,22 @@ fn refused(content: String, summary: &str) -> ToolOutcome {
     }
 }
 
-async fn run(
-    workspace: &Workspace,
-    active: &ActiveRun,
-    sink: &Sink,
+/// Decides about a call, asks for it and makes it. `caller` is what the call itself may ask of the run. `settles` is let
+/// go of when no question follows any more.
+pub(super) async fn run(
+    site: &Site,
     call: &ToolCall,
     access: &Access,
+    caller: Option<Arc<dyn Caller>>,
     settles: oneshot::Sender<()>,
 ) -> Ran {
-    let decision = workspace.decide(&call.name, access);
+    let Site {
+        workspace,
+        equipment,
+        active,
+        sink,
+    } = site;
+    let decision = equipment.decide(&call.name, access);
     let question_waits = match (decision.permission, active.spec.policy.approval_expiry) {
         (Permission::Deny, _) => {
             return refused(decision.denial(&call.name), "denied by the settings").into();
@@ -356,9 +435,9 @@ async fn run(
         }
     }
     let cancel = active.cancel.clone();
-    let outcome = workspace
+    let outcome = equipment
         .tools
-        .run_admitted(&call.name, &call.input, access, cancel)
+        .run_admitted(&call.name, &call.input, access, caller, cancel)
         .await;
     if workspace.hooks.any(HookEvent::PostTool) {
         payload["result"] = outcome.content.as_str().into();

@@ -95,20 +95,17 @@ impl Guidance {
         None
     }
 
-    /// Whether the primary agent may use a tool at all.
-    pub(super) fn permits(&self, tool: &str) -> bool {
-        self.primary
-            .as_ref()
-            .and_then(|primary| primary.tools.as_ref())
-            .is_none_or(|tools| tools.iter().any(|name| name == tool))
-    }
-
-    /// The primary agent's system prompt.
-    pub(super) fn system(&self, workspace: &Path, tools: &[&ToolSpec]) -> Arc<str> {
+    /// The system prompt of the agent with this profile.
+    pub(super) fn system(
+        &self,
+        workspace: &Path,
+        tools: &[&ToolSpec],
+        profile: Option<&Profile>,
+    ) -> Arc<str> {
         prompt::system(&Parts {
             workspace,
             tools,
-            profile: self.primary.as_ref(),
+            profile,
             instructions: &self.instructions,
             profiles: &self.profiles,
         })

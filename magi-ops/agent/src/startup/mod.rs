@@ -3,6 +3,7 @@
 
 mod cache;
 mod environment;
+mod equipment;
 mod error;
 mod examine;
 mod guidance;
@@ -12,6 +13,7 @@ mod trust;
 mod workspace;
 
 pub use environment::Environment;
+pub(crate) use equipment::Equipment;
 pub use error::{StartupError, StartupErrorKind};
 pub use examine::{Examination, examine};
 pub(crate) use select::{Choice, Selected, provider_ready};

@@ -66,6 +66,7 @@ fn admit(
 
 fn offered(admitted: &Workspace) -> Vec<&str> {
     admitted
+        .equipment
         .offered
         .iter()
         .map(|tool| tool.name.as_str())
@@ -90,11 +91,11 @@ fn the_prompt_holds_what_was_there_at_startup_in_order() {
         "<instructions source=\"AGENTS.md\">\nthe project's file\n",
         "<instructions source=\"global extra.md\">\nthe extra file\n",
     ];
-    let places = parts.map(|part| admitted.system.find(part).unwrap());
-    assert!(places.is_sorted(), "{}", admitted.system);
+    let places = parts.map(|part| admitted.equipment.system.find(part).unwrap());
+    assert!(places.is_sorted(), "{}", admitted.equipment.system);
     let workspace = place.environment.cwd.canonicalize().unwrap();
     let line = format!("Directory: {}\n", workspace.display());
-    assert!(admitted.system.contains(&line));
+    assert!(admitted.equipment.system.contains(&line));
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn a_missing_or_hidden_additional_file_is_a_configuration_that_is_not_valid() {
 fn decided(admitted: &Workspace, tool: &str) -> Permission {
     let question = tools::Question::new(tool, "");
     let access = tools::Access::new(tools::DefaultPolicy::Allow, question);
-    admitted.decide(tool, &access).permission
+    admitted.equipment.decide(tool, &access).permission
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn the_primary_profile_restricts_the_tools() {
     assert_eq!(offered(&admitted), ["grep"]);
     assert_eq!(decided(&admitted, "read"), Permission::Deny);
     let none = Place::new().with("home/agents/primary.md", "---\ntools: []\n---\n");
-    assert!(none.admit().unwrap().offered.is_empty());
+    assert!(none.admit().unwrap().equipment.offered.is_empty());
 }
 
 #[test]

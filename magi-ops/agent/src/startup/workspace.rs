@@ -1,6 +1,7 @@
 //! A workspace and how it comes to be: everything of one directory that runs work with.
 //! Reading files is the store's part, choosing the provider stands beside.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +10,11 @@ use store::{LocalPlaces, Reason, Redactor};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
-use tools::policy::{Decision, Policy, Rules};
-use tools::{Access, Context, Skill, ToolSet, ToolSpec};
+use tools::policy::Rules;
+use tools::{Context, Skill, ToolSet};
 
 use super::environment::canonical;
+use super::equipment::Equipment;
 use super::error::redacted;
 use super::guidance::Guidance;
 use super::select::{Choice, Selected, select, select_choice, unusable_addresses};
@@ -24,16 +26,12 @@ pub struct Workspace {
     pub(crate) services: Arc<Services>,
     /// Canonical.
     pub(crate) cwd: PathBuf,
-    pub(crate) tools: ToolSet,
+    /// What the primary agent works with as long as no tools join.
+    pub(crate) equipment: Arc<Equipment>,
     pub(crate) hooks: Hooks,
-    /// The tools that a model is offered: all that are not denied.
-    pub(crate) offered: Vec<provider::ToolSpec>,
     pub(crate) guidance: Guidance,
-    /// What the primary agent is told before the conversation.
-    pub(crate) system: Arc<str>,
     /// What answers where a session does not say otherwise; `None` where each run asks the settings.
     pub(crate) selected: Option<Arc<Selected>>,
-    policy: Policy,
     /// What commands run under.
     guard: Guard,
     /// As they were at startup.
@@ -108,18 +106,10 @@ impl Workspace {
         select().map_err(|error: StartupError| error.redacted(self.redactor()))
     }
 
-    /// Whether a call may be made.
-    pub(crate) fn decide(&self, tool: &str, access: &Access) -> Decision {
-        let decision = self.policy.decide(tool, access);
-        // A name as a model made it up is no word for a log.
-        let known = self.tools.spec(tool).map_or("unknown", |spec| &spec.name);
-        tracing::debug!(
-            tool = known,
-            decision = decision.word(),
-            rule = decision.rule(),
-            "a call is decided"
-        );
-        decision
+    /// The settings' words about tools.
+    #[allow(dead_code)] // As above.
+    pub(super) fn permissions(&self) -> &BTreeMap<String, Permission> {
+        &self.settings.permissions
     }
 
     /// A name as it may be shown; see [`public_name`].
@@ -184,26 +174,18 @@ fn read(
     let guard = Guard::this_program();
     withhold_keys(&guard, &settings);
     let tools = tool_set(services, &cwd, &settings, &guidance, &guard)?;
-    let mut permissions = settings.permissions.clone();
-    // Not offered, and refused to a model that asks for it all the same.
-    let kept_away = tools.specs().filter(|spec| !guidance.permits(&spec.name));
-    permissions.extend(kept_away.map(|spec| (spec.name.clone(), Permission::Deny)));
-    let is_offered = |spec: &&ToolSpec| permissions.get(&spec.name) != Some(&Permission::Deny);
-    let prompted: Vec<_> = tools.specs().filter(is_offered).collect();
-    let offered = prompted.iter().map(|spec| provider::ToolSpec {
-        name: spec.name.clone(),
-        description: spec.description.clone(),
-        input_schema: spec.input_schema.clone(),
-    });
     Ok(Workspace {
         hooks: Hooks::new(cwd.clone(), guard.clone(), settings.hooks.clone()),
-        system: guidance.system(&cwd, &prompted),
-        offered: offered.collect(),
-        tools,
+        equipment: Arc::new(Equipment::new(
+            &cwd,
+            &guidance,
+            guidance.primary.as_ref(),
+            tools,
+            settings.permissions.clone(),
+        )),
         guidance,
         cwd,
         selected: None,
-        policy: Policy::new(permissions),
         guard,
         settings,
         services: Arc::clone(services),

@@ -121,6 +121,9 @@ pub enum Body {
         response: u32,
         name: String,
         input: Value,
+        /// The activity that made this call. Such a one is none of the conversation.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
     },
     ToolFinished {
         activity_id: String,
@@ -129,8 +132,11 @@ pub enum Body {
         is_error: bool,
         /// One line for a person.
         summary: String,
-        /// What the model is told.
+        /// What the model is told; empty for a call that another one made.
         content: String,
+        /// As the start has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
     },
     /// The most that this session gives to subagents of a profile: what its first delegation to one gave. Later ones,
     /// also in another process, give no tool that is not named here.
@@ -219,6 +225,7 @@ mod tests {
                     response: 0,
                     name: "n".into(),
                     input: json!({ "numbers": numbers }),
+                    parent: None,
                 },
             };
             let line = serde_json::to_vec(&record).unwrap();

@@ -19,7 +19,7 @@ pub struct Activity {
     /// `activity-` and 64 hex digits; scoped to the turn, and not unique among its events.
     #[serde(deserialize_with = "id")]
     pub activity_id: String,
-    /// Left out where no parent was supplied; this build supplies none.
+    /// Of what stands beneath another activity, on its start; else left out.
     #[serde(
         default,
         deserialize_with = "some",

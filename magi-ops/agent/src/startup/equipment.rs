@@ -1,0 +1,110 @@
+//! What a model works with in a run: what it is told, the tools it is offered, and whether a call of one may be made.
+//! Made of a workspace, of the tools that joined since it was admitted, and of one agent's profile.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use store::resources::Profile;
+use store::settings::Permission;
+use tools::policy::{Decision, Policy};
+use tools::{Access, NameClash, ToolSet, ToolSpec};
+
+use super::guidance::Guidance;
+use super::workspace::Workspace;
+
+/// What one agent works with. It never changes.
+pub(crate) struct Equipment {
+    /// All of them, denied ones too: a model may ask for what it is not offered.
+    pub(crate) tools: ToolSet,
+    /// The tools that the model is offered: all that are not denied.
+    pub(crate) offered: Vec<provider::ToolSpec>,
+    /// What it is told before the conversation.
+    pub(crate) system: Arc<str>,
+    policy: Policy,
+}
+
+impl Equipment {
+    /// `profile` says which tools the agent may use, and its role.
+    pub(super) fn new(
+        cwd: &Path,
+        guidance: &Guidance,
+        profile: Option<&Profile>,
+        tools: ToolSet,
+        mut words: BTreeMap<String, Permission>,
+    ) -> Self {
+        let allowed = profile.and_then(|profile| profile.tools.as_ref());
+        let permits =
+            |tool: &str| allowed.is_none_or(|tools| tools.iter().any(|name| name == tool));
+        // Not offered, and refused to a model that asks for it all the same.
+        let kept_away = tools.specs().filter(|spec| !permits(&spec.name));
+        words.extend(kept_away.map(|spec| (spec.name.clone(), Permission::Deny)));
+        let policy = Policy::new(words);
+        let prompted: Vec<_> = permitted(&tools, &policy).map(|spec| &**spec).collect();
+        let offered = prompted.iter().map(|spec| provider::ToolSpec {
+            name: spec.name.clone(),
+            description: spec.description.clone(),
+            input_schema: spec.input_schema.clone(),
+        });
+        Self {
+            offered: offered.collect(),
+            system: guidance.system(cwd, &prompted, profile),
+            tools,
+            policy,
+        }
+    }
+
+    /// The tools that are not denied, in the order in which they are offered.
+    pub(crate) fn permitted(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        permitted(&self.tools, &self.policy)
+    }
+
+    /// Whether a call may be made.
+    pub(crate) fn decide(&self, tool: &str, access: &Access) -> Decision {
+        let decision = self.policy.decide(tool, access);
+        // A name as a model made it up is no word for a log.
+        let known = self.tools.spec(tool).map_or("unknown", |spec| &spec.name);
+        tracing::debug!(
+            tool = known,
+            decision = decision.word(),
+            rule = decision.rule(),
+            "a call is decided"
+        );
+        decision
+    }
+}
+
+fn permitted<'a>(
+    tools: &'a ToolSet,
+    policy: &'a Policy,
+) -> impl Iterator<Item = &'a Arc<ToolSpec>> {
+    tools
+        .specs()
+        .filter(|spec| policy.word(&spec.name) != Some(Permission::Deny))
+}
+
+impl Workspace {
+    /// What the primary agent works with when the tools of `joined` stand beside the workspace's own.
+    ///
+    /// # Errors
+    /// [`NameClash`] when a name stands in two of them.
+    #[allow(dead_code)] // Until servers' tools join.
+    pub(crate) fn equip(&self, joined: Vec<ToolSet>) -> Result<Arc<Equipment>, NameClash> {
+        let mut tools = self.equipment.tools.clone();
+        for set in joined {
+            tools.join(set)?;
+        }
+        let primary = self.guidance.primary.as_ref();
+        let words = self.permissions().clone();
+        let equipment = Equipment::new(&self.cwd, &self.guidance, primary, tools, words);
+        Ok(Arc::new(equipment))
+    }
+}
+
+impl std::fmt::Debug for Equipment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Equipment")
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}
