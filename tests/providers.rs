@@ -32,6 +32,8 @@ use support::Place;
 
 #[path = "providers/differences.rs"]
 mod differences;
+#[path = "providers/images.rs"]
+mod images;
 
 const KEY: &str = "canary-key-0123456789";
 

@@ -190,6 +190,7 @@ fn result(call: &ToolCall) -> Message {
         call_id: call.id.clone(),
         name: call.name.clone(),
         content: "done".to_owned(),
+        images: Vec::new(),
         is_error: false,
     }
 }

@@ -52,7 +52,7 @@ fn selections_that_cannot_be_served_fail_startup() {
     }
 }
 
-fn chat(base: &str, more: &Value) -> Value {
+pub(super) fn chat(base: &str, more: &Value) -> Value {
     let mut own = json!({"api": "openai-chat", "base_url": base, "api_key_env": "GATEWAY_KEY"});
     own.as_object_mut()
         .unwrap()
@@ -61,7 +61,7 @@ fn chat(base: &str, more: &Value) -> Value {
 }
 
 /// A response of chat completions: its deltas, then the reason to finish.
-fn completion(deltas: &[Value], reason: &str) -> Answer {
+pub(super) fn completion(deltas: &[Value], reason: &str) -> Answer {
     let delta = |delta: &Value| json!({"choices": [{"index": 0, "delta": delta}]});
     let mut events: Vec<_> = deltas.iter().map(delta).collect();
     events.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}));

@@ -13,6 +13,7 @@ use crate::conversation::Replay;
 use crate::error::{EngineError, ErrorKind};
 use crate::heap;
 use crate::history::Snapshot;
+use crate::images;
 use crate::startup::{Choice, Selected, Services, Workspace};
 use crate::writer::SharedWriter;
 
@@ -67,6 +68,17 @@ pub(crate) struct Transcript {
     pub(crate) written: Written,
     /// What the file says of the selection.
     pub(crate) recorded: Option<Choice>,
+}
+
+impl Transcript {
+    /// Keeps the images within their bounds. No request shares the messages any more.
+    pub(crate) fn bound_images(&mut self) {
+        if images::exceed(&self.messages) {
+            images::drop_old(Arc::make_mut(&mut self.messages).as_mut_slice());
+            // What was written stands for other messages.
+            self.written = Written::default();
+        }
+    }
 }
 
 impl Drop for Transcript {

@@ -127,6 +127,7 @@ impl Replay {
                     call_id,
                     name,
                     content,
+                    images: Vec::new(),
                     is_error,
                 });
             }
@@ -204,6 +205,7 @@ fn unknown_result(call: &ToolCall) -> Message {
         call_id: call.id.clone(),
         name: call.name.clone(),
         content: UNKNOWN_RESULT.to_owned(),
+        images: Vec::new(),
         is_error: true,
     }
 }

@@ -3,7 +3,7 @@
 
 use provider::Message;
 
-/// From how many bytes of text on a conversation is long: below that, what the allocator keeps is used again soon.
+/// From how many bytes on a conversation is long: below that, what the allocator keeps is used again soon.
 const LONG_BYTES: usize = 1024 * 1024;
 
 /// Frees a conversation. Blocks for some milliseconds when it is long.
@@ -11,7 +11,7 @@ const LONG_BYTES: usize = 1024 * 1024;
 /// Its texts are small pieces, and others were allocated between them: the C library finds no whole page at the end of its
 /// heaps and would keep all of it for as long as the process lives. Asked for it, it gives back every free page.
 pub(crate) fn free(messages: Vec<Message>) {
-    let bytes: usize = messages.iter().map(text_bytes).sum();
+    let bytes: usize = messages.iter().map(message_bytes).sum();
     drop(messages);
     if bytes >= LONG_BYTES {
         give_back();
@@ -19,10 +19,15 @@ pub(crate) fn free(messages: Vec<Message>) {
     }
 }
 
-pub(crate) fn text_bytes(message: &Message) -> usize {
+/// Bytes of a message's text and images.
+pub(crate) fn message_bytes(message: &Message) -> usize {
     match message {
         Message::User { text, .. } | Message::Assistant { text, .. } => text.len(),
-        Message::ToolResult { content, .. } => content.len(),
+        Message::ToolResult {
+            content, images, ..
+        } => images
+            .iter()
+            .fold(content.len(), |sum, image| sum + image.bytes().len()),
     }
 }
 

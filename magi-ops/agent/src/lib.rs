@@ -7,6 +7,7 @@ mod engine;
 mod error;
 mod heap;
 mod history;
+mod images;
 #[cfg(test)]
 mod memory;
 mod prompt;

@@ -70,6 +70,11 @@ impl ModelLimits {
         own.or(self.reasoning)
     }
 
+    /// Whether `model` takes images, if the settings say.
+    pub fn images(&self, model: &str) -> Option<bool> {
+        self.model(model)?.images
+    }
+
     /// The nearest of the levels that the settings give `model`, the lower one of two; `None` if they
     /// give none.
     pub fn nearest_level(&self, model: &str, level: ThinkingLevel) -> Option<ThinkingLevel> {

@@ -30,6 +30,7 @@ pub use config::{
 pub use credential::{CredentialError, CredentialSource, FixedCredential, Secret};
 pub use error::{ErrorKind, MAX_MESSAGE_BYTES, ProviderError};
 pub use fixture::{FIXTURE_ID, FIXTURE_MODEL, Fixture};
+pub use media::Image;
 pub use message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
 pub use provider::Provider;
 pub use registry::{build, build_with};

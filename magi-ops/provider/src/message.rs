@@ -1,6 +1,7 @@
 //! What a conversation consists of, and the tools that are offered in it.
 //! Values only; how a wire writes them is the wire's.
 
+use media::Image;
 use serde_json::Value;
 pub use store::settings::ThinkingLevel;
 
@@ -22,6 +23,8 @@ pub enum Message {
         call_id: String,
         name: String,
         content: String,
+        /// What the tool showed besides, for models that take images.
+        images: Vec<Image>,
         is_error: bool,
     },
 }

@@ -76,6 +76,7 @@ async fn run(workspace: &Path, hidden: &[&Path], prompt: &str, offered: &[&str])
                 call_id: call.id,
                 name: call.name,
                 content: outcome.content,
+                images: Vec::new(),
                 is_error: outcome.is_error,
             });
         }

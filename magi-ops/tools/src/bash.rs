@@ -172,6 +172,7 @@ fn outcome(finished: &Finished, timeout_ms: u64) -> ToolOutcome {
     let lines = counted(finished.stdout.lines(), "line", "lines");
     ToolOutcome {
         content,
+        images: Vec::new(),
         is_error: note.is_some(),
         timed_out: finished.timed_out,
         summary: format!(": {how}, {lines}"),

@@ -227,14 +227,12 @@ impl Search<'_> {
             out += &gaps.notes();
         }
         out.push('\n');
-        Success {
-            content: out,
-            summary: format!(
-                "({} in {})",
-                counted(shown, "match", "matches"),
-                counted(files, "file", "files")
-            ),
-        }
+        let summary = format!(
+            "({} in {})",
+            counted(shown, "match", "matches"),
+            counted(files, "file", "files")
+        );
+        Success::text(out, summary)
     }
 }
 

@@ -38,6 +38,7 @@ pub use bounds::Watch;
 pub use caller::{Caller, Calling};
 pub use context::{Context, Skill};
 pub use error::ToolError;
+pub use media::Image;
 pub use set::{NameClash, ToolSet};
 pub use tool::{
     ActivityKind, Call, Concurrency, Limits, Registration, Running, Success, Tool, ToolOutcome,

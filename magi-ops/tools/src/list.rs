@@ -85,8 +85,7 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
             break;
         }
     }
-    Ok(Success {
-        content: listing.finish(total, "entries by name; use glob to narrow"),
-        summary: format!("{} ({entries})", scope.named(&path)),
-    })
+    let content = listing.finish(total, "entries by name; use glob to narrow");
+    let summary = format!("{} ({entries})", scope.named(&path));
+    Ok(Success::text(content, summary))
 }

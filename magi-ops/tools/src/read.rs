@@ -1,10 +1,11 @@
-//! `read`: lines of one text file, numbered, from any place in it.
+//! `read`: lines of one text file, numbered, from any place in it; or one image.
 //! Holds one line at a time, however long the file or the line is.
 
 use std::io::{BufRead, BufReader, Read};
-
+use std::path::Path;
 use std::sync::Arc;
 
+use media::{Format, Image, MAX_IMAGE_BYTES};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,7 +18,8 @@ use crate::workspace::Scope;
 const TOOL: FileTool<Input> = FileTool {
     name: "read",
     description: "Reads a text file and returns its lines, each after its number and a tab. \
-        Shows up to 2,000 lines and 256 KiB at a time; a longer file says where to continue.",
+        Shows up to 2,000 lines and 256 KiB at a time; a longer file says where to continue. \
+        A PNG, JPEG, GIF or WebP image of up to 5 MiB is shown as one to models that take images.",
     advice: "Read what you are about to change or to speak about.",
     touches: Touches::Reads(&[]),
     run,
@@ -58,6 +60,9 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
     let mut reader = BufReader::with_capacity(64 * 1024, file);
     let failed = |error: std::io::Error| ToolError::io(&error, &scope.shown(&path));
     let start = reader.fill_buf().map_err(failed)?;
+    if Format::of(start).is_some() {
+        return image(reader, scope, &path, watch);
+    }
     if memchr::memchr(0, &start[..start.len().min(SNIFF_BYTES)]).is_some() {
         return Err(ToolError::Binary {
             path: scope.shown(&path),
@@ -117,9 +122,38 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
     } else {
         format!("{name} ({})", counted(shown, "line", "lines"))
     };
+    Ok(Success::text(out, summary))
+}
+
+/// The whole file, which begins like an image.
+fn image(
+    reader: BufReader<impl Read>,
+    scope: &Scope,
+    path: &Path,
+    watch: &Watch,
+) -> Result<Success, ToolError> {
+    let shown = scope.shown(path);
+    let mut reader = reader.take(MAX_IMAGE_BYTES as u64 + 1);
+    let mut bytes = Vec::new();
+    loop {
+        watch.check()?;
+        let part = reader.fill_buf();
+        let part = part.map_err(|error| ToolError::io(&error, &shown))?;
+        if part.is_empty() {
+            break;
+        }
+        bytes.extend_from_slice(part);
+        let used = part.len();
+        reader.consume(used);
+    }
+    let image = Image::new(bytes).ok_or_else(|| ToolError::TooLong {
+        what: format!("the image {shown}"),
+        limit: MAX_IMAGE_BYTES,
+    })?;
     Ok(Success {
-        content: out,
-        summary,
+        content: format!("[{shown}: {image}]\n"),
+        summary: format!("{} ({image})", scope.named(path)),
+        images: vec![image],
     })
 }
 

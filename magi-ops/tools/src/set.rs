@@ -343,12 +343,7 @@ mod tests {
                     Some("hang") => std::future::pending().await,
                     Some("late") => {
                         call.deadline.cancellation().cancelled().await;
-                        ToolOutcome {
-                            content: "done".to_owned(),
-                            is_error: false,
-                            timed_out: false,
-                            summary: "done".to_owned(),
-                        }
+                        crate::Success::text("done".to_owned(), "done".to_owned()).into()
                     }
                     _ => panic!("a panic while it runs"),
                 }

@@ -131,14 +131,9 @@ fn load(skills: &[Skill], input: &Value) -> Result<Success, ToolError> {
             skill.body.len()
         );
     }
-    Ok(Success {
-        content,
-        summary: format!(
-            "{} ({})",
-            skill.name,
-            counted(skill.body.lines().count() as u64, "line", "lines")
-        ),
-    })
+    let lines = counted(skill.body.lines().count() as u64, "line", "lines");
+    let summary = format!("{} ({lines})", skill.name);
+    Ok(Success::text(content, summary))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use media::Image;
 use serde_json::Value;
 use work::{Deadline, Interrupted};
 
@@ -175,6 +176,9 @@ impl Call {
 pub struct ToolOutcome {
     /// For the model: a result, or what went wrong and how to do better. At most 300 KiB.
     pub content: String,
+    /// For models that take them, behind the content, which says in words what they are of. They live as long
+    /// as the process: a session's file keeps words.
+    pub images: Vec<Image>,
     pub is_error: bool,
     /// Whether the time limit stopped the call.
     pub timed_out: bool,
@@ -189,6 +193,7 @@ impl ToolOutcome {
     pub fn failed(content: impl Into<String>, summary: &str) -> Self {
         Self {
             content: content.into(),
+            images: Vec::new(),
             is_error: true,
             timed_out: false,
             summary: format!("failed: {summary}"),
@@ -201,14 +206,29 @@ impl ToolOutcome {
 pub struct Success {
     /// For the model, at most 300 KiB.
     pub content: String,
+    /// As [`ToolOutcome::images`].
+    pub images: Vec<Image>,
     /// What stands after the tool's name in the summary.
     pub summary: String,
+}
+
+impl Success {
+    /// A result that is text alone.
+    #[must_use]
+    pub fn text(content: String, summary: String) -> Self {
+        Self {
+            content,
+            images: Vec::new(),
+            summary,
+        }
+    }
 }
 
 impl From<Success> for ToolOutcome {
     fn from(success: Success) -> Self {
         Self {
             content: success.content,
+            images: success.images,
             is_error: false,
             timed_out: false,
             summary: success.summary,

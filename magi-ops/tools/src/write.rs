@@ -70,10 +70,8 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
     if style.utf_16 {
         told += "[the file was UTF-16; it is UTF-8 now]\n";
     }
-    Ok(Success {
-        content: told,
-        summary: format!("{}: {size}", scope.named(slot.path())),
-    })
+    let summary = format!("{}: {size}", scope.named(slot.path()));
+    Ok(Success::text(told, summary))
 }
 
 /// How the file was written that is replaced: a model sees neither, so neither may get lost.

@@ -47,6 +47,7 @@ async fn output_and_failure_are_told() {
         let outcome = run(json!({ "command": command })).await;
         let expected = ToolOutcome {
             content: content.to_owned(),
+            images: Vec::new(),
             is_error,
             timed_out: false,
             summary: summary.to_owned(),

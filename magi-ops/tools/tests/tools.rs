@@ -108,6 +108,34 @@ async fn read_shows_wrong_utf8_and_refuses_binary() {
 }
 
 #[tokio::test]
+async fn read_shows_images_up_to_their_bound() {
+    const MAX: usize = 5 * 1024 * 1024;
+    let place = place();
+    let mut bytes = b"\xff\xd8\xff\xe0\0\x10JFIF\0".to_vec();
+    // The name says nothing, the first bytes everything.
+    place.write("photo.txt", &bytes);
+    let outcome = place
+        .ok("read", json!({ "path": "photo.txt", "offset": 2 }))
+        .await;
+    assert_eq!(outcome.content, "[photo.txt: image/jpeg, 11 bytes]\n");
+    assert_eq!(outcome.summary, "read photo.txt (image/jpeg, 11 bytes)");
+    let shown: Vec<_> = outcome.images.iter().map(tools::Image::bytes).collect();
+    assert_eq!(shown, [&bytes[..]]);
+    bytes.resize(MAX, 0);
+    place.write("photo.jpg", &bytes);
+    let outcome = place.ok("read", json!({ "path": "photo.jpg" })).await;
+    assert_eq!(outcome.images[0].bytes().len(), MAX);
+    bytes.push(0);
+    place.write("photo.jpg", &bytes);
+    let outcome = place.err("read", json!({ "path": "photo.jpg" })).await;
+    assert_eq!(
+        outcome.content,
+        "the image photo.jpg would be or is longer than 5242880 bytes"
+    );
+    assert!(outcome.images.is_empty());
+}
+
+#[tokio::test]
 async fn list_sorts_marks_and_measures() {
     let place = place();
     place.write("b.txt", "12345");

@@ -68,8 +68,9 @@ fn count(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolErr
         watch.check()?;
         words += 1;
     }
-    Ok(Success {
-        content: format!("{shown} has {words} words\n"),
-        summary: format!("{} ({words} words)", scope.named(&path)),
-    })
+    let summary = format!("{} ({words} words)", scope.named(&path));
+    Ok(Success::text(
+        format!("{shown} has {words} words\n"),
+        summary,
+    ))
 }

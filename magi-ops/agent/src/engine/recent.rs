@@ -7,7 +7,7 @@ use crate::attach::Known;
 use crate::heap;
 
 const MAX_SESSIONS: usize = 4;
-/// Most bytes of text of all of them.
+/// Most bytes of text and images of all of them.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The last of them, oldest first.
@@ -17,7 +17,12 @@ pub(crate) struct Recent(Vec<(SessionId, usize, Known)>);
 impl Recent {
     /// Takes one in and gives back those that have no place any more.
     pub(crate) fn keep(&mut self, id: SessionId, known: Known) -> Vec<Known> {
-        let bytes = known.transcript.messages.iter().map(heap::text_bytes).sum();
+        let bytes = known
+            .transcript
+            .messages
+            .iter()
+            .map(heap::message_bytes)
+            .sum();
         self.0.push((id, bytes, known));
         let mut room = MAX_BYTES;
         let kept = self

@@ -50,7 +50,9 @@ impl Repeats {
         outcome: &ToolOutcome,
     ) -> Repetition {
         let id = self.hasher.hash_one((&call.name, call.input.to_string()));
-        let result = self.hasher.hash_one((&outcome.content, outcome.is_error));
+        let result = self
+            .hasher
+            .hash_one((&outcome.content, &outcome.images, outcome.is_error));
         if let Some(known) = self.calls.get_mut(&id)
             && known.result == result
         {
@@ -99,6 +101,7 @@ mod tests {
         };
         let outcome = ToolOutcome {
             content: result.to_owned(),
+            images: Vec::new(),
             is_error: false,
             timed_out: false,
             summary: String::new(),

@@ -26,6 +26,7 @@ use super::queue::Sink;
 use super::repeats::{Repeats, Repetition};
 use super::{Stop, Worker, panic_text};
 use crate::history::shown_name;
+use crate::images;
 use crate::startup::{Equipment, Workspace};
 
 /// Calls that run at the same time; the rest waits.
@@ -43,17 +44,17 @@ impl Worker {
         // Every call gets its result, also when the run stops here: the conversation goes on
         // in the next run.
         for (call, result) in calls.iter().zip(results) {
-            let (content, is_error) = result
-                .map_or(("The call was cancelled.".to_owned(), true), |outcome| {
-                    (outcome.content, outcome.is_error)
-                });
+            let result = result
+                .unwrap_or_else(|| ToolOutcome::failed("The call was cancelled.", "cancelled"));
             self.remember(Message::ToolResult {
                 call_id: call.id.clone(),
                 name: call.name.clone(),
-                content,
-                is_error,
+                content: result.content,
+                images: result.images,
+                is_error: result.is_error,
             });
         }
+        self.transcript.bound_images();
         // Bounds what waits for the disk, whatever the tools bring.
         self.persist.settle(Flush::Written).await;
         self.warn_if_degraded().await;
@@ -257,7 +258,7 @@ impl Worker {
             summary: summary.as_str().to_owned(),
             // What another call asked for, the model learns from that one.
             content: match ended.parent {
-                None => outcome.content.clone(),
+                None => images::in_words(outcome.content.clone(), &outcome.images),
                 Some(_) => String::new(),
             },
             parent: ended.parent.map(str::to_owned),
@@ -366,10 +367,8 @@ impl From<ToolOutcome> for Ran {
 
 pub(super) fn refused(content: String, summary: &str) -> ToolOutcome {
     ToolOutcome {
-        content,
-        is_error: true,
-        timed_out: false,
         summary: summary.to_owned(),
+        ..ToolOutcome::failed(content, "")
     }
 }
 

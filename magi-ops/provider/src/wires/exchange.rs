@@ -14,7 +14,8 @@ use work::{Deadline, Expired};
 
 use super::body::Body;
 use super::http::Endpoint;
-use super::quirks::Learned;
+use super::images;
+use super::quirks::{Learned, Sent};
 use super::retry;
 use super::wire::{Parameters, Progress, Wire};
 use crate::config::{ModelLimits, Patience};
@@ -261,8 +262,13 @@ impl Exchange {
         if self.spoken {
             return State::Failed(error);
         }
-        let (model, optional) = (&self.request.model, link.wire.optional());
-        if link.learned.learn(model, &error, &self.body, optional) {
+        let parameters = link.parameters(&self.request);
+        let sent = Sent {
+            body: &self.body,
+            optional: link.wire.optional(),
+            longest_image: images::longest(&self.request.messages, &parameters),
+        };
+        if link.learned.learn(&self.request.model, &error, &sent) {
             self.body = link.body(&self.request);
             return State::Send;
         }

@@ -11,6 +11,7 @@ mod finish;
 pub(crate) mod fuzzing;
 mod halves;
 mod http;
+mod images;
 mod input;
 mod json;
 mod openai_chat;

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::call_ids::IdForm;
 use super::failure_kind::says_any;
-use crate::error::ProviderError;
+use super::images;
+use crate::error::{ErrorKind, ProviderError};
 
 /// Most models of one provider that something is kept of.
 const MAX_MODELS: usize = 256;
@@ -22,6 +23,8 @@ pub(crate) struct Quirks {
     pub(crate) fill_reasoning: bool,
     /// Every call must have a signature of thinking.
     pub(crate) fill_signatures: bool,
+    /// The longest image that the server takes, in bytes; 0 if it takes none.
+    pub(crate) max_image_bytes: Option<usize>,
 }
 
 impl Quirks {
@@ -39,13 +42,23 @@ impl Quirks {
         schema
     }
 
-    /// Learns from a refusal of the request `body`, which can do without the members `optional`.
-    /// `false` if there is nothing new to learn: the same request would be refused again.
-    fn learn(&mut self, refusal: &ProviderError, body: &[u8], optional: &[&'static str]) -> bool {
-        if !matches!(refusal.status(), Some(400 | 422)) {
+    /// Learns from a refusal of what was sent. `false` if there is nothing new to learn: the same request would be
+    /// refused again.
+    fn learn(&mut self, refusal: &ProviderError, sent: &Sent<'_>) -> bool {
+        if *refusal == ErrorKind::ContextLength {
             return false;
         }
         let text = refusal.message().unwrap_or_default().to_ascii_lowercase();
+        let image = sent.longest_image;
+        if let Some(most) =
+            image.and_then(|longest| images::limit(refusal.status(), &text, longest))
+        {
+            self.max_image_bytes = Some(most);
+            return true;
+        }
+        if !matches!(refusal.status(), Some(400 | 422)) {
+            return false;
+        }
         let says = |parts: &[&str]| says_any(&text, parts);
         let before = self.clone();
         if says(&["id"])
@@ -73,10 +86,20 @@ impl Quirks {
                 .as_deref()
                 .unwrap_or_default()
                 .to_ascii_lowercase();
-            self.left_out.extend(named(&param, &text, body, optional));
+            let named = named(&param, &text, sent.body, sent.optional);
+            self.left_out.extend(named);
         }
         *self != before
     }
+}
+
+/// A request that was refused.
+pub(crate) struct Sent<'a> {
+    pub(crate) body: &'a [u8],
+    /// Members that it can do without.
+    pub(crate) optional: &'a [&'static str],
+    /// Length of the longest image in it, in bytes; `None` without any.
+    pub(crate) longest_image: Option<usize>,
 }
 
 /// A keyword of schemas that some servers don't take.
@@ -172,21 +195,16 @@ impl Learned {
     }
 
     /// See [`Quirks::learn`].
-    pub(crate) fn learn(
-        &self,
-        model: &str,
-        refusal: &ProviderError,
-        body: &[u8],
-        optional: &[&'static str],
-    ) -> bool {
+    pub(crate) fn learn(&self, model: &str, refusal: &ProviderError, sent: &Sent<'_>) -> bool {
         let mut quirks = self.of(model);
-        if !quirks.learn(refusal, body, optional) {
+        if !quirks.learn(refusal, sent) {
             return false;
         }
         let left_out: Vec<_> = quirks.left_out.iter().copied().collect();
         tracing::debug!(
             left_out = left_out.join(", "),
             short_ids = quirks.ids == IdForm::Short,
+            max_image_bytes = quirks.max_image_bytes,
             "the server wants other requests"
         );
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
@@ -215,12 +233,19 @@ pub(crate) fn says_mistral(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
 
     fn refusal(status: u16, message: &str) -> ProviderError {
         ProviderError::new(ErrorKind::Refused)
             .with_status(status)
             .with_message(message)
+    }
+
+    fn sent(body: &[u8]) -> Sent<'_> {
+        Sent {
+            body,
+            optional: &OPTIONAL,
+            longest_image: None,
+        }
     }
 
     const OPTIONAL: [&str; 5] = [
@@ -236,18 +261,18 @@ mod tests {
         let learned = Learned::default();
         let body = br#"{"stream_options":{},"stream":true,"messages":["\"max_tokens\":1"]}"#;
         let named = refusal(400, "Unknown member 'stream_options'");
-        assert!(learned.learn("m", &named, body, &OPTIONAL));
+        assert!(learned.learn("m", &named, &sent(body)));
         assert!(learned.of("m").leaves_out("stream_options"));
         assert!(!learned.of("m").leaves_out("stream"));
         assert!(!learned.of("other").leaves_out("stream_options"));
-        assert!(!learned.learn("m", &named, body, &OPTIONAL));
+        assert!(!learned.learn("m", &named, &sent(body)));
         for other in [
             refusal(404, "stream"),
             refusal(400, "streams"),
             refusal(422, "max_tokens is too large"),
             refusal(400, ""),
         ] {
-            assert!(!learned.learn("m", &other, body, &OPTIONAL), "{other:?}");
+            assert!(!learned.learn("m", &other, &sent(body)), "{other:?}");
         }
     }
 
@@ -288,7 +313,7 @@ mod tests {
             let learned = Learned::default();
             let mut refusal = refusal(400, words);
             refusal.param = Some(param.into());
-            assert!(learned.learn("m", &refusal, body, &OPTIONAL), "{words}");
+            assert!(learned.learn("m", &refusal, &sent(body)), "{words}");
             let quirks = learned.of("m");
             let left_out: Vec<_> = quirks.left_out.iter().copied().collect();
             assert_eq!(left_out, expected, "{param} {words}");
@@ -309,18 +334,18 @@ mod tests {
             "Tool call IDs should be alphanumeric strings with length 9!",
         ] {
             let learned = Learned::default();
-            assert!(learned.learn("m", &refusal(400, words), b"{}", &OPTIONAL));
+            assert!(learned.learn("m", &refusal(400, words), &sent(b"{}")));
             assert_eq!(learned.of("m").ids, IdForm::Short);
         }
         assert_eq!(learned.of("devstral-small").ids, IdForm::Short);
         assert_eq!(learned.of("gpt").ids, IdForm::Any);
         let missing = refusal(400, "Missing `reasoning_content` field in message 1");
-        assert!(learned.learn("m", &missing, b"{}", &OPTIONAL));
+        assert!(learned.learn("m", &missing, &sent(b"{}")));
         assert!(learned.of("m").fill_reasoning);
         let unwanted = refusal(400, "reasoning_content is not allowed");
         let body = br#"{"reasoning_content":"x"}"#;
         let learned = Learned::default();
-        assert!(learned.learn("m", &unwanted, body, &OPTIONAL));
+        assert!(learned.learn("m", &unwanted, &sent(body)));
         assert!(learned.of("m").leaves_out("reasoning_content"));
     }
 }

@@ -1,11 +1,14 @@
 //! What every wire asks of a conversation: calls with their results, names that pass, whose state it is.
 //! No wire's JSON is made here.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
+use media::Image;
 use serde_json::Value;
 
 use super::call_ids::plain;
+use super::images;
 use super::wire::Parameters;
 use crate::message::{Message, ToolCall};
 use crate::request::Request;
@@ -33,13 +36,15 @@ pub(crate) enum Turn<'a> {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answered<'a> {
     pub(crate) call: &'a ToolCall,
-    pub(crate) content: &'a str,
+    /// With words for what the model can't be shown.
+    pub(crate) content: Cow<'a, str>,
+    pub(crate) images: Vec<&'a Image>,
     pub(crate) is_error: bool,
 }
 
 /// The conversation in turns. Providers refuse a call without a result and a result without a call, so
 /// every call gets one and results of no call are left out; a response that said nothing is too.
-pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>> {
+pub(crate) fn turns<'a>(messages: &'a [Message], parameters: &Parameters<'_>) -> Vec<Turn<'a>> {
     let mut turns = Vec::with_capacity(messages.len());
     // Which calls of the last response have had their result.
     let mut open: HashSet<usize> = HashSet::new();
@@ -60,10 +65,11 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>
                 }
                 let calls = tool_calls.iter().map(|call| Answered {
                     call,
-                    content: INTERRUPTED,
+                    content: INTERRUPTED.into(),
+                    images: Vec::new(),
                     is_error: true,
                 });
-                let own = state.provider == provider;
+                let own = state.provider == parameters.provider;
                 turns.push(Turn::Assistant {
                     own,
                     state: if own { &state.items } else { &[] },
@@ -74,6 +80,7 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>
             Message::ToolResult {
                 call_id,
                 content,
+                images,
                 is_error,
                 ..
             } => {
@@ -85,7 +92,10 @@ pub(crate) fn turns<'a>(messages: &'a [Message], provider: &str) -> Vec<Turn<'a>
                     .enumerate()
                     .find(|(at, answered)| answered.call.id == *call_id && open.contains(at));
                 if let Some((at, answered)) = answered {
-                    answered.content = content;
+                    // Where a wire has a field for failure, it takes words alone beside it.
+                    let takes = parameters.images && !is_error;
+                    (answered.content, answered.images) =
+                        images::shown(content, images, takes, &parameters.quirks);
                     answered.is_error = *is_error;
                     open.remove(&at);
                 }
@@ -124,10 +134,11 @@ pub(crate) fn elements(
     let Parameters {
         provider,
         reasoning,
+        images,
         quirks,
         ..
     } = parameters;
-    let by = format!("{provider} {reasoning:?} {quirks:?}");
+    let by = format!("{provider} {reasoning:?} {images} {quirks:?}");
     let messages = &request.messages;
     request.written.elements(by, messages, settled, write)
 }
@@ -158,7 +169,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::message::ProviderState;
+    use crate::message::{ProviderState, ThinkingLevel};
+    use crate::wires::quirks::Quirks;
+
+    fn asked(provider: &str) -> Parameters<'_> {
+        Parameters {
+            provider,
+            level: ThinkingLevel::Default,
+            max_tokens: None,
+            reasoning: None,
+            images: true,
+            quirks: Quirks::default(),
+        }
+    }
 
     fn call(id: &str) -> ToolCall {
         ToolCall {
@@ -173,6 +196,7 @@ mod tests {
             call_id: id.into(),
             name: "read".into(),
             content: content.into(),
+            images: Vec::new(),
             is_error: false,
         }
     }
@@ -198,14 +222,14 @@ mod tests {
             Message::User { text: "on".into() },
             result("a", "too late"),
         ];
-        let turns = turns(&messages, "p");
+        let turns = turns(&messages, &asked("p"));
         assert_eq!(turns.len(), 3);
         let Turn::Assistant { calls, .. } = &turns[1] else {
             panic!("{turns:?}");
         };
         let contents: Vec<_> = calls
             .iter()
-            .map(|call| (call.content, call.is_error))
+            .map(|call| (&*call.content, call.is_error))
             .collect();
         assert_eq!(
             contents,
@@ -226,7 +250,7 @@ mod tests {
         };
         let messages = [message];
         for (provider, kept) in [("a", 1), ("b", 0), ("", 0)] {
-            let Turn::Assistant { own, state, .. } = &turns(&messages, provider)[0] else {
+            let Turn::Assistant { own, state, .. } = &turns(&messages, &asked(provider))[0] else {
                 panic!();
             };
             assert_eq!((*own, state.len()), (kept == 1, kept), "{provider}");

@@ -34,6 +34,9 @@ pub(crate) trait Wire: Send + Sync {
     /// Reads one response to `request`.
     fn reader(&self, request: &Request, parameters: &Parameters<'_>) -> Box<dyn Reader>;
 
+    /// Whether `model` takes images, as far as its name says.
+    fn images(&self, model: &str) -> bool;
+
     /// Tokens that a conversation may have, as far as the names of provider and model say.
     fn context_window(&self, provider: &str, model: &str) -> Option<u64>;
 
@@ -51,6 +54,8 @@ pub(crate) struct Parameters<'a> {
     pub(crate) max_tokens: Option<u64>,
     /// What the server wants back of reasoning, if the settings say.
     pub(crate) reasoning: Option<Reasoning>,
+    /// Whether the model takes images.
+    pub(crate) images: bool,
     pub(crate) quirks: Quirks,
 }
 
@@ -68,6 +73,7 @@ impl<'a> Parameters<'a> {
             level: nearest_level(wire, limits, model, request.thinking),
             max_tokens: limits.max_output_tokens(model),
             reasoning: limits.reasoning(model),
+            images: limits.images(model).unwrap_or_else(|| wire.images(model)),
             quirks,
         }
     }

@@ -233,6 +233,7 @@ async fn signed_thoughts_make_the_round_trip() {
         call_id: "a".into(),
         name: "list".into(),
         content: "x".into(),
+        images: Vec::new(),
         is_error: false,
     });
     asked.messages = messages.into();

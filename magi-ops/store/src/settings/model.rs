@@ -42,6 +42,9 @@ pub struct ModelSettings {
     /// The thinking levels that the model has.
     #[serde(default)]
     pub thinking_levels: Option<Vec<ThinkingLevel>>,
+    /// Whether the model takes images.
+    #[serde(default)]
+    pub images: Option<bool>,
     /// What the server wants back of its reasoning.
     #[serde(default)]
     pub reasoning: Option<Reasoning>,

@@ -90,10 +90,8 @@ fn run(mut input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolEr
         let lines = excerpt::line_numbers(before, &edit.at);
         content += &format!("[that is the first; the others were at {lines}]\n");
     }
-    Ok(Success {
-        content,
-        summary: format!("{}: {count}", scope.named(slot.path())),
-    })
+    let summary = format!("{}: {count}", scope.named(slot.path()));
+    Ok(Success::text(content, summary))
 }
 
 fn check(input: &Input) -> Result<(), ToolError> {

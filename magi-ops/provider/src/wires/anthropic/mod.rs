@@ -73,6 +73,10 @@ impl Wire for Anthropic {
         Box::new(response::MessageReader::new(request, summaries, echo))
     }
 
+    fn images(&self, model: &str) -> bool {
+        models::images(model)
+    }
+
     fn context_window(&self, provider: &str, model: &str) -> Option<u64> {
         let built_in = (provider == BUILT_IN).then_some(BUILT_IN_WINDOW);
         models::context_window(model).or(built_in)

@@ -30,6 +30,14 @@ pub(super) fn context_window(model: &str) -> Option<u64> {
         .then_some(200_000)
 }
 
+/// Whether the model takes images: all do since Claude 3.
+pub(super) fn images(model: &str) -> bool {
+    match version(model) {
+        Some((major, _)) => major >= 3,
+        None => model.contains("claude-"),
+    }
+}
+
 /// Most output that may be asked for, in tokens, thinking included; `None` for models of others.
 pub(super) fn max_tokens(model: &str) -> Option<u64> {
     Some(match version(model) {

@@ -1,6 +1,7 @@
 //! A conversation as a request of the Messages API, and where its signed thoughts belong.
 //! Nothing is read from a response here.
 
+use media::Image;
 use serde_json::{Value, json};
 
 use super::{max_tokens, thinking};
@@ -8,6 +9,7 @@ use crate::config::Reasoning;
 use crate::message::Message;
 use crate::request::Request;
 use crate::wires::call_ids::wire_id;
+use crate::wires::images::base64;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
 use crate::wires::turns::{
@@ -127,7 +129,7 @@ fn messages(part: &[Message], is_last: bool, parameters: &Parameters<'_>) -> Vec
             _ => messages.push((role, blocks)),
         }
     };
-    for turn in turns(part, parameters.provider) {
+    for turn in turns(part, parameters) {
         match turn {
             Turn::User(text) => push("user", text_block(text).into_iter().collect()),
             Turn::Assistant {
@@ -200,6 +202,12 @@ fn text_block(text: &str) -> Option<Value> {
     says_something(text).then(|| json!({ "type": "text", "text": text }))
 }
 
+fn image_block(image: &Image) -> Value {
+    let media_type = image.format().media_type();
+    let source = json!({ "type": "base64", "media_type": media_type, "data": base64(image) });
+    json!({ "type": "image", "source": source })
+}
+
 fn call_block(answered: &Answered<'_>, id: String) -> Value {
     let call = answered.call;
     json!({
@@ -216,7 +224,11 @@ fn result_block(answered: &Answered<'_>, id: String) -> Value {
         block["is_error"] = json!(true);
     }
     // Without content is fine, and an error must have some.
-    if says_something(answered.content) {
+    if !answered.images.is_empty() {
+        let images = answered.images.iter().copied().map(image_block);
+        let blocks = text_block(&answered.content).into_iter().chain(images);
+        block["content"] = blocks.collect();
+    } else if says_something(&answered.content) {
         block["content"] = json!(answered.content);
     } else if answered.is_error {
         block["content"] = json!("(no message)");

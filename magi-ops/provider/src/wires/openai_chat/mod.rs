@@ -69,6 +69,11 @@ impl Wire for OpenaiChat {
         Box::new(response::CompletionReader::new(request, wanted))
     }
 
+    /// Names say nothing here: many servers have models of their own.
+    fn images(&self, _model: &str) -> bool {
+        false
+    }
+
     /// Names say nothing here: each server has its own limits.
     fn context_window(&self, _provider: &str, _model: &str) -> Option<u64> {
         None

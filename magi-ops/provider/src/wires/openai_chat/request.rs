@@ -7,6 +7,7 @@ use crate::config::Reasoning;
 use crate::message::Message;
 use crate::request::Request;
 use crate::wires::call_ids::wire_id;
+use crate::wires::images::data_url;
 use crate::wires::input::input_object;
 use crate::wires::turns::{
     Answered, Turn, elements, says_something, turns, wire_name, with_messages,
@@ -78,16 +79,26 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
 }
 
 fn messages(part: &[Message], parameters: &Parameters<'_>) -> Vec<Value> {
-    let mut messages = Vec::with_capacity(part.len());
-    for turn in turns(part, parameters.provider) {
+    let mut messages: Vec<Value> = Vec::with_capacity(part.len());
+    // What the tools of the response before showed.
+    let mut shown = Vec::new();
+    for turn in turns(part, parameters) {
         match turn {
-            Turn::User(text) => messages.push(json!({ "role": "user", "content": text })),
+            // Many servers refuse two messages of one side.
+            Turn::User(text) if !shown.is_empty() => {
+                shown.push(json!({ "type": "text", "text": text }));
+                messages.push(user(std::mem::take(&mut shown).into()));
+            }
+            Turn::User(text) => messages.push(user(text.into())),
             Turn::Assistant {
                 own,
                 state,
                 text,
                 calls,
             } => {
+                if !shown.is_empty() {
+                    messages.push(user(std::mem::take(&mut shown).into()));
+                }
                 let content = says_something(text).then_some(text);
                 let mut message = json!({ "role": "assistant", "content": content });
                 let ids: Vec<_> = (0..)
@@ -104,10 +115,34 @@ fn messages(part: &[Message], parameters: &Parameters<'_>) -> Vec<Value> {
                 }
                 messages.push(message);
                 messages.extend(calls.iter().zip(&ids).map(result));
+                // A result is text alone: images follow all of them as the person's.
+                shown.extend(calls.iter().zip(&ids).flat_map(images));
             }
         }
     }
+    if !shown.is_empty() {
+        messages.push(user(shown.into()));
+    }
     messages
+}
+
+fn user(content: Value) -> Value {
+    json!({ "role": "user", "content": content })
+}
+
+/// What a call showed, behind words that say so.
+fn images((answered, id): (&Answered<'_>, &String)) -> Vec<Value> {
+    if answered.images.is_empty() {
+        return Vec::new();
+    }
+    let name = wire_name(&answered.call.name);
+    let words = format!("[Shown by the call {id} of {name}:]");
+    let images = answered
+        .images
+        .iter()
+        .map(|image| json!({ "type": "image_url", "image_url": { "url": data_url(image) } }));
+    let words = std::iter::once(json!({ "type": "text", "text": words }));
+    words.chain(images).collect()
 }
 
 /// The server's own id of a call, where that was too long to be the conversation's.
@@ -177,7 +212,7 @@ fn result((answered, id): (&Answered<'_>, &String)) -> Value {
     let content = if answered.is_error {
         format!("Error: {}", answered.content)
     } else {
-        answered.content.to_owned()
+        answered.content.to_string()
     };
     json!({ "role": "tool", "tool_call_id": id, "content": content })
 }
@@ -214,6 +249,7 @@ mod tests {
             call_id: id.into(),
             name: "read".into(),
             content: content.into(),
+            images: Vec::new(),
             is_error,
         };
         let mut request = Request {

@@ -48,12 +48,17 @@ fn any_message() -> impl Strategy<Value = Message> {
                 tool_calls,
             }
         }),
-        (id(), text()).prop_map(|(call_id, content)| Message::ToolResult {
-            call_id,
-            name: "read".into(),
-            content,
-            is_error: false,
-        }),
+        (id(), text(), 0..3_usize, any::<bool>()).prop_map(
+            |(call_id, content, images, is_error)| {
+                Message::ToolResult {
+                    call_id,
+                    name: "read".into(),
+                    content,
+                    images: vec![media::Image::new(&b"GIF89a"[..]).unwrap(); images],
+                    is_error,
+                }
+            }
+        ),
     ]
 }
 
@@ -89,6 +94,7 @@ fn result(id: &str, content: &str, is_error: bool) -> Message {
         call_id: id.into(),
         name: "read".into(),
         content: content.into(),
+        images: Vec::new(),
         is_error,
     }
 }
@@ -292,7 +298,7 @@ proptest! {
         let calls: Vec<_> = (0..count).map(|at| call(&at.to_string(), json!({}))).collect();
         let answered: Vec<_> = calls
             .iter()
-            .map(|call| Answered { call, content: "", is_error: false })
+            .map(|call| Answered { call, content: "".into(), images: Vec::new(), is_error: false })
             .collect();
         let request = Request::default();
         let limits = ModelLimits::default();
