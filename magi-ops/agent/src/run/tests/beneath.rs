@@ -59,10 +59,10 @@ impl Tool for Relay {
                 let told: Vec<_> = outcomes.iter().map(|o| o.content.trim()).collect();
                 let content = format!("{} | {}", names.join(" "), told.join(" | "));
                 let summary = "relayed".to_owned();
-                return Success { content, summary }.into();
+                return Success::text(content, summary).into();
             }
             let (content, summary) = (String::new(), "left".to_owned());
-            Success { content, summary }.into()
+            Success::text(content, summary).into()
         })
     }
 }

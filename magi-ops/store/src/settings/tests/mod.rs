@@ -214,7 +214,7 @@ fn a_model_is_an_id_or_an_object_with_more() {
     let own_of = |inner: &str| own(&format!("{{\"providers\":{{\"p\":{{{inner}}}}}}}"));
     let found = own_of(
         r#""max_output_tokens":4096,"context_window":65536,"reasoning":"echo","models":["a",
-           {"id":"b","max_output_tokens":1,"context_window":2,"reasoning":"signed","more":[],
+           {"id":"b","max_output_tokens":1,"context_window":2,"reasoning":"signed","more":[],"images":true,
             "thinking_levels":["low","x_high"]},{"id":"c"}]"#,
     )
     .unwrap();
@@ -231,6 +231,7 @@ fn a_model_is_an_id_or_an_object_with_more() {
         Some(vec![ThinkingLevel::Low, ThinkingLevel::XHigh])
     );
     assert_eq!(model.reasoning, Some(Reasoning::Signed));
+    assert_eq!(model.images, Some(true));
     assert_eq!(found.model("c"), Some(&"c".into()));
     assert_eq!(found.model("d"), None);
     for wrong in [
