@@ -61,6 +61,8 @@ pub(super) fn of_status(status: u16, text: &str, about_member: bool) -> ErrorKin
     match status {
         300..=399 => ErrorKind::Redirected,
         401 | 403 | 407 => ErrorKind::Unauthorized,
+        // Gemini's answer to a key that it does not know.
+        400 if text.contains("api_key_invalid") => ErrorKind::Unauthorized,
         402 => ErrorKind::Quota,
         // An account without money is not better off in a second.
         429 if is_quota(text) => ErrorKind::Quota,
@@ -98,18 +100,38 @@ pub(crate) fn names_failure(line: &str) -> bool {
     says_any(&line, &parts)
 }
 
-/// The phrases of Anthropic, OpenAI, vLLM, llama.cpp and gateways. `text` is in lower case.
+/// Parts of words with which servers say that a conversation is longer than their model takes, by whose they are. All
+/// count everywhere: gateways pass on what the server behind them said.
+const TOO_LONG: [(&str, &[&str]); 4] = [
+    (
+        "anthropic",
+        &[
+            "prompt is too long",
+            "exceed context limit",
+            "input is too long",
+        ],
+    ),
+    (
+        "openai",
+        &[
+            "context_length",
+            "context length",
+            "context window",
+            "maximum context",
+            "reduce the length of the messages",
+            "maximum prompt length",
+        ],
+    ),
+    (
+        "gemini",
+        &["input token count", "exceeds the maximum number of tokens"],
+    ),
+    ("llama.cpp", &["context size", "exceed_context_size"]),
+];
+
+/// `text` is in lower case.
 fn is_context_length(text: &str) -> bool {
-    let parts = [
-        "prompt is too long",
-        "context length",
-        "context_length_exceeded",
-        "context window",
-        "context size",
-        "exceed_context_size",
-        "maximum context",
-    ];
-    says_any(text, &parts)
+    TOO_LONG.iter().any(|(_, parts)| says_any(text, parts))
 }
 
 /// `text` is in lower case.

@@ -304,6 +304,21 @@ mod tests {
             (403, "", Unauthorized),
             (400, long, ContextLength),
             (500, long, ContextLength),
+            (
+                400,
+                r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
+                ContextLength,
+            ),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]"#,
+                ContextLength,
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}"#,
+                Unauthorized,
+            ),
             (400, "", Refused),
             (404, "", NotFound),
             (
