@@ -1,5 +1,5 @@
 //! What a model's server may send: any packets of the same bytes give the same events, pieces and end, within
-//! the bounds, and what was said can be sent back. Both wires read every input; no connection is made.
+//! the bounds, and what was said can be sent back. Every wire reads every input; no connection is made.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,18 +17,20 @@ const MOST: usize = MAX_EVENT_BYTES + 160 * 1024;
 /// A call that the conversation has had before the response.
 const KNOWN_CALL: &str = "call_known";
 
-/// Who reads an input: a model whose signed thinking is raw, one that sends summaries, another wire's.
-const READERS: [(Spoken, &str); 3] = [
+/// Who reads an input: a model whose signed thinking is raw, one that sends summaries, the other wires'.
+const READERS: [(Spoken, &str); 5] = [
     (Spoken::Anthropic, "claude-haiku-4-5"),
     (Spoken::Anthropic, "claude-opus-4-7"),
     (Spoken::OpenaiChat, "any"),
+    (Spoken::OpenaiResponses, "gpt-5"),
+    (Spoken::Gemini, "gemini-2.5-flash"),
 ];
 
 /// Checks a whole input. Gives what each reader came to: the names of its pieces, and last how it ended.
 ///
 /// # Panics
 /// When anything does not hold.
-pub fn check(data: &[u8]) -> [Vec<String>; 3] {
+pub fn check(data: &[u8]) -> [Vec<String>; 5] {
     let input = expand_to(data, MOST);
     decoded(&input);
     READERS.map(|(spoken, model)| response(spoken, model, &input))
@@ -276,9 +278,9 @@ fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
                 provider_summary,
             } => {
                 assert!(!text.is_empty());
-                let may = spoken == Spoken::Anthropic && model != READERS[0].1;
+                let may_not = spoken == Spoken::OpenaiChat || model == READERS[0].1;
                 assert!(
-                    may || !provider_summary,
+                    !(may_not && *provider_summary),
                     "only what the provider made for display is shown"
                 );
                 shown += if *provider_summary { 0 } else { text.len() };
@@ -299,7 +301,7 @@ fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
             Chunk::Retry(_) => panic!("a body is read once"),
             Chunk::Usage(usage) => {
                 let cached = usage.cache_read.unwrap_or(0);
-                assert!(spoken == Spoken::OpenaiChat || cached <= usage.input);
+                assert!(spoken != Spoken::Anthropic || cached <= usage.input);
             }
         }
     }
@@ -309,7 +311,7 @@ fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
     assert!(spoken == Spoken::OpenaiChat || is_last == (cuts == 1));
 }
 
-/// The next request of the same conversation, on either wire: providers refuse it where a call has no result,
+/// The next request of the same conversation, on each wire: providers refuse it where a call has no result,
 /// where text is blank, and where a thought is missing or moved. Only the provider that thought gets it back.
 fn sent_back(model: &str, said: &[Chunk]) {
     let (mut items, mut text, mut tool_calls) = (Vec::new(), String::new(), Vec::new());
@@ -338,9 +340,21 @@ fn sent_back(model: &str, said: &[Chunk]) {
     let request = request(model, messages);
     let kept = !text.trim().is_empty() || !tool_calls.is_empty();
     let names: Vec<&str> = tool_calls.iter().map(|call| call.name.as_str()).collect();
-    for wire in [Spoken::Anthropic, Spoken::OpenaiChat] {
+    for wire in [
+        Spoken::Anthropic,
+        Spoken::OpenaiChat,
+        Spoken::OpenaiResponses,
+        Spoken::Gemini,
+    ] {
         let body: Value = serde_json::from_slice(&request_body(wire, &request)).expect("JSON");
-        let messages = body["messages"].as_array().expect("messages");
+        let elements = ["messages", "input", "contents"];
+        let messages = elements.iter().find_map(|name| body[*name].as_array());
+        let messages = messages.expect("a conversation");
+        let words = |text: &str| text.split_whitespace().collect::<String>();
+        let said = words(&format!("hi{text}go on"));
+        let all_words = |texts: &mut dyn Iterator<Item = &Value>| -> String {
+            texts.filter_map(Value::as_str).map(words).collect()
+        };
         let calls = match wire {
             Spoken::Anthropic => {
                 let blocks: Vec<&Value> = messages
@@ -351,17 +365,9 @@ fn sent_back(model: &str, said: &[Chunk]) {
                     let of_kind = blocks.iter().filter(|block| block["type"] == kind);
                     of_kind.copied().collect()
                 };
-                let words = |text: &str| text.split_whitespace().collect::<String>();
                 let texts = of("text");
-                let all: String = texts
-                    .iter()
-                    .filter_map(|block| block["text"].as_str())
-                    .collect();
-                assert_eq!(
-                    words(&all),
-                    words(&format!("hi{text}go on")),
-                    "no word is lost"
-                );
+                let all = all_words(&mut texts.iter().map(|block| &block["text"]));
+                assert_eq!(all, said, "no word is lost");
                 assert!(texts.iter().all(|block| block["text"] != ""));
                 let signed = of("thinking").len() + of("redacted_thinking").len();
                 let opaque = |item: &Value| item["signature"].as_str().map(str::to_owned);
@@ -410,6 +416,69 @@ fn sent_back(model: &str, said: &[Chunk]) {
                     assert!(arguments.is_object());
                 }
                 pairs(&calls, |call| (&call["id"], &call["function"]["name"]))
+            }
+            Spoken::OpenaiResponses => {
+                let of = |kind: &str| -> Vec<&Value> {
+                    let of_kind = messages.iter().filter(|item| item["type"] == kind);
+                    of_kind.collect()
+                };
+                let texts = of("message");
+                let all = all_words(&mut texts.iter().map(|item| &item["content"][0]["text"]));
+                assert_eq!(all, said, "no word is lost");
+                let (calls, answered) = (of("function_call"), of("function_call_output"));
+                let results = answered.iter().map(|result| &result["call_id"]);
+                assert!(
+                    calls.iter().map(|call| &call["call_id"]).eq(results),
+                    "each call has its result"
+                );
+                for call in &calls {
+                    let arguments = call["arguments"].as_str().expect("text");
+                    let arguments: Value = serde_json::from_str(arguments).expect("JSON");
+                    assert!(arguments.is_object());
+                }
+                for pair in messages.windows(2) {
+                    let follows = pair[1]["role"] != "user" && !pair[1]["output"].is_string();
+                    assert!(
+                        pair[0]["type"] != "reasoning" || follows,
+                        "reasoning ends nothing"
+                    );
+                }
+                assert!(
+                    of("reasoning")
+                        .iter()
+                        .all(|item| item["encrypted_content"].is_string())
+                );
+                pairs(&calls, |call| (&call["call_id"], &call["name"]))
+            }
+            Spoken::Gemini => {
+                let parts: Vec<&Value> = messages
+                    .iter()
+                    .flat_map(|message| message["parts"].as_array().expect("parts"))
+                    .collect();
+                let of = |kind: &str| -> Vec<&Value> {
+                    parts.iter().filter_map(|part| part.get(kind)).collect()
+                };
+                let all = all_words(&mut of("text").into_iter());
+                assert_eq!(all, said, "no word is lost");
+                let signed = |part: &&&Value| part["thoughtSignature"].is_string();
+                let signatures = items
+                    .iter()
+                    .filter(|item| item["thoughtSignature"].is_string());
+                let expected = if kept { signatures.count() } else { 0 };
+                assert_eq!(parts.iter().filter(signed).count(), expected);
+                let (calls, answered) = (of("functionCall"), of("functionResponse"));
+                assert!(calls.iter().all(|call| call["args"].is_object()));
+                let results = answered
+                    .iter()
+                    .map(|result| (&result["name"], result.get("id")));
+                let asked = calls.iter().map(|call| (&call["name"], call.get("id")));
+                assert!(asked.eq(results), "each call has its result");
+                // Without ids the place counts.
+                let mut named = pairs(&calls, |call| (&call["id"], &call["name"]));
+                for (at, (id, _)) in named.iter_mut().enumerate() {
+                    *id = at.to_string();
+                }
+                named
             }
         };
         assert_eq!(calls.len(), names.len());

@@ -22,8 +22,8 @@ fn selections_that_cannot_be_served_fail_startup() {
             "provider_unavailable",
         ),
         (
-            custom(json!({"api": "openai-responses", "base_url": local})),
-            "provider_unavailable",
+            custom(json!({"api": "openai-responses"})),
+            "configuration_invalid",
         ),
         (custom(json!({"base_url": local})), "provider_unavailable"),
         (
@@ -32,6 +32,10 @@ fn selections_that_cannot_be_served_fail_startup() {
         ),
         (
             custom(json!({"api": "openai-chat"})),
+            "configuration_invalid",
+        ),
+        (
+            custom(json!({"api": "gemini", "base_url": format!("{local}/v1/responses")})),
             "configuration_invalid",
         ),
         (

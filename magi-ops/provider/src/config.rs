@@ -7,6 +7,7 @@ use std::time::Duration;
 pub use store::settings::{Api, ModelSettings, Reasoning};
 
 use crate::message::ThinkingLevel;
+use crate::models::nearest;
 use crate::script::ScriptError;
 
 /// What a provider is built from. Its credential comes beside it, from a
@@ -16,8 +17,8 @@ pub struct ProviderConfig {
     /// As `settings.json` names it.
     pub id: String,
     pub api: Api,
-    /// `http` or `https`, without user name, password and fragment. `None` is the wire's own:
-    /// `https://api.anthropic.com`, for `ollama` `http://127.0.0.1:11434`; `openai-chat` has none.
+    /// `http` or `https`, without user name, password and fragment. `None` is the wire's own, for
+    /// `ollama` `http://127.0.0.1:11434`; `openai-chat` and `openai-responses` have none.
     pub base_url: Option<String>,
     /// Script of the offline provider.
     pub script: Option<PathBuf>,
@@ -79,13 +80,7 @@ impl ModelLimits {
     /// give none.
     pub fn nearest_level(&self, model: &str, level: ThinkingLevel) -> Option<ThinkingLevel> {
         let levels = self.model(model)?.thinking_levels.as_deref()?;
-        if level == ThinkingLevel::Default {
-            return Some(level);
-        }
-        let near = |own: &ThinkingLevel| ((*own as u8).abs_diff(level as u8), *own as u8);
-        let own = levels.iter().copied();
-        let own = own.filter(|own| *own != ThinkingLevel::Default);
-        Some(own.min_by_key(near).unwrap_or_default())
+        Some(nearest(levels, level))
     }
 }
 

@@ -34,6 +34,23 @@ impl std::fmt::Debug for Secret {
     }
 }
 
+/// What a request authenticates with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credential {
+    pub secret: Secret,
+    /// Whose it is, for wires that say so in a header of its own. As little to be shown as the secret.
+    pub account: Option<Secret>,
+}
+
+impl From<Secret> for Credential {
+    fn from(secret: Secret) -> Self {
+        Self {
+            secret,
+            account: None,
+        }
+    }
+}
+
 /// Why there is no credential. Fixed words; what the source met is beneath.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
@@ -54,7 +71,7 @@ pub trait CredentialSource: Send + Sync {
     ///
     /// # Errors
     /// Without a credential where one is needed.
-    fn get(&self) -> BoxFuture<'_, Result<Option<Secret>, CredentialError>>;
+    fn get(&self) -> BoxFuture<'_, Result<Option<Credential>, CredentialError>>;
 
     /// The server refused `secret`. `true` if [`Self::get`] now hands out another one, which is then
     /// tried once.
@@ -78,7 +95,7 @@ impl FixedCredential {
 }
 
 impl CredentialSource for FixedCredential {
-    fn get(&self) -> BoxFuture<'_, Result<Option<Secret>, CredentialError>> {
-        Box::pin(std::future::ready(Ok(self.0.clone())))
+    fn get(&self) -> BoxFuture<'_, Result<Option<Credential>, CredentialError>> {
+        Box::pin(std::future::ready(Ok(self.0.clone().map(Credential::from))))
     }
 }

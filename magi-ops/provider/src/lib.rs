@@ -10,6 +10,11 @@ mod fixture;
 #[doc(hidden)]
 pub mod fuzzing;
 mod message;
+#[cfg_attr(
+    not(feature = "wires"),
+    expect(dead_code, reason = "only behind a network are models known by name")
+)]
+mod models;
 mod play;
 mod provider;
 mod registry;
@@ -27,7 +32,7 @@ mod written;
 pub use config::{
     Api, BuildError, ModelLimits, ModelSettings, Patience, ProviderConfig, Reasoning,
 };
-pub use credential::{CredentialError, CredentialSource, FixedCredential, Secret};
+pub use credential::{Credential, CredentialError, CredentialSource, FixedCredential, Secret};
 pub use error::{ErrorKind, MAX_MESSAGE_BYTES, ProviderError};
 pub use fixture::{FIXTURE_ID, FIXTURE_MODEL, Fixture};
 pub use media::Image;

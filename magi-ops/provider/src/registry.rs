@@ -11,9 +11,8 @@ use crate::provider::Provider;
 /// Builds a provider. Connects nowhere. Blocks: a script and the system's certificates are read.
 ///
 /// # Errors
-/// [`BuildError::NotLinked`] for an api that this build has no wire for: `openai-responses`, `gemini`,
-/// and without the feature `wires` everything but `fixture`. The others say what of the configuration
-/// can't be used.
+/// [`BuildError::NotLinked`] for an api that this build has no wire for: without the feature `wires` everything
+/// but `fixture`. The others say what of the configuration can't be used.
 pub fn build(
     config: &ProviderConfig,
     credentials: Arc<dyn CredentialSource>,

@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, ready};
-use provider::{BuildError, CredentialError, CredentialSource, Provider, ProviderConfig, Secret};
+use provider::{
+    BuildError, Credential, CredentialError, CredentialSource, Provider, ProviderConfig, Secret,
+};
 use store::Redactor;
 
 /// Most providers that are kept for the next turn.
@@ -17,9 +19,9 @@ struct EnvironmentKey {
 }
 
 impl CredentialSource for EnvironmentKey {
-    fn get(&self) -> BoxFuture<'_, Result<Option<Secret>, CredentialError>> {
+    fn get(&self) -> BoxFuture<'_, Result<Option<Credential>, CredentialError>> {
         self.redactor.learn(self.key.as_ref().map(Secret::expose));
-        Box::pin(ready(Ok(self.key.clone())))
+        Box::pin(ready(Ok(self.key.clone().map(Credential::from))))
     }
 }
 

@@ -19,7 +19,7 @@ use super::quirks::{Learned, Sent};
 use super::retry;
 use super::wire::{Parameters, Progress, Wire};
 use crate::config::{ModelLimits, Patience};
-use crate::credential::{CredentialSource, Secret};
+use crate::credential::{Credential, CredentialSource};
 use crate::error::{ErrorKind, ProviderError};
 use crate::request::Request;
 use crate::response::{Chunk, Response, Retry};
@@ -61,7 +61,7 @@ pub(super) fn start(link: Arc<Link>, request: Request, cancel: CancellationToken
         link,
         attempts: 0,
         refreshed: false,
-        secret: None,
+        credential: None,
         state: State::Send,
         ready: VecDeque::new(),
         spoken: false,
@@ -92,7 +92,7 @@ struct Exchange {
     /// The credential was refused once and replaced.
     refreshed: bool,
     /// What the last attempt carried.
-    secret: Option<Secret>,
+    credential: Option<Credential>,
     state: State,
     /// Read, but not yet given.
     ready: VecDeque<Chunk>,
@@ -174,10 +174,12 @@ impl Exchange {
         let first = first.unwrap_or_else(|| link.wire.first_event());
         let first = self.deadline.clone().within(first);
         let asked = first.bound(link.credentials.get()).await;
-        self.secret = asked
+        self.credential = asked
             .map_err(stalled)?
             .map_err(|error| ProviderError::new(ErrorKind::NoCredential).with_source(error))?;
-        let sending = link.endpoint.send(self.body.clone(), self.secret.as_ref());
+        let target = link.wire.target(&self.request);
+        let credential = self.credential.as_ref();
+        let sending = link.endpoint.send(self.body.clone(), credential, &target);
         let answer = first.bound(sending).await.map_err(stalled)??;
         let parameters = link.parameters(&self.request);
         let body = Body::new(link.wire.reader(&self.request, &parameters));
@@ -239,10 +241,10 @@ impl Exchange {
 
     /// Whether the credential that was refused has been replaced.
     async fn refresh(&mut self) -> bool {
-        let Some(secret) = &self.secret else {
+        let Some(credential) = &self.credential else {
             return false;
         };
-        let replaced = self.link.credentials.rejected(secret).await;
+        let replaced = self.link.credentials.rejected(&credential.secret).await;
         replaced.unwrap_or_else(|error| {
             tracing::info!(%error, "a refused credential could not be replaced");
             false

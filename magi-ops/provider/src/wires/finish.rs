@@ -39,7 +39,7 @@ const CUT: [&str; 5] = [
     "model_context_window_exceeded",
 ];
 /// Parts of words with which a filter, or the model itself, withholds the answer.
-const WITHHELD: [&str; 11] = [
+const WITHHELD: [&str; 12] = [
     "filter",
     "safety",
     "refus",
@@ -51,9 +51,10 @@ const WITHHELD: [&str; 11] = [
     "moderation",
     "guardrail",
     "spii",
+    "language",
 ];
 /// Parts of words with which the server gives up.
-const FAILED: [&str; 17] = [
+const FAILED: [&str; 21] = [
     "error",
     "fail",
     "abort",
@@ -71,7 +72,13 @@ const FAILED: [&str; 17] = [
     "crash",
     "kill",
     "disconnect",
+    "unexpected",
+    "too_many",
+    "missing",
+    "no_image",
 ];
+/// Failures that have no other name.
+const OTHER: &str = "other";
 
 /// What the events of one response say of its end.
 #[derive(Debug, Default)]
@@ -138,7 +145,7 @@ fn finish(reason: &str) -> Result<Finish, ProviderError> {
         Ok(Finish::Cut)
     } else if says_any(reason, &WITHHELD) {
         Err(ProviderError::new(ErrorKind::Filtered).with_message(reason))
-    } else if says_any(reason, &FAILED) {
+    } else if says_any(reason, &FAILED) || reason == OTHER {
         Err(ProviderError::new(ErrorKind::Failed).with_message(reason))
     } else {
         if !reason.is_empty() {
@@ -186,6 +193,11 @@ mod tests {
             ("content_filter", ErrorKind::Filtered),
             ("SAFETY", ErrorKind::Filtered),
             ("refusal", ErrorKind::Filtered),
+            ("LANGUAGE", ErrorKind::Filtered),
+            ("MALFORMED_FUNCTION_CALL", ErrorKind::Failed),
+            ("UNEXPECTED_TOOL_CALL", ErrorKind::Failed),
+            ("MISSING_THOUGHT_SIGNATURE", ErrorKind::Failed),
+            ("OTHER", ErrorKind::Failed),
         ] {
             assert_eq!(finish(failed).unwrap_err(), kind, "{failed}");
         }

@@ -3,11 +3,14 @@
 
 use std::collections::VecDeque;
 
+use super::anthropic::Anthropic;
 use super::body::Body;
+use super::gemini::Gemini;
+use super::openai_chat::OpenaiChat;
+use super::openai_responses::OpenaiResponses;
 use super::quirks::Quirks;
 use super::sse::{self, Event};
 use super::wire::{Parameters, Progress, Wire};
-use super::{anthropic::Anthropic, openai_chat::OpenaiChat};
 use crate::config::ModelLimits;
 use crate::error::ProviderError;
 use crate::request::Request;
@@ -24,6 +27,8 @@ pub const PROVIDER: &str = "fuzzed";
 pub enum Spoken {
     Anthropic,
     OpenaiChat,
+    OpenaiResponses,
+    Gemini,
 }
 
 impl Spoken {
@@ -32,6 +37,8 @@ impl Spoken {
         let wire: &dyn Wire = match self {
             Self::Anthropic => &Anthropic,
             Self::OpenaiChat => &OpenaiChat,
+            Self::OpenaiResponses => &OpenaiResponses,
+            Self::Gemini => &Gemini,
         };
         let (limits, quirks) = (ModelLimits::default(), Quirks::default());
         with(

@@ -12,7 +12,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, 
 use super::refusal::refused;
 use super::retry::retry_after;
 use crate::config::BuildError;
-use crate::credential::Secret;
+use crate::credential::Credential;
 use crate::error::{ErrorKind, ProviderError};
 
 /// Most bytes of a refusal's body that are read.
@@ -23,13 +23,16 @@ const REFUSAL_TIME: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_secs(55);
 
 /// How the endpoints of the apis end, for who names one in place of the address that paths are added to.
-const ENDPOINTS: [(&[&str], &str); 5] = [
+const ENDPOINTS: [(&[&str], &str); 6] = [
     (&["v1", "messages"], "anthropic"),
     (&["chat", "completions"], "openai-chat"),
     (&["responses"], "openai-responses"),
     (&["api", "chat"], "ollama"),
     (&["api", "generate"], "ollama"),
+    (&["models", GENERATE], "gemini"),
 ];
+/// Stands for the part of an address that names a model and what is asked of it, such as `m:generateContent`.
+pub(crate) const GENERATE: &str = "*:generateContent";
 
 /// Where requests go and how they carry their credential.
 pub(crate) struct Endpoint {
@@ -37,6 +40,17 @@ pub(crate) struct Endpoint {
     url: Url,
     headers: HeaderMap,
     key: KeyHeader,
+    /// The header that says whose the credential is, in lower case.
+    account: Option<&'static str>,
+}
+
+/// What of a request's address and headers depends on what is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Target {
+    /// Appended to the address, one part.
+    pub(crate) path: Option<String>,
+    /// By names in lower case. Values that no header can hold are left out.
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 /// The header that carries the credential.
@@ -71,7 +85,23 @@ impl Endpoint {
             url,
             headers,
             key,
+            account: None,
         })
+    }
+
+    /// Says whose the credential is in the header `name`, in lower case.
+    pub(crate) fn naming_account(mut self, name: &'static str) -> Self {
+        self.account = Some(name);
+        self
+    }
+
+    /// Adds to the query of the address.
+    pub(crate) fn query(mut self, name: &str, value: &str) -> Self {
+        let has = self.url.query_pairs().any(|(own, _)| own == name);
+        if !has {
+            self.url.query_pairs_mut().append_pair(name, value);
+        }
+        self
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Self {
@@ -90,22 +120,37 @@ impl Endpoint {
     pub(crate) async fn send(
         &self,
         body: Bytes,
-        secret: Option<&Secret>,
+        credential: Option<&Credential>,
+        target: &Target,
     ) -> Result<reqwest::Response, ProviderError> {
+        let mut url = self.url.clone();
+        if let (Some(part), Ok(mut path)) = (&target.path, url.path_segments_mut()) {
+            path.push(part);
+        }
         let mut headers = self.headers.clone();
-        if let Some(secret) = secret {
+        for (name, value) in &target.headers {
+            match HeaderValue::from_str(value) {
+                Ok(value) => drop(headers.insert(HeaderName::from_static(name), value)),
+                Err(error) => tracing::debug!(%error, name, "a header is left out"),
+            }
+        }
+        if let Some(credential) = credential {
+            let Credential { secret, account } = credential;
             let value = format!("{}{}", self.key.scheme, secret.expose());
-            let mut value = HeaderValue::from_str(&value).map_err(|error| {
-                let unsendable = ProviderError::new(ErrorKind::NoCredential);
-                let unsendable = unsendable.with_note("it holds what no header can");
-                unsendable.with_source(error)
-            })?;
-            value.set_sensitive(true);
-            headers.insert(HeaderName::from_static(self.key.name), value);
+            headers.insert(
+                HeaderName::from_static(self.key.name),
+                secret_header(&value)?,
+            );
+            if let (Some(name), Some(account)) = (self.account, account) {
+                headers.insert(
+                    HeaderName::from_static(name),
+                    secret_header(account.expose())?,
+                );
+            }
         }
         let sent = self
             .client
-            .post(self.url.clone())
+            .post(url)
             .headers(headers)
             .body(body)
             .send()
@@ -131,6 +176,17 @@ impl Endpoint {
     }
 }
 
+/// A header's value that no log shows.
+fn secret_header(value: &str) -> Result<HeaderValue, ProviderError> {
+    let mut value = HeaderValue::from_str(value).map_err(|error| {
+        let unsendable = ProviderError::new(ErrorKind::NoCredential);
+        let unsendable = unsendable.with_note("it holds what no header can");
+        unsendable.with_source(error)
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
 fn join(base: &str, path: &[&str], instead: &[&[&str]]) -> Result<Url, BuildError> {
     let mut url = Url::parse(base).map_err(|error| {
         tracing::debug!(%error, "a base URL is none");
@@ -146,10 +202,19 @@ fn join(base: &str, path: &[&str], instead: &[&[&str]]) -> Result<Url, BuildErro
     }
     let parts = url.path_segments().into_iter().flatten();
     let mut parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
-    let replaced = instead.iter().find(|end| parts.ends_with(end));
+    let ends_with = |parts: &[&str], end: &[&str]| {
+        let own = parts.iter().rev();
+        parts.len() >= end.len()
+            && end
+                .iter()
+                .rev()
+                .zip(own)
+                .all(|(end, own)| is_part(own, end))
+    };
+    let replaced = instead.iter().find(|end| ends_with(&parts, end));
     let replaced = replaced.map_or(0, |end| end.len());
     parts.truncate(parts.len() - replaced);
-    let other = ENDPOINTS.iter().find(|(end, _)| parts.ends_with(end));
+    let other = ENDPOINTS.iter().find(|(end, _)| ends_with(&parts, end));
     if let Some((_, api)) = other.filter(|_| !parts.ends_with(path)) {
         return Err(BuildError::BaseUrlOfOtherApi(api));
     }
@@ -165,6 +230,16 @@ fn join(base: &str, path: &[&str], instead: &[&[&str]]) -> Result<Url, BuildErro
         segments.extend(&path[known..]);
     }
     Ok(url)
+}
+
+/// Whether a part of a path is `wanted`.
+fn is_part(part: &str, wanted: &str) -> bool {
+    match wanted {
+        GENERATE => part
+            .split_once(':')
+            .is_some_and(|(_, asked)| asked.to_ascii_lowercase().ends_with("generatecontent")),
+        wanted => part == wanted,
+    }
 }
 
 fn client(url: &Url, connect: Duration) -> Result<reqwest::Client, BuildError> {

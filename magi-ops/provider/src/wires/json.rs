@@ -151,7 +151,7 @@ fn drop_depths(value: &mut Value, in_call: bool) -> bool {
         }
         Value::Array(items) => items.iter_mut().all(|item| drop_depths(item, in_call)),
         Value::Object(members) => members.iter_mut().all(|(name, value)| {
-            let is_input = matches!(name.as_str(), "arguments" | "input" | "parameters");
+            let is_input = matches!(name.as_str(), "args" | "arguments" | "input" | "parameters");
             drop_depths(value, in_call || is_input)
         }),
         _ => true,
@@ -298,6 +298,22 @@ pub(crate) fn word(value: Option<&Value>) -> String {
         Some(Value::String(word)) => word.clone(),
         Some(Value::Number(number)) => number.to_string(),
         _ => String::new(),
+    }
+}
+
+/// The text of a text, of a part, or of a list of parts.
+pub(crate) fn text(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Object(mut part) => ["text", "content"]
+            .iter()
+            .find_map(|name| part.remove(*name).and_then(text)),
+        Value::Array(parts) => {
+            let texts: Vec<_> = parts.into_iter().filter_map(text).collect();
+            (!texts.is_empty()).then(|| texts.concat())
+        }
+        _ => None,
     }
 }
 

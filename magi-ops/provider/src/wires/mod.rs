@@ -9,12 +9,15 @@ mod failure_kind;
 mod finish;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
+mod gemini;
 mod halves;
 mod http;
 mod images;
 mod input;
 mod json;
 mod openai_chat;
+mod openai_codex;
+mod openai_responses;
 mod quirks;
 mod refusal;
 mod remote;

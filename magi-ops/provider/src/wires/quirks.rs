@@ -121,21 +121,40 @@ fn drop_keyword(schema: &mut Value, is_properties: bool) {
     }
 }
 
-/// Members inside optional ones: who names them means those.
-const INNER: [(&str, &str); 1] = [("include_usage", "stream_options")];
+/// Other names under which refusals mean an optional member.
+const ALIASES: [(&str, &str); 10] = [
+    ("include_usage", "stream_options"),
+    ("effort", "reasoning.effort"),
+    ("summary", "reasoning.summary"),
+    ("reasoning.encrypted_content", "include"),
+    ("encrypted content", "encrypted_content"),
+    ("thinking level", "thinkingConfig.thinkingLevel"),
+    ("thinking_level", "thinkingConfig.thinkingLevel"),
+    ("thinking budget", "thinkingConfig.thinkingBudget"),
+    ("thinking_budget", "thinkingConfig.thinkingBudget"),
+    ("thinking", "thinkingConfig"),
+];
+/// What Google's servers take for the signature of a call that another model made.
+pub(crate) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// The optional members of `body` that a refusal means: the one in its `param`, else those that it puts
 /// in quotes, else those that it mentions. `param` and `text` are in lower case.
 fn named(param: &str, text: &str, body: &[u8], optional: &[&'static str]) -> Vec<&'static str> {
     let is_meant = |by: &dyn Fn(&str) -> bool| -> Vec<&'static str> {
-        let members = optional.iter().copied();
-        members
-            .filter(|member| {
-                let own = by(&member.to_ascii_lowercase());
-                let mut inner = INNER.iter().filter(|(_, outer)| outer == member);
-                (own || inner.any(|(name, _)| by(name))) && has_member(body, member)
-            })
-            .collect()
+        let named = |member: &&&str| {
+            let mut others = ALIASES.iter().filter(|(_, meant)| meant == *member);
+            by(&member.to_ascii_lowercase()) || others.any(|(name, _)| by(name))
+        };
+        let named: Vec<_> = optional.iter().filter(named).copied().collect();
+        // Who names what is inside does not mean what is around it.
+        let is_outer = |member: &str| {
+            let mut inner = named.iter().filter_map(|inner| inner.strip_prefix(member));
+            inner.any(|rest| rest.starts_with('.'))
+        };
+        let is_sent = |member: &str| has_member(body, member.rsplit('.').next().unwrap_or(member));
+        let members = named.iter().copied();
+        let members = members.filter(|member| !is_outer(member) && is_sent(member));
+        members.collect()
     };
     let quoted = |name: &str| {
         ["'", "`", "\"", "\u{2018}", "\u{201c}"]

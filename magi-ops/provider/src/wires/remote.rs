@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::anthropic::Anthropic;
 use super::call_ids::IdForm;
 use super::exchange::{self, Link};
+use super::gemini::Gemini;
+use super::openai_chat::OpenaiChat;
+use super::openai_codex::{self, OpenaiCodex};
+use super::openai_responses::OpenaiResponses;
 use super::quirks::{Learned, Quirks, says_mistral};
 use super::wire::{Wire, nearest_level};
-use super::{anthropic::Anthropic, openai_chat::OpenaiChat};
 use crate::config::{Api, BuildError, Patience, ProviderConfig};
 use crate::credential::CredentialSource;
 use crate::message::ThinkingLevel;
@@ -39,12 +43,15 @@ impl Provider for Remote {
     }
 }
 
-/// The wire that an api's servers speak, if there is one.
-pub(super) fn wire(api: Api) -> Option<&'static dyn Wire> {
-    match api {
+/// The wire that a provider's servers speak, if there is one.
+fn wire(config: &ProviderConfig) -> Option<&'static dyn Wire> {
+    match config.api {
         Api::Anthropic => Some(&Anthropic),
         Api::OpenaiChat | Api::Ollama => Some(&OpenaiChat),
-        Api::OpenaiResponses | Api::Gemini | Api::Fixture => None,
+        Api::OpenaiResponses if config.id == openai_codex::BUILT_IN => Some(&OpenaiCodex),
+        Api::OpenaiResponses => Some(&OpenaiResponses),
+        Api::Gemini => Some(&Gemini),
+        Api::Fixture => None,
     }
 }
 
@@ -57,7 +64,7 @@ pub(crate) fn build(
     credentials: Arc<dyn CredentialSource>,
     patience: Patience,
 ) -> Result<Arc<dyn Provider>, BuildError> {
-    let wire = wire(config.api).ok_or(BuildError::NotLinked)?;
+    let wire = wire(config).ok_or(BuildError::NotLinked)?;
     let base = config.base_url.as_deref().unwrap_or_default();
     let mut usual = Quirks::default();
     if says_mistral(&config.id) || says_mistral(base) {

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use media::Image;
 use serde_json::Value;
@@ -132,22 +133,62 @@ pub(crate) fn elements(
     write: impl Fn(&[Message], bool) -> Vec<Value>,
 ) -> Vec<u8> {
     let Parameters {
+        wire,
         provider,
         reasoning,
         images,
         quirks,
         ..
     } = parameters;
-    let by = format!("{provider} {reasoning:?} {images} {quirks:?}");
+    let by = format!("{wire} {provider} {reasoning:?} {images} {quirks:?}");
     let messages = &request.messages;
     request.written.elements(by, messages, settled, write)
 }
 
-/// A request's body, an object with members, with the elements of its `messages`.
-pub(crate) fn with_messages(body: &Value, elements: &[u8]) -> Vec<u8> {
+/// A request's body, an object with members, with the elements of its conversation under `name`.
+pub(crate) fn with_elements(name: &str, body: &Value, elements: &[u8]) -> Vec<u8> {
     let rest = body.to_string();
     let (_, rest) = rest.split_at(1);
-    [b"{\"messages\":[", elements, b"],", rest.as_bytes()].concat()
+    let head = format!("{{\"{name}\":[");
+    [head.as_bytes(), elements, b"],", rest.as_bytes()].concat()
+}
+
+/// A part of one response, in the order in which they came.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Part<'a, T> {
+    Text(&'a str),
+    /// The index of a call.
+    Call(usize),
+    /// What the provider wants back at this place, with the text that it is about.
+    State(&'a str, T),
+}
+
+/// Where in a response something stood that the provider wants back: the bytes of the text that it is about, none as
+/// a rule, and how many calls came before it.
+pub(crate) type Place = (Range<usize>, usize);
+
+/// A response's text and calls with its `state` between them. What stands out of order moves back to where it still
+/// fits. Blank texts are left out.
+pub(crate) fn parts<'a, T>(
+    text: &'a str,
+    calls: usize,
+    state: impl IntoIterator<Item = (Place, T)>,
+) -> Vec<Part<'a, T>> {
+    let mut parts = Vec::new();
+    let (mut text_at, mut calls_at) = (0, 0);
+    let end = (text.len()..text.len(), calls);
+    let state = state.into_iter().map(|(place, item)| (place, Some(item)));
+    for ((about, before), item) in state.chain([(end, None)]) {
+        let start = text.floor_char_boundary(about.start).max(text_at);
+        let end = text.floor_char_boundary(about.end).max(start);
+        let piece = &text[text_at..start];
+        parts.extend(says_something(piece).then_some(Part::Text(piece)));
+        let before = before.min(calls).max(calls_at);
+        parts.extend((calls_at..before).map(Part::Call));
+        parts.extend(item.map(|item| Part::State(&text[start..end], item)));
+        (text_at, calls_at) = (end, before);
+    }
+    parts
 }
 
 /// Whether a text has anything that a provider takes as text.
@@ -174,6 +215,7 @@ mod tests {
 
     fn asked(provider: &str) -> Parameters<'_> {
         Parameters {
+            wire: "w",
             provider,
             level: ThinkingLevel::Default,
             max_tokens: None,
@@ -254,6 +296,53 @@ mod tests {
                 panic!();
             };
             assert_eq!((*own, state.len()), (kept == 1, kept), "{provider}");
+        }
+    }
+
+    #[test]
+    fn state_stands_where_it_was_given() {
+        use Part::{Call, State, Text};
+        let all = "aé b";
+        for (state, expected) in [
+            (vec![], vec![Text(all), Call(0), Call(1)]),
+            (
+                vec![((0..0, 0), 'x'), ((2..2, 1), 'y'), ((9..9, 9), 'z')],
+                vec![
+                    State("", 'x'),
+                    Text("a"),
+                    Call(0),
+                    State("", 'y'),
+                    Text("é b"),
+                    Call(1),
+                    State("", 'z'),
+                ],
+            ),
+            // Out of order, and blank between them.
+            (
+                vec![((3..3, 1), 'x'), ((1..1, 0), 'y'), ((4..4, 1), 'z')],
+                vec![
+                    Text("aé"),
+                    Call(0),
+                    State("", 'x'),
+                    State("", 'y'),
+                    State("", 'z'),
+                    Text("b"),
+                    Call(1),
+                ],
+            ),
+            // About a part of the text.
+            (
+                vec![((1..3, 0), 'x'), ((2..5, 0), 'y')],
+                vec![
+                    Text("a"),
+                    State("é", 'x'),
+                    State(" b", 'y'),
+                    Call(0),
+                    Call(1),
+                ],
+            ),
+        ] {
+            assert_eq!(parts(all, 2, state), expected);
         }
     }
 

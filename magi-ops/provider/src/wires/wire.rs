@@ -6,16 +6,20 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::http::Endpoint;
+use super::http::{Endpoint, Target};
 use super::quirks::Quirks;
 use crate::config::{BuildError, ModelLimits, ProviderConfig, Reasoning};
 use crate::error::ProviderError;
 use crate::message::ThinkingLevel;
+use crate::models::known;
 use crate::request::Request;
 use crate::response::Chunk;
 
 /// How one kind of server's requests and events look. Keeps nothing of a server.
 pub(crate) trait Wire: Send + Sync {
+    /// No other wire's name.
+    fn name(&self) -> &'static str;
+
     /// Where requests go. Waits at most `connect` for a connection.
     ///
     /// # Errors
@@ -28,24 +32,38 @@ pub(crate) trait Wire: Send + Sync {
     /// The request's body, JSON, as far as the server is known to take it.
     fn body(&self, request: &Request, parameters: &Parameters<'_>) -> Vec<u8>;
 
-    /// Members of a request that it can do without.
+    /// What of the address and the headers depends on the request.
+    fn target(&self, _request: &Request) -> Target {
+        Target::default()
+    }
+
+    /// Members of a request that it can do without. One inside another, as `outer.inner`, is left out alone where a
+    /// refusal means it.
     fn optional(&self) -> &'static [&'static str];
 
     /// Reads one response to `request`.
     fn reader(&self, request: &Request, parameters: &Parameters<'_>) -> Box<dyn Reader>;
 
     /// Whether `model` takes images, as far as its name says.
-    fn images(&self, model: &str) -> bool;
+    fn images(&self, model: &str) -> bool {
+        known(model).images
+    }
 
     /// Tokens that a conversation may have, as far as the names of provider and model say.
-    fn context_window(&self, provider: &str, model: &str) -> Option<u64>;
+    fn context_window(&self, _provider: &str, model: &str) -> Option<u64> {
+        known(model).context_window
+    }
 
     /// The nearest level that `model` has, as far as its name says.
-    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel;
+    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
+        known(model).nearest_level(level)
+    }
 }
 
 /// What a request asks of its model, by the settings and by what is known of the server.
 pub(crate) struct Parameters<'a> {
+    /// [`Wire::name`] of the wire that asks.
+    pub(crate) wire: &'static str,
     /// Id of the provider that is asked.
     pub(crate) provider: &'a str,
     /// A level that the model has.
@@ -69,6 +87,7 @@ impl<'a> Parameters<'a> {
     ) -> Self {
         let model = &request.model;
         Self {
+            wire: wire.name(),
             provider,
             level: nearest_level(wire, limits, model, request.thinking),
             max_tokens: limits.max_output_tokens(model),
@@ -99,6 +118,18 @@ pub(crate) fn effort(level: ThinkingLevel) -> Option<&'static str> {
         ThinkingLevel::High => "high",
         ThinkingLevel::XHigh => "xhigh",
         ThinkingLevel::Max => "max",
+    })
+}
+
+/// Tokens of thinking for a model that wants a number; `None` leaves it to the server.
+pub(crate) fn budget(level: ThinkingLevel) -> Option<u64> {
+    Some(match level {
+        ThinkingLevel::Default => return None,
+        ThinkingLevel::Low => 4_096,
+        ThinkingLevel::Medium => 10_240,
+        ThinkingLevel::High => 20_480,
+        ThinkingLevel::XHigh => 32_768,
+        ThinkingLevel::Max => 49_152,
     })
 }
 

@@ -35,14 +35,13 @@ fn refusal(config: &ProviderConfig) -> BuildError {
 #[test]
 fn what_cannot_work_is_refused() {
     let refused = |api, base| refusal(&config(api, base));
-    let local = Some("http://127.0.0.1:1");
     assert!(matches!(
         refused(Api::OpenaiChat, None),
         BuildError::BaseUrlMissing
     ));
     assert!(matches!(
-        refused(Api::OpenaiResponses, local),
-        BuildError::NotLinked
+        refused(Api::OpenaiResponses, None),
+        BuildError::BaseUrlMissing
     ));
     for base in [
         "127.0.0.1:1",
@@ -50,7 +49,13 @@ fn what_cannot_work_is_refused() {
         "http://me:pw@127.0.0.1",
         "",
     ] {
-        for api in [Api::Anthropic, Api::OpenaiChat, Api::Ollama] {
+        for api in [
+            Api::Anthropic,
+            Api::OpenaiChat,
+            Api::OpenaiResponses,
+            Api::Ollama,
+            Api::Gemini,
+        ] {
             assert!(matches!(
                 refused(api, Some(base)),
                 BuildError::BaseUrlInvalid
@@ -81,6 +86,21 @@ fn what_cannot_work_is_refused() {
             "openai-chat",
         ),
         (Api::Anthropic, "http://127.0.0.1:1/api/generate", "ollama"),
+        (
+            Api::OpenaiResponses,
+            "http://127.0.0.1:1/v1/chat/completions",
+            "openai-chat",
+        ),
+        (
+            Api::OpenaiChat,
+            "http://127.0.0.1:1/v1beta/models/m:streamGenerateContent",
+            "gemini",
+        ),
+        (
+            Api::Gemini,
+            "http://127.0.0.1:1/v1/responses",
+            "openai-responses",
+        ),
     ] {
         let error = refused(api, Some(base));
         let words = format!("the provider's base URL is an endpoint of the api `{other}`");
@@ -101,7 +121,12 @@ fn every_wire_is_built_under_its_id() {
     for (api, base) in [
         (Api::Anthropic, Some("http://127.0.0.1:1")),
         (Api::OpenaiChat, Some("http://127.0.0.1:1/v1")),
+        (
+            Api::OpenaiResponses,
+            Some("http://127.0.0.1:1/v1/responses"),
+        ),
         (Api::Ollama, None),
+        (Api::Gemini, None),
     ] {
         assert_eq!(built(&config(api, base), Some(KEY)).unwrap().id(), "mine");
     }
@@ -110,6 +135,13 @@ fn every_wire_is_built_under_its_id() {
     let claude = built(&config(Api::Anthropic, Some("http://127.0.0.1:1")), None).unwrap();
     assert_eq!(claude.context_window("claude-opus-4-5"), Some(200_000));
     assert_eq!(claude.context_window("other"), None);
+    // The subscription's servers take less than the same models elsewhere.
+    for (id, window) in [("openai-codex", 272_000), ("mine", 400_000)] {
+        let mut config = config(Api::OpenaiResponses, Some("http://127.0.0.1:1"));
+        config.id = id.into();
+        let built = built(&config, None).unwrap();
+        assert_eq!(built.context_window("gpt-5-codex"), Some(window), "{id}");
+    }
 }
 
 #[tokio::test]

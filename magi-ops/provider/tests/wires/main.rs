@@ -8,6 +8,8 @@ mod building;
 mod cancelling;
 mod encryption;
 mod faults;
+mod gemini;
 mod openai_chat;
+mod openai_responses;
 mod strays;
 mod support;

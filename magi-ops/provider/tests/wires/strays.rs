@@ -18,6 +18,15 @@ fn call(api: Api) -> String {
             json!({"type": "content_block_stop", "index": 0}),
             json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
         ],
+        Api::OpenaiResponses => vec![
+            json!({"type": "response.output_item.done", "output_index": 0, "item":
+                {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{\"path\":\"x\"}"}}),
+        ],
+        Api::Gemini => vec![
+            json!({"candidates": [{"content": {"parts": [{"functionCall":
+                {"id": "a", "name": "read", "args": {"path": "x"}}}]}}]}),
+            json!({"candidates": [{"finishReason": "STOP"}]}),
+        ],
         _ => vec![
             json!({"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "a",
                 "function": {"name": "read", "arguments": "{\"path\":\"x\"}"}}]}}]}),
@@ -34,6 +43,9 @@ fn data(event: &Value) -> String {
 fn end(api: Api) -> &'static str {
     match api {
         Api::Anthropic => "data: {\"type\":\"message_stop\"}\n\n",
+        Api::OpenaiResponses => {
+            "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n"
+        }
         _ => "data: [DONE]\n\n",
     }
 }
@@ -61,7 +73,12 @@ fn has_call(chunks: &[Chunk]) -> bool {
         .any(|chunk| matches!(chunk, Chunk::ToolCall(_)))
 }
 
-const APIS: [Api; 2] = [Api::OpenaiChat, Api::Anthropic];
+const APIS: [Api; 4] = [
+    Api::OpenaiChat,
+    Api::Anthropic,
+    Api::OpenaiResponses,
+    Api::Gemini,
+];
 
 #[tokio::test]
 async fn an_end_marker_counts_without_its_field_and_its_line_end() {
@@ -236,6 +253,8 @@ async fn a_character_may_come_in_two_events_byte_by_byte() {
         let event = match api {
             Api::Anthropic => json!({"type": "content_block_delta", "index": 0, "delta":
                 {"type": "text_delta", "text": "<>"}}),
+            Api::OpenaiResponses => json!({"type": "response.output_text.delta", "delta": "<>"}),
+            Api::Gemini => json!({"candidates": [{"content": {"parts": [{"text": "<>"}]}}]}),
             _ => json!({"choices": [{"delta": {"content": "<>"}}]}),
         };
         let event = data(&event);
@@ -252,6 +271,8 @@ async fn a_character_may_come_in_two_events_byte_by_byte() {
             Api::Anthropic => {
                 json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}})
             }
+            Api::OpenaiResponses => json!({"type": "response.in_progress"}),
+            Api::Gemini => json!({"candidates": [{"finishReason": "STOP"}]}),
             _ => json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
         };
         for (pieces, expected) in [

@@ -7,12 +7,12 @@ use super::http::{Endpoint, KeyHeader};
 use super::quirks::ADDITIONAL;
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{BuildError, ProviderConfig, Reasoning};
-use crate::message::ThinkingLevel;
+use crate::models::known;
 use crate::request::Request;
 
-mod models;
 mod request;
 mod response;
+mod thinking;
 
 /// The built-in provider, whose models are Anthropic's own.
 const BUILT_IN: &str = "anthropic";
@@ -38,15 +38,19 @@ fn max_tokens(model: &str, parameters: &Parameters<'_>) -> u64 {
         BUILT_IN => BUILT_IN_OUTPUT,
         _ => UNKNOWN_OUTPUT,
     };
-    let own = parameters.max_tokens.or_else(|| models::max_tokens(model));
+    let own = parameters.max_tokens.or(known(model).max_output_tokens);
     own.unwrap_or(unknown)
 }
 
-fn thinking(model: &str, parameters: &Parameters<'_>) -> Option<models::Thinking> {
-    models::thinking(model, parameters.level, max_tokens(model, parameters))
+fn thinking(model: &str, parameters: &Parameters<'_>) -> Option<thinking::Thinking> {
+    thinking::thinking(model, parameters.level, max_tokens(model, parameters))
 }
 
 impl Wire for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
         let base = config.base_url.as_deref().unwrap_or(BASE);
         let endpoint = Endpoint::new(base, &PATH, &[], KEY, connect)?;
@@ -73,16 +77,8 @@ impl Wire for Anthropic {
         Box::new(response::MessageReader::new(request, summaries, echo))
     }
 
-    fn images(&self, model: &str) -> bool {
-        models::images(model)
-    }
-
     fn context_window(&self, provider: &str, model: &str) -> Option<u64> {
         let built_in = (provider == BUILT_IN).then_some(BUILT_IN_WINDOW);
-        models::context_window(model).or(built_in)
-    }
-
-    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
-        models::nearest_level(model, level)
+        known(model).context_window.or(built_in)
     }
 }

@@ -13,7 +13,7 @@ use crate::wires::images::base64;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
 use crate::wires::turns::{
-    Answered, Turn, elements, says_something, turns, wire_name, with_messages,
+    Answered, Part, Turn, elements, parts, says_something, turns, wire_name, with_elements,
 };
 use crate::wires::wire::Parameters;
 
@@ -116,7 +116,7 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
         }
     }
     let write = |part: &[Message], is_last| messages(part, is_last, parameters);
-    with_messages(&body, &elements(request, parameters, write))
+    with_elements("messages", &body, &elements(request, parameters, write))
 }
 
 fn messages(part: &[Message], is_last: bool, parameters: &Parameters<'_>) -> Vec<Value> {
@@ -168,33 +168,24 @@ fn said(
     parameters: &Parameters<'_>,
     id: &dyn Fn(&Answered<'_>) -> String,
 ) -> Vec<Value> {
-    let call_block = |call: &Answered<'_>| call_block(call, id(call));
-    let mut blocks = Vec::new();
-    let (mut text_at, mut calls_at) = (0, 0);
-    for item in state {
-        let (Some(thought), Some(opaque)) = (item["thinking"].as_str(), item["signature"].as_str())
-        else {
-            continue;
-        };
+    let thoughts = state.iter().filter_map(|item| {
+        let (thought, opaque) = (item["thinking"].as_str()?, item["signature"].as_str()?);
         let place = Place::read(opaque);
-        if !goes_back(&place, parameters) {
-            continue;
-        }
-        let until = text.floor_char_boundary(place.text).max(text_at);
-        blocks.extend(text_block(&text[text_at..until]));
-        text_at = until;
-        let until = place.calls.min(calls.len()).max(calls_at);
-        blocks.extend(calls[calls_at..until].iter().map(call_block));
-        calls_at = until;
-        blocks.push(if place.redacted {
+        let at = (place.text..place.text, place.calls);
+        goes_back(&place, parameters).then_some((at, (thought, place)))
+    });
+    let block = |part: Part<'_, (&str, Place<'_>)>| match part {
+        Part::Text(text) => json!({ "type": "text", "text": text }),
+        Part::Call(at) => call_block(&calls[at], id(&calls[at])),
+        Part::State(_, (_, place)) if place.redacted => {
             json!({ "type": "redacted_thinking", "data": place.signature })
-        } else {
+        }
+        Part::State(_, (thought, place)) => {
             json!({ "type": "thinking", "thinking": thought, "signature": place.signature })
-        });
-    }
-    blocks.extend(text_block(&text[text_at..]));
-    blocks.extend(calls[calls_at..].iter().map(call_block));
-    blocks
+        }
+    };
+    let parts = parts(text, calls.len(), thoughts);
+    parts.into_iter().map(block).collect()
 }
 
 /// The API refuses a text block without a word.

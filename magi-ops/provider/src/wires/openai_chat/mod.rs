@@ -26,6 +26,10 @@ const KEY: KeyHeader = KeyHeader {
 pub(super) struct OpenaiChat;
 
 impl Wire for OpenaiChat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
     /// Ollama speaks this wire beside its own API, under `v1`.
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
         let base = config.base_url.as_deref();
@@ -67,16 +71,6 @@ impl Wire for OpenaiChat {
     fn reader(&self, request: &Request, parameters: &Parameters<'_>) -> Box<dyn Reader> {
         let wanted = parameters.reasoning;
         Box::new(response::CompletionReader::new(request, wanted))
-    }
-
-    /// Names say nothing here: many servers have models of their own.
-    fn images(&self, _model: &str) -> bool {
-        false
-    }
-
-    /// Names say nothing here: each server has its own limits.
-    fn context_window(&self, _provider: &str, _model: &str) -> Option<u64> {
-        None
     }
 
     /// The levels that every server with such a choice has.

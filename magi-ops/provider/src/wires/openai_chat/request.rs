@@ -9,13 +9,11 @@ use crate::request::Request;
 use crate::wires::call_ids::wire_id;
 use crate::wires::images::data_url;
 use crate::wires::input::input_object;
+use crate::wires::quirks::NO_SIGNATURE;
 use crate::wires::turns::{
-    Answered, Turn, elements, says_something, turns, wire_name, with_messages,
+    Answered, Turn, elements, says_something, turns, wire_name, with_elements,
 };
 use crate::wires::wire::{Parameters, effort};
-
-/// What Google's servers take for the signature of a call that another model made.
-const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Whether the member `name` of a message's state goes back. By default with calls only: servers
 /// that want it back want it between calls, and others have no use for it.
@@ -75,7 +73,7 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
     let parts = [system.unwrap_or_default().into_bytes(), conversation];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let messages = parts.collect::<Vec<_>>().join(&b',');
-    with_messages(&body, &messages)
+    with_elements("messages", &body, &messages)
 }
 
 fn messages(part: &[Message], parameters: &Parameters<'_>) -> Vec<Value> {

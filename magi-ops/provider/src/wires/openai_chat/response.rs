@@ -15,7 +15,7 @@ use crate::wires::call_ids::CallIds;
 use crate::wires::finish::Ending;
 use crate::wires::halves::Joiner;
 use crate::wires::input::{read_input, tool_name};
-use crate::wires::json::{count, take};
+use crate::wires::json::{count, take, text};
 use crate::wires::wire::{Progress, Reader};
 
 /// Most bytes of reasoning that are kept to be sent back.
@@ -299,22 +299,6 @@ impl CompletionReader {
             cache_read: of("/prompt_tokens_details/cached_tokens"),
             reasoning: of("/completion_tokens_details/reasoning_tokens"),
         }));
-    }
-}
-
-/// The text of a text, of a part, or of a list of parts.
-fn text(value: Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Object(mut part) => ["text", "content"]
-            .iter()
-            .find_map(|name| part.remove(*name).and_then(text)),
-        Value::Array(parts) => {
-            let texts: Vec<_> = parts.into_iter().filter_map(text).collect();
-            (!texts.is_empty()).then(|| texts.concat())
-        }
-        _ => None,
     }
 }
 

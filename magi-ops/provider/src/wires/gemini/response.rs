@@ -1,0 +1,289 @@
+//! The events of `streamGenerateContent`, or a whole answer of `generateContent`, as pieces of a response.
+//! No bytes, no connection and no request here; what says error has been taken out before.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::request::{SIGNATURE, call_state, text_state};
+use crate::config::Reasoning;
+use crate::error::{ErrorKind, ProviderError};
+use crate::message::ToolCall;
+use crate::request::Request;
+use crate::response::{Chunk, Usage};
+use crate::wires::call_ids::CallIds;
+use crate::wires::finish::Ending;
+use crate::wires::halves::Joiner;
+use crate::wires::input::{read_input, tool_name, unwrapped};
+use crate::wires::json::{count, take, text, word};
+use crate::wires::wire::{Progress, Reader};
+
+/// Most calls of one response.
+const MAX_CALLS: usize = 4096;
+/// Longest signature that is kept to be sent back, in bytes.
+const MAX_STATE_BYTES: usize = 1024 * 1024;
+/// Words that stand for none.
+const UNSPECIFIED: &str = "UNSPECIFIED";
+
+/// Reads one answer.
+pub(super) struct ContentReader {
+    ids: CallIds,
+    /// What the settings say that the server wants back.
+    wanted: Option<Reasoning>,
+    /// Thoughts are summaries made for display, because those were asked for.
+    summaries: bool,
+    /// A summary that has not come to its end.
+    thought: String,
+    calls: Vec<Call>,
+    /// Bytes of text so far.
+    text: usize,
+    ending: Ending,
+    out: VecDeque<Chunk>,
+    /// Halves of characters are in the event's texts.
+    lone: bool,
+    said: Joiner,
+    thinking: Joiner,
+}
+
+struct Call {
+    id: String,
+    name: String,
+    args: Value,
+    signature: Option<Value>,
+}
+
+impl Reader for ContentReader {
+    fn event(&mut self, mut event: Value, lone: bool) -> Result<Progress, ProviderError> {
+        self.lone = lone;
+        // Some gateways wrap each answer.
+        let mut event = match take(&mut event, "response") {
+            inner @ Value::Object(_) => inner,
+            _ => event,
+        };
+        self.count(&event["usageMetadata"]);
+        blocked(&event["promptFeedback"])?;
+        // One candidate was asked for.
+        let candidate = match take(&mut event, "candidates") {
+            Value::Array(candidates) => candidates.into_iter().find(|candidate| {
+                let index = candidate.get("index").and_then(count);
+                index.is_none_or(|index| index == 0)
+            }),
+            candidate => Some(candidate),
+        };
+        if let Some(candidate) = candidate {
+            self.candidate(candidate)?;
+        }
+        Ok(self.ending.progress())
+    }
+
+    fn marker(&mut self) {
+        self.ending.marked = true;
+    }
+
+    fn end(&mut self) -> Result<(), ProviderError> {
+        self.ending.check(self.text > 0, !self.calls.is_empty())?;
+        if let Some(rest) = self.said.finish() {
+            self.say(rest.into());
+        }
+        let cut = self.ending.is_cut();
+        // Half a summary is never told.
+        if !cut {
+            self.tell_thought();
+        }
+        let calls = std::mem::take(&mut self.calls);
+        let last = calls.len().saturating_sub(1);
+        for (at, call) in calls.into_iter().enumerate() {
+            let own = (!call.id.is_empty()).then_some(call.id.as_str());
+            if own.is_some() || call.signature.is_some() {
+                let state = call_state(at, own, call.signature.as_ref());
+                self.keep(state);
+            }
+            let input = match call.args {
+                Value::Null => read_input(String::new(), !cut || at < last),
+                Value::String(text) => read_input(text, !cut || at < last),
+                args => unwrapped(args),
+            };
+            self.out.push_back(Chunk::ToolCall(ToolCall {
+                id: self.ids.claim(&call.id),
+                name: tool_name(&call.name),
+                input,
+            }));
+        }
+        self.out.extend(cut.then_some(Chunk::Cut));
+        Ok(())
+    }
+
+    fn pieces(&mut self) -> &mut VecDeque<Chunk> {
+        &mut self.out
+    }
+}
+
+impl ContentReader {
+    pub(super) fn new(request: &Request, wanted: Option<Reasoning>, summaries: bool) -> Self {
+        Self {
+            ids: CallIds::of(&request.messages),
+            wanted,
+            summaries,
+            thought: String::new(),
+            calls: Vec::new(),
+            text: 0,
+            ending: Ending::default(),
+            out: VecDeque::new(),
+            lone: false,
+            said: Joiner::default(),
+            thinking: Joiner::default(),
+        }
+    }
+
+    fn candidate(&mut self, mut candidate: Value) -> Result<(), ProviderError> {
+        let mut content = take(&mut candidate, "content");
+        let parts = match take(&mut content, "parts") {
+            Value::Array(parts) => parts,
+            Value::Null => match content {
+                text @ Value::String(_) => vec![text],
+                _ => Vec::new(),
+            },
+            part => vec![part],
+        };
+        for part in parts {
+            self.part(part)?;
+        }
+        let reason = candidate["finishReason"].as_str().unwrap_or_default();
+        if reason.is_empty() || reason.ends_with(UNSPECIFIED) {
+            return Ok(());
+        }
+        self.ending
+            .reason(reason)
+            .map_err(|failure| match candidate["finishMessage"].as_str() {
+                Some(words) => failure.with_message(&format!("{reason}: {words}")),
+                None => failure,
+            })
+    }
+
+    fn part(&mut self, mut part: Value) -> Result<(), ProviderError> {
+        let signature = [SIGNATURE, "thought_signature"]
+            .iter()
+            .map(|name| take(&mut part, name))
+            .find(|signature| signature.as_str().is_some_and(|text| !text.is_empty()));
+        let signature = signature.filter(|_| self.wanted != Some(Reasoning::None));
+        let call = ["functionCall", "function_call"]
+            .iter()
+            .map(|name| take(&mut part, name))
+            .find(Value::is_object);
+        if let Some(mut call) = call {
+            self.tell_thought();
+            if self.calls.len() == MAX_CALLS {
+                return Err(ProviderError::malformed("too many calls"));
+            }
+            self.calls.push(Call {
+                id: word(call.get("id")),
+                name: word(call.get("name")),
+                args: take(&mut call, "args"),
+                signature,
+            });
+            return Ok(());
+        }
+        let is_thought = match take(&mut part, "thought") {
+            // Some servers put the thought itself there.
+            Value::String(thought) => {
+                self.think(thought);
+                false
+            }
+            thought => thought == true,
+        };
+        let text = match part {
+            Value::String(text) => text,
+            mut part => text(take(&mut part, "text")).unwrap_or_default(),
+        };
+        if is_thought {
+            self.think(text);
+            return Ok(());
+        }
+        let from = self.text;
+        let text = self.said.join(text, self.lone);
+        self.say(text);
+        if let Some(signature) = signature {
+            let place = (from..self.text, self.calls.len());
+            self.keep(text_state(&place, &signature));
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: String) {
+        if !text.is_empty() {
+            self.tell_thought();
+            self.text += text.len();
+            self.out.push_back(Chunk::Text(text));
+        }
+    }
+
+    fn think(&mut self, text: String) {
+        let text = self.thinking.join(text, self.lone);
+        if text.is_empty() {
+            return;
+        }
+        match self.summaries {
+            true => self.thought.push_str(&text),
+            false => self.out.push_back(Chunk::Reasoning {
+                text,
+                provider_summary: false,
+            }),
+        }
+    }
+
+    /// Something else follows the thoughts that came, so they are complete.
+    fn tell_thought(&mut self) {
+        let rest = self.thinking.finish();
+        self.thought.extend(rest.filter(|_| self.summaries));
+        let text = std::mem::take(&mut self.thought);
+        if !text.trim().is_empty() {
+            self.out.push_back(Chunk::Reasoning {
+                text,
+                provider_summary: true,
+            });
+        }
+    }
+
+    fn keep(&mut self, state: Value) {
+        match state.to_string().len() {
+            ..=MAX_STATE_BYTES => self.out.push_back(Chunk::State(state)),
+            bytes => tracing::warn!(
+                bytes,
+                "a signature is too long to be kept: the next request goes without it"
+            ),
+        }
+    }
+
+    fn count(&mut self, counts: &Value) {
+        let of = |name: &str| counts.get(name).and_then(count);
+        let (prompt, said) = (of("promptTokenCount"), of("candidatesTokenCount"));
+        let thought = of("thoughtsTokenCount");
+        if prompt.is_none() && said.is_none() && thought.is_none() {
+            return;
+        }
+        // What tools at the provider read counts beside the prompt, thoughts beside the answer.
+        let sum = |counts: [Option<u64>; 2]| {
+            let counts = counts.into_iter().flatten();
+            counts.fold(0, u64::saturating_add)
+        };
+        self.out.push_back(Chunk::Usage(Usage {
+            input: sum([prompt, of("toolUsePromptTokenCount")]),
+            output: sum([said, thought]),
+            cache_read: of("cachedContentTokenCount"),
+            reasoning: thought,
+        }));
+    }
+}
+
+/// A filter refused the prompt.
+fn blocked(feedback: &Value) -> Result<(), ProviderError> {
+    let reason = feedback["blockReason"].as_str().unwrap_or_default();
+    if reason.is_empty() || reason.ends_with(UNSPECIFIED) {
+        return Ok(());
+    }
+    let words = match feedback["blockReasonMessage"].as_str() {
+        Some(words) => format!("{reason}: {words}"),
+        None => reason.to_owned(),
+    };
+    Err(ProviderError::new(ErrorKind::Filtered).with_message(&words))
+}

@@ -1,0 +1,502 @@
+//! The Responses API: what is sent, what each event becomes, and where servers differ.
+//! Faults of the connection are tested elsewhere, requests beside the wire.
+
+use provider::{Api, Chunk, ErrorKind, ThinkingLevel, ToolCall, Usage};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{KEY, Server, answer, plain, prompt, quick, read, streamed, text};
+
+fn event(kind: &str, members: Value) -> String {
+    let mut event = members;
+    event["type"] = json!(format!("response.{kind}"));
+    event.to_string()
+}
+
+fn added(index: u64, item: Value) -> String {
+    event(
+        "output_item.added",
+        json!({"output_index": index, "item": item}),
+    )
+}
+
+fn done(index: u64, item: Value) -> String {
+    event(
+        "output_item.done",
+        json!({"output_index": index, "item": item}),
+    )
+}
+
+fn delta(index: u64, piece: &str) -> String {
+    let members = json!({"output_index": index, "content_index": 0, "item_id": format!("msg_{index}"), "delta": piece});
+    event("output_text.delta", members)
+}
+
+fn completed(more: Value) -> String {
+    let mut response = json!({"object": "response", "status": "completed", "error": null, "incomplete_details": null});
+    response
+        .as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    event("completed", json!({"response": response}))
+}
+
+fn incomplete(reason: &str) -> String {
+    let response = json!({"status": "incomplete", "incomplete_details": {"reason": reason}});
+    event("incomplete", json!({"response": response}))
+}
+
+fn call(id: &str, arguments: &str, status: &str) -> Value {
+    json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": "list",
+        "arguments": arguments, "status": status})
+}
+
+fn list(id: &str, input: Value) -> Chunk {
+    Chunk::ToolCall(ToolCall {
+        id: id.into(),
+        name: "list".into(),
+        input,
+    })
+}
+
+fn summary(text: &str) -> Chunk {
+    Chunk::Reasoning {
+        text: text.into(),
+        provider_summary: true,
+    }
+}
+
+async fn read_of(events: &[String]) -> (Vec<Chunk>, Option<ErrorKind>) {
+    answer(Api::OpenaiResponses, prompt(), streamed(events)).await
+}
+
+#[tokio::test]
+async fn a_response_streams_with_summaries_calls_state_and_counts() {
+    let part = |kind: &str, members: Value| {
+        let mut members = members;
+        members["item_id"] = json!("rs_1");
+        members["output_index"] = json!(0);
+        members["summary_index"] = json!(0);
+        event(kind, members)
+    };
+    let events = [
+        event(
+            "created",
+            json!({"response": {"status": "in_progress", "error": null, "usage": null,
+            "tools": [{"parameters": {"properties": {"error": {"type": "string"}}}}]}}),
+        ),
+        event(
+            "in_progress",
+            json!({"response": {"status": "in_progress"}}),
+        ),
+        added(0, json!({"type": "reasoning", "id": "rs_1", "summary": []})),
+        part(
+            "reasoning_summary_part.added",
+            json!({"part": {"type": "summary_text", "text": ""}}),
+        ),
+        part("reasoning_summary_text.delta", json!({"delta": "**Look"})),
+        part("reasoning_summary_text.delta", json!({"delta": "ing**"})),
+        part(
+            "reasoning_summary_text.done",
+            json!({"text": "**Looking**"}),
+        ),
+        part(
+            "reasoning_summary_part.done",
+            json!({"part": {"type": "summary_text", "text": "**Looking**"}}),
+        ),
+        done(
+            0,
+            json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA",
+            "summary": [{"type": "summary_text", "text": "**Looking**"}], "status": "completed"}),
+        ),
+        added(
+            1,
+            json!({"type": "message", "id": "msg_1", "role": "assistant", "content": []}),
+        ),
+        event(
+            "content_part.added",
+            json!({"output_index": 1, "item_id": "msg_1", "content_index": 0,
+            "part": {"type": "output_text", "text": "", "annotations": []}}),
+        ),
+        delta(1, "Let me "),
+        delta(1, "look."),
+        event(
+            "output_text.done",
+            json!({"output_index": 1, "item_id": "msg_1", "content_index": 0, "text": "Let me look."}),
+        ),
+        event(
+            "content_part.done",
+            json!({"output_index": 1, "item_id": "msg_1", "content_index": 0,
+            "part": {"type": "output_text", "text": "Let me look."}}),
+        ),
+        done(
+            1,
+            json!({"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Let me look."}]}),
+        ),
+        added(2, call("c1", "", "in_progress")),
+        event(
+            "function_call_arguments.delta",
+            json!({"output_index": 2, "item_id": "fc_c1", "delta": "{\"pa"}),
+        ),
+        added(3, call("c2", "", "in_progress")),
+        event(
+            "function_call_arguments.delta",
+            json!({"output_index": 3, "item_id": "fc_c2", "delta": "{}"}),
+        ),
+        event(
+            "function_call_arguments.delta",
+            json!({"output_index": 2, "item_id": "fc_c1", "delta": "th\":\"ü\"}"}),
+        ),
+        event(
+            "function_call_arguments.done",
+            json!({"output_index": 2, "item_id": "fc_c1", "arguments": "{\"path\":\"ü\"}"}),
+        ),
+        done(2, call("c1", "{\"path\":\"ü\"}", "completed")),
+        done(3, call("c2", "{}", "completed")),
+        completed(
+            json!({"output": [], "usage": {"input_tokens": 12, "output_tokens": 9,
+            "input_tokens_details": {"cached_tokens": 8}, "output_tokens_details": {"reasoning_tokens": 5}}}),
+        ),
+    ];
+    let mut server = Server::start(vec![streamed(&events)]).await;
+    let provider = server.provider(Api::OpenaiResponses, quick());
+    let mut asked = prompt();
+    asked.model = "gpt-5".into();
+    asked.session = "s-1".into();
+    asked.thinking = ThinkingLevel::Low;
+    let (chunks, error) = read(provider.respond(asked, CancellationToken::new())).await;
+    assert_eq!(error, None);
+    let state = json!({"calls": 0, "text": 0, "reasoning": {"type": "reasoning", "id": "rs_1",
+        "encrypted_content": "gAAA", "summary": [{"type": "summary_text", "text": "**Looking**"}]}});
+    let counts = Chunk::Usage(Usage {
+        input: 12,
+        output: 9,
+        cache_read: Some(8),
+        reasoning: Some(5),
+    });
+    assert_eq!(
+        chunks,
+        [
+            summary("**Looking**"),
+            Chunk::State(state),
+            text("Let me "),
+            text("look."),
+            counts,
+            list("c1", json!({"path": "ü"})),
+            list("c2", json!({})),
+        ]
+    );
+    let asked = server.asked().await;
+    assert_eq!(asked.line(), "POST /responses HTTP/1.1");
+    let bearer = format!("Bearer {KEY}");
+    assert_eq!(asked.header("authorization"), Some(bearer.as_str()));
+    assert_eq!(
+        asked.body,
+        json!({
+            "model": "gpt-5",
+            "stream": true,
+            "store": false,
+            "include": ["reasoning.encrypted_content"],
+            "prompt_cache_key": "s-1",
+            "reasoning": {"effort": "low", "summary": "auto"},
+            "input": [{"type": "message", "role": "user",
+                "content": [{"type": "input_text", "text": "hi"}]}],
+        })
+    );
+}
+
+#[tokio::test]
+async fn raw_reasoning_is_no_summary_and_summaries_come_whole_or_not_at_all() {
+    let summary_delta = |index: u64, piece: &str| {
+        event(
+            "reasoning_summary_text.delta",
+            json!({"item_id": "r", "summary_index": index, "delta": piece}),
+        )
+    };
+    let begun = [
+        event(
+            "reasoning_text.delta",
+            json!({"item_id": "r", "content_index": 0, "delta": "hm"}),
+        ),
+        summary_delta(0, "one"),
+        event(
+            "reasoning_summary_text.done",
+            json!({"item_id": "r", "summary_index": 0, "text": "one"}),
+        ),
+        summary_delta(1, "tw"),
+        delta(1, "Hello"),
+    ];
+    let raw = Chunk::Reasoning {
+        text: "hm".into(),
+        provider_summary: false,
+    };
+    let said = vec![raw, summary("one"), text("Hello")];
+    // The second one is complete only where the response is.
+    let whole = [&said[..], &[summary("tw")]].concat();
+    let cut = [&said[..], &[Chunk::Cut]].concat();
+    for (end, expected, error) in [
+        (vec![completed(json!({}))], whole, None),
+        (vec![incomplete("max_output_tokens")], cut, None),
+        (vec![], said, Some(ErrorKind::Interrupted)),
+    ] {
+        let events = [begun.to_vec(), end].concat();
+        assert_eq!(read_of(&events).await, (expected, error));
+    }
+}
+
+#[tokio::test]
+async fn the_output_limit_ends_with_what_came() {
+    for (arguments, status, expected) in [
+        ("", "incomplete", json!("")),
+        ("{\"pa", "incomplete", json!("{\"pa")),
+        ("{\"path\":\"x\"}", "incomplete", json!({"path": "x"})),
+        ("", "", json!("")),
+        ("", "completed", json!({})),
+    ] {
+        let events = [
+            delta(0, "Half"),
+            done(1, call("a", "", "completed")),
+            added(2, call("b", "", "in_progress")),
+            done(2, call("b", arguments, status)),
+            incomplete("max_output_tokens"),
+        ];
+        let calls = vec![
+            text("Half"),
+            list("a", json!({})),
+            list("b", expected),
+            Chunk::Cut,
+        ];
+        assert_eq!(
+            read_of(&events).await,
+            (calls, None),
+            "{arguments} {status}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_says_failure_fails_and_no_call_is_made() {
+    let error = json!({"code": "server_error", "message": "boom"});
+    let refusal = || {
+        event(
+            "refusal.delta",
+            json!({"output_index": 1, "delta": "I can't."}),
+        )
+    };
+    for (events, expected) in [
+        (
+            vec![event(
+                "failed",
+                json!({"response": {"status": "failed", "error": error}}),
+            )],
+            ErrorKind::Overloaded,
+        ),
+        (
+            vec![event(
+                "failed",
+                json!({"response": {"status": "failed", "error": null}}),
+            )],
+            ErrorKind::Failed,
+        ),
+        (
+            vec![event(
+                "failed",
+                json!({"response": {"error":
+            {"code": "rate_limit_exceeded", "message": "Try again in 1s"}}}),
+            )],
+            ErrorKind::RateLimited,
+        ),
+        (
+            vec![event(
+                "failed",
+                json!({"response": {"error":
+            {"code": "context_length_exceeded", "message": "Your input exceeds the context window"}}}),
+            )],
+            ErrorKind::ContextLength,
+        ),
+        (
+            vec![event(
+                "completed",
+                json!({"response": {"status": "failed"}}),
+            )],
+            ErrorKind::Failed,
+        ),
+        (
+            vec![event(
+                "cancelled",
+                json!({"response": {"status": "cancelled"}}),
+            )],
+            ErrorKind::Failed,
+        ),
+        (
+            vec![json!({"type": "error", "code": "x", "message": "boom"}).to_string()],
+            ErrorKind::Failed,
+        ),
+        (
+            vec![json!({"type": "error", "error": {"message": "boom"}}).to_string()],
+            ErrorKind::Failed,
+        ),
+        (
+            vec![json!({"detail": "boom"}).to_string()],
+            ErrorKind::Failed,
+        ),
+        (vec![incomplete("content_filter")], ErrorKind::Filtered),
+        (vec![refusal(), completed(json!({}))], ErrorKind::Filtered),
+        (
+            vec![event("incomplete", json!({"response": {}}))],
+            ErrorKind::Interrupted,
+        ),
+        (
+            vec![event("queued", json!({"response": {"status": "queued"}}))],
+            ErrorKind::Interrupted,
+        ),
+        (vec![], ErrorKind::Interrupted),
+    ] {
+        let all = [vec![done(0, call("a", "{}", "completed"))], events].concat();
+        let (chunks, error) = read_of(&all).await;
+        assert_eq!(error, Some(expected), "{all:?}");
+        let has_call = chunks
+            .iter()
+            .any(|chunk| matches!(chunk, Chunk::ToolCall(_)));
+        assert!(!has_call, "{all:?}");
+    }
+    let (chunks, _) = read_of(&[refusal(), completed(json!({}))]).await;
+    assert_eq!(chunks, [text("I can't.")]);
+    let (_, error) = read_of(&["[DONE]".to_owned()]).await;
+    assert_eq!(error, Some(ErrorKind::Malformed));
+}
+
+#[tokio::test]
+async fn servers_that_name_items_their_own_way_are_understood() {
+    let arguments = |members: Value| {
+        let mut members = members;
+        members["delta"] = json!("{\"path\":\"1\"}");
+        event("function_call_arguments.delta", members)
+    };
+    let whole = call("a", "{\"path\":\"1\"}", "completed");
+    let other = call("b", "{\"path\":\"2\"}", "completed");
+    let both = [
+        list("a", json!({"path": "1"})),
+        list("b", json!({"path": "2"})),
+    ];
+    for events in [
+        // Only whole items; everything in the last event; an index as a text; another id at the end.
+        vec![
+            done(0, whole.clone()),
+            done(1, other.clone()),
+            completed(json!({})),
+        ],
+        vec![completed(json!({"output": [whole, other]}))],
+        vec![
+            added(0, call("a", "", "in_progress")),
+            arguments(json!({"output_index": "0"})),
+            done(1, other.clone()),
+            completed(json!({"usage": ""})),
+        ],
+        vec![
+            added(0, call("a", "", "in_progress")),
+            arguments(json!({"output_index": 0, "item_id": "another"})),
+            done(0, {
+                let mut item = whole.clone();
+                item["id"] = json!("a third");
+                item
+            }),
+            done(1, other.clone()),
+            completed(json!({"output": [whole, other]})),
+        ],
+        // The same index for all.
+        vec![
+            added(0, call("a", "", "in_progress")),
+            arguments(json!({"output_index": 0, "item_id": "fc_a"})),
+            done(0, whole.clone()),
+            added(0, call("b", "", "in_progress")),
+            event(
+                "function_call_arguments.done",
+                json!({"output_index": 0, "item_id": "fc_b", "arguments": {"path": "2"}}),
+            ),
+            completed(json!({})),
+        ],
+        // Without a word of an end but the marker.
+        vec![
+            done(0, whole.clone()),
+            done(1, other.clone()),
+            "[DONE]".to_owned(),
+        ],
+    ] {
+        let (chunks, error) = read_of(&events).await;
+        assert_eq!((&chunks[..], error), (&both[..], None), "{events:?}");
+    }
+    // Text that only its end has, and an item that nobody knows.
+    let events = [
+        added(0, json!({"type": "web_search_call", "id": "ws"})),
+        done(
+            0,
+            json!({"type": "web_search_call", "id": "ws", "status": "completed"}),
+        ),
+        event("output_text.done", json!({"text": "Hel"})),
+        event(
+            "content_part.done",
+            json!({"part": {"type": "output_text", "text": "Hello"}}),
+        ),
+        event("some.new.event", json!({"delta": null})),
+        completed(json!({"output": [{"type": "web_search_call"},
+            {"type": "message", "content": [{"type": "output_text", "text": "Hello!"}]}]})),
+    ];
+    let expected = vec![text("Hel"), text("lo"), text("!")];
+    assert_eq!(read_of(&events).await, (expected, None));
+}
+
+#[tokio::test]
+async fn a_whole_answer_is_read_like_a_stream() {
+    let whole = json!({"object": "response", "status": "completed", "error": null, "output": [
+        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "So."}]},
+        {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]},
+        call("a", "{}", "completed"),
+    ], "usage": {"input_tokens": "3", "output_tokens": 1.0}});
+    let body = whole.to_string();
+    let steps = plain(200, "content-type: application/json\r\n", &body);
+    let (chunks, error) = answer(Api::OpenaiResponses, prompt(), steps).await;
+    let counts = Chunk::Usage(Usage {
+        input: 3,
+        output: 1,
+        ..Usage::default()
+    });
+    let expected = [summary("So."), text("Hello"), counts, list("a", json!({}))];
+    assert_eq!((&chunks[..], error), (&expected[..], None));
+    let failed = json!({"object": "response", "status": "failed", "output": [], "usage": {"input_tokens": 3},
+        "error": {"message": "boom"}});
+    let steps = plain(200, "", &failed.to_string());
+    let (_, error) = answer(Api::OpenaiResponses, prompt(), steps).await;
+    assert_eq!(error, Some(ErrorKind::Failed));
+}
+
+#[tokio::test]
+async fn a_member_that_the_server_refuses_is_left_out_from_then_on() {
+    let hello = streamed(&[delta(0, "Hello"), completed(json!({}))]);
+    let refusal = |param: &str| {
+        let error = json!({"error": {"message": "Unsupported parameter", "param": param}});
+        plain(400, "", &error.to_string())
+    };
+    let answers = vec![
+        refusal("reasoning.summary"),
+        refusal("include"),
+        hello.clone(),
+        hello,
+    ];
+    let mut server = Server::start(answers).await;
+    let provider = server.provider(Api::OpenaiResponses, quick());
+    let mut asked = prompt();
+    asked.model = "gpt-5".into();
+    asked.thinking = ThinkingLevel::High;
+    for _ in 0..2 {
+        let response = provider.respond(asked.clone(), CancellationToken::new());
+        assert_eq!(read(response).await, (vec![text("Hello")], None));
+    }
+    let mut bodies = Vec::new();
+    for _ in 0..4 {
+        bodies.push(server.asked().await.body);
+    }
+    assert_eq!(bodies[1]["reasoning"], json!({"effort": "high"}));
+    assert!(bodies[1].get("include").is_some() && bodies[2].get("include").is_none());
+    assert_eq!(bodies[3], bodies[2]);
+}
