@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("magi-ops/agent", &["base/", "magi-ops/"]),
     ("magi-ops/provider", &["base/", "magi-ops/store"]),
     ("magi-ops/tools", &["base/", "magi-ops/store"]),
+    ("magi-ops/code", &["base/", "magi-ops/tools"]),
     ("mighty-ops/toolchain", &["base/", "mighty-ops/"]),
     ("mighty-ops/analysis", &["base/", "mighty-ops/syntax"]),
     ("mighty-ops/", &["base/"]),
@@ -191,10 +192,10 @@ const NAME_TOOLS: &[(&str, &str)] = &[
 fn a_tool_is_named_in_its_own_file_alone() {
     let sources = product(&["magi-ops", "handlers"]);
     let mut tools = BTreeMap::new();
-    for source in sources
-        .iter()
-        .filter(|source| source.name.starts_with("magi-ops/tools/"))
-    {
+    for source in sources.iter().filter(|source| {
+        let folders = ["magi-ops/tools/", "magi-ops/code/"];
+        folders.iter().any(|folder| source.name.starts_with(folder))
+    }) {
         for (at, window) in source.tokens.windows(3).enumerate() {
             let [Token::Ident(register), Token::Punct('!'), Token::Punct(_)] = window else {
                 continue;

@@ -7,10 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is built next. A `next` row names each of them that it waits for.
-const NEXT: [&str; 7] = [
+const NEXT: [&str; 6] = [
     "MCP",
     "subagents",
-    "Code Mode",
     "compaction",
     "login",
     "catalogs",

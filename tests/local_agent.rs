@@ -72,6 +72,15 @@ mod secrets;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/sessions.rs"]
 mod sessions;
+#[cfg(all(
+    feature = "session",
+    feature = "history",
+    feature = "turn",
+    feature = "code-mode",
+    target_os = "linux"
+))]
+#[path = "local_agent/snippets.rs"]
+mod snippets;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/stored.rs"]
 mod stored;

@@ -179,6 +179,11 @@ fn turn_shutdown() {
 }
 
 #[test]
+fn turn_code() {
+    play("turn_code");
+}
+
+#[test]
 fn turn_text() {
     play("turn_text");
 }

@@ -35,6 +35,11 @@ fn activity() {
 }
 
 #[test]
+fn activity_code() {
+    play("activity_code");
+}
+
+#[test]
 fn activity_denied() {
     play("activity_denied");
 }

@@ -27,6 +27,7 @@ const PARTS: &[(&str, bool)] = &[
     ("turn", cfg!(feature = "turn")),
     ("approval", cfg!(feature = "approval")),
     ("providers", cfg!(feature = "providers")),
+    ("code-mode", cfg!(feature = "code-mode")),
     ("log", cfg!(feature = "log")),
     ("doctor", cfg!(feature = "doctor")),
     ("trust", cfg!(feature = "trust")),
@@ -85,8 +86,8 @@ enum Command {
 
 fn main() -> ExitCode {
     program::start("magi-code", |stdio| {
-        if handlers::magi::is_guard() {
-            return handlers::magi::serve_guard(stdio);
+        if let Some(serve) = handlers::magi::helper() {
+            return serve(stdio);
         }
         run(stdio).unwrap_or_else(|error| {
             // A launch that is not valid, or a wrongly composed binary, must not look like a server that failed.

@@ -17,19 +17,20 @@ const SERVER: Server = Server {
     transports: &["stdio"],
 };
 
-/// Whether this process was started as the guard of a tool's command, by another one of this program.
+/// What this process does instead of anything else if another one of this program started it: a guard of a tool's
+/// command, or a snippet. It returns the exit status.
 /// Asked of the bare arguments: no command line of a person leads there, and none describes it.
 #[must_use]
-pub fn is_guard() -> bool {
-    std::env::args_os()
-        .nth(1)
-        .is_some_and(|argument| argument == agent::guard::SUBCOMMAND)
-}
-
-/// Serves as a guard until nothing of its command lives. Returns the exit status.
-#[must_use]
-pub fn serve_guard(stdio: Stdio) -> i32 {
-    agent::guard::run(stdio.input, stdio.output)
+pub fn helper() -> Option<fn(Stdio) -> i32> {
+    let role = std::env::args_os().nth(1)?;
+    if role == agent::guard::SUBCOMMAND {
+        return Some(|stdio| agent::guard::run(stdio.input, stdio.output));
+    }
+    #[cfg(feature = "code-mode")]
+    if role == agent::snippet::SUBCOMMAND {
+        return Some(|stdio| agent::snippet::run(stdio.input));
+    }
+    None
 }
 
 /// Why a launch was refused before anything happened.

@@ -192,3 +192,44 @@ fn summaries_are_bounded_and_clean() {
         );
     }
 }
+
+/// A snippet's calls have its activity as their parent; what would have to be asked for is denied, in the snippet's words.
+#[cfg(feature = "code-mode")]
+#[test]
+fn calls_of_a_snippet_stand_beneath_it() {
+    let source = "const said = [await tools.read({path: 'canary-1.txt'})]; \
+        try { await tools.bash({command: 'echo canary-3'}) } catch (e) { said.push(e.message) } return said";
+    let place = playing(&json!([{"tool": "code", "input": {"source": source}}, {"text": "Done."}]));
+    place.write_file("canary-1.txt", "canary-2");
+    let mut service = Service::ready_in(&place);
+    let turn = service.hold(None, "x");
+    let tools = of_kind(&turn, "tool");
+    let told: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            (
+                tool["tool_name"].as_str().unwrap(),
+                tool["status"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("code", "running"),
+        ("read", "running"),
+        ("read", "completed"),
+        ("bash", "running"),
+        ("bash", "failed"),
+        ("code", "completed"),
+    ];
+    assert_eq!(told, expected);
+    for (at, tool) in tools.iter().enumerate() {
+        let parent = matches!(at, 1 | 3).then_some(&tools[0]["activity_id"]);
+        assert_eq!(tool.get("parent_activity_id"), parent, "{tool}");
+    }
+    for event in &turn.events {
+        assert!(!event.to_string().contains("canary"), "{event}");
+    }
+    let stored = std::fs::read_to_string(place.session_file(&turn.session_id)).unwrap();
+    let setting = "Nobody can be asked for permission here; `permissions.code.bash` set to `allow` in settings.json would allow it";
+    assert!(stored.contains(setting), "{stored}");
+}

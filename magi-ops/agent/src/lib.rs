@@ -17,6 +17,9 @@ mod startup;
 mod writer;
 
 pub use attach::{Attached, Notice};
+/// What a main becomes when it was started for a snippet.
+#[cfg(feature = "code-mode")]
+pub use code as snippet;
 pub use engine::{Capacity, Detached, Engine};
 pub use error::{EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage};
@@ -39,6 +42,8 @@ pub use store::sessions::{InvalidSessionId, SessionId, SessionList};
 pub use store::{Reason, shown_path};
 /// What a main becomes when it was started as the guard of a command.
 pub use tools::guard;
+// Registers its tool, or keeps the name of one that this build lacks.
+use code as _;
 /// What a call is to those who watch, and the names that are no secret: those of linked tools.
 pub use tools::{ActivityKind, registered as registered_tool};
 

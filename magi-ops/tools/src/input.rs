@@ -79,7 +79,7 @@ fn plain(schema: &Value, value: &Value) -> Value {
 }
 
 /// Decodes an input strictly: unknown members and wrong types are errors that name the member.
-pub(crate) fn decode<T: DeserializeOwned>(input: &Value) -> Result<T, ToolError> {
+pub fn decode<T: DeserializeOwned>(input: &Value) -> Result<T, ToolError> {
     if !input.is_object() {
         return Err(ToolError::Input(
             "the input must be a JSON object".to_owned(),
@@ -111,7 +111,7 @@ pub(crate) fn check_pattern(member: &str, pattern: &str) -> Result<(), ToolError
 
 /// The plain schema of an input type: no `$schema`, no title, no Rust number formats, and an
 /// optional member simply is not required, since some providers take no more than that.
-pub(crate) fn schema<T: JsonSchema>() -> Value {
+pub fn schema<T: JsonSchema>() -> Value {
     let generator = SchemaGenerator::new(SchemaSettings::draft2020_12());
     let mut schema = generator.into_root_schema_for::<T>().to_value();
     if let Some(root) = schema.as_object_mut() {

@@ -14,7 +14,7 @@ mod glob;
 mod grep;
 pub mod guard;
 pub mod hooks;
-mod input;
+pub mod input;
 mod lines;
 mod list;
 mod look;

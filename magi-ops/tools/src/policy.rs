@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use store::settings::Permission;
+use store::settings::{Permission, SNIPPETS};
 
 use crate::access::{Access, DefaultPolicy};
 
@@ -13,6 +13,8 @@ pub use crate::rules::{Rules, Ruling, Why};
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     words: BTreeMap<String, Permission>,
+    /// The words that hold before those where a snippet calls.
+    snippets: Option<BTreeMap<String, Permission>>,
 }
 
 /// Whether a call may be made, and why.
@@ -20,12 +22,16 @@ pub struct Policy {
 pub struct Decision {
     pub permission: Permission,
     reason: Reason,
+    /// Whether a snippet makes the call.
+    in_snippet: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reason {
     /// `permissions.<tool>`, or the profile.
     Word,
+    /// `permissions.code.<tool>`.
+    SnippetWord,
     /// A rule of `permissions.<tool>.allow`.
     AllowRule,
     /// This rule of `permissions.<tool>.deny`.
@@ -42,18 +48,50 @@ impl Policy {
     /// A word for each tool that has one.
     #[must_use]
     pub fn new(words: BTreeMap<String, Permission>) -> Self {
-        Self { words }
+        Self {
+            words,
+            snippets: None,
+        }
+    }
+
+    /// The same for calls of snippets: there a word of `words` holds in place of the tool's own, whether it is
+    /// stricter or laxer. For command lines it holds in place of what no rule decides, and no `deny` rule yields to it.
+    #[must_use]
+    pub fn of_snippets(&self, words: BTreeMap<String, Permission>) -> Self {
+        Self {
+            words: self.words.clone(),
+            snippets: Some(words),
+        }
     }
 
     /// The word for a tool whose calls are not looked at one by one.
     pub fn word(&self, tool: &str) -> Option<Permission> {
-        self.words.get(tool).copied()
+        let own = || self.words.get(tool).copied();
+        self.snippet_word(tool).or_else(own)
+    }
+
+    fn snippet_word(&self, tool: &str) -> Option<Permission> {
+        self.snippets.as_ref()?.get(tool).copied()
     }
 
     /// Decides about a call that was looked at.
     pub fn decide(&self, tool: &str, access: &Access) -> Decision {
         let word = self.word(tool);
-        let decide = |permission, reason| Decision { permission, reason };
+        let decide = |permission, reason| Decision {
+            permission,
+            reason,
+            in_snippet: self.snippets.is_some(),
+        };
+        if let Some(word) = self.snippet_word(tool) {
+            return match (&access.ruling, word) {
+                (_, Permission::Deny) => decide(word, Reason::SnippetWord),
+                (Some((Ruling::Denied(rule), _)), _) => {
+                    decide(Permission::Deny, Reason::DenyRule(rule.clone()))
+                }
+                (Some((Ruling::Asks(why), _)), _) => decide(Permission::Ask, Reason::Asks(*why)),
+                _ => decide(word, Reason::SnippetWord),
+            };
+        }
         match (&access.ruling, word) {
             // The word also stands for a profile, which no rule loosens.
             (_, Some(Permission::Deny)) => decide(Permission::Deny, Reason::Word),
@@ -80,6 +118,7 @@ impl Decision {
     pub fn rule(&self) -> &'static str {
         match &self.reason {
             Reason::Word => "word",
+            Reason::SnippetWord => "snippet_word",
             Reason::AllowRule => "allow",
             Reason::DenyRule(_) => "deny",
             Reason::Asks(why) => why.word(),
@@ -110,6 +149,9 @@ impl Decision {
             Reason::RuleDefault => format!(
                 "The settings deny this command: no rule of permissions.{tool}.allow matches it."
             ),
+            Reason::SnippetWord => {
+                format!("The settings deny this tool in snippets (permissions.{SNIPPETS}.{tool}).")
+            }
             _ => format!("The settings deny this tool (permissions.{tool})."),
         }
     }
@@ -118,12 +160,16 @@ impl Decision {
     pub fn unasked(&self, tool: &str) -> String {
         let start = "Nobody can be asked for permission here";
         let end = "in settings.json would allow it, from the next start of this process on.";
+        let key = match self.in_snippet {
+            true => format!("{SNIPPETS}.{tool}"),
+            false => tool.to_owned(),
+        };
         match &self.reason {
             Reason::Asks(why) => format!(
                 "{start}, and no rule can allow this: {}. `permissions.{tool}` set to `allow` {end}",
                 why.sentence()
             ),
-            _ => format!("{start}; `permissions.{tool}` set to `allow` {end}"),
+            _ => format!("{start}; `permissions.{key}` set to `allow` {end}"),
         }
     }
 }

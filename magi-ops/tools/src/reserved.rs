@@ -2,4 +2,3 @@
 //! take them. The file of each such tool takes its line away from here.
 
 crate::register! { name: "task", position: 90, make: |_| None }
-crate::register! { name: "code", position: 100, make: |_| None }

@@ -117,6 +117,15 @@ impl ToolSet {
         Some(&*self.member(name)?.spec)
     }
 
+    /// A tool of the set, with what it says of those that its calls may call.
+    pub fn described(&self, spec: &Arc<ToolSpec>, callable: &[&ToolSpec]) -> Arc<ToolSpec> {
+        let mut described = Arc::clone(spec);
+        if let Some(member) = self.member(&spec.name).filter(|_| spec.makes_calls) {
+            Arc::make_mut(&mut described).section += &member.tool.section_on(callable);
+        }
+        described
+    }
+
     fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.spec.name == name)
     }

@@ -34,6 +34,12 @@ pub trait Tool: Send + Sync + 'static {
         self.spec().name
     }
 
+    /// A section of the system prompt on the tools that its calls may call: for one that makes calls. At most 64 KiB;
+    /// without a look at any file, since it is asked for whenever tools join.
+    fn section_on(&self, _callable: &[&ToolSpec]) -> String {
+        String::new()
+    }
+
     /// Runs one call. It ends by itself soon after `call.deadline`; past the spec's limits it is dropped.
     fn run(&self, call: Call, cx: Arc<Context>) -> Running;
 }

@@ -2,6 +2,7 @@
 //! Only the public API; places with credentials are tested in `credentials.rs`.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -345,4 +346,114 @@ async fn rules_judge_command_lines_in_their_workspace() {
         denial.contains("permissions.bash.deny: \"git push\""),
         "{denial}"
     );
+}
+
+/// Inside snippets the words of `permissions.code` hold, both ways; what rules deny stays denied, and what none can allow is
+/// asked for.
+#[tokio::test]
+async fn words_of_snippets_hold_in_snippets_both_ways() {
+    use Permission::{Allow, Ask, Deny};
+    let home = tempfile::tempdir().unwrap();
+    let mut context = Context::new(home.path().to_owned(), Vec::new());
+    context.rules = Rules::new(Ask, ["echo"], ["git push"]);
+    let tools = ToolSet::registered(context).unwrap();
+    let words = |words: &[(&str, Permission)]| -> BTreeMap<String, Permission> {
+        words
+            .iter()
+            .map(|(tool, word)| ((*tool).to_owned(), *word))
+            .collect()
+    };
+    let direct = Policy::new(words(&[("bash", Ask), ("read", Deny), ("list", Allow)]));
+    for (tool, input, own, inside, expected, found) in [
+        (
+            "read",
+            json!({"path": "x"}),
+            Deny,
+            Some(Allow),
+            Allow,
+            "snippet_word",
+        ),
+        ("read", json!({"path": "x"}), Deny, None, Deny, "word"),
+        ("list", json!({}), Allow, Some(Deny), Deny, "snippet_word"),
+        (
+            "glob",
+            json!({"pattern": "x"}),
+            Allow,
+            Some(Ask),
+            Ask,
+            "snippet_word",
+        ),
+        (
+            "bash",
+            json!({"command": "ls"}),
+            Ask,
+            Some(Allow),
+            Allow,
+            "snippet_word",
+        ),
+        ("bash", json!({"command": "ls"}), Ask, None, Ask, "default"),
+        (
+            "bash",
+            json!({"command": "echo a"}),
+            Allow,
+            Some(Ask),
+            Ask,
+            "snippet_word",
+        ),
+        (
+            "bash",
+            json!({"command": "echo a"}),
+            Allow,
+            Some(Deny),
+            Deny,
+            "snippet_word",
+        ),
+        (
+            "bash",
+            json!({"command": "git push"}),
+            Deny,
+            Some(Allow),
+            Deny,
+            "deny",
+        ),
+        (
+            "bash",
+            json!({"command": "echo $(ls)"}),
+            Ask,
+            Some(Allow),
+            Ask,
+            "substitution",
+        ),
+    ] {
+        let access = tools.access(tool, &input).await;
+        assert_eq!(
+            direct.decide(tool, &access).permission,
+            own,
+            "{tool} {input}"
+        );
+        let snippets = direct.of_snippets(
+            inside
+                .map(|word| (tool.to_owned(), word))
+                .into_iter()
+                .collect(),
+        );
+        let decision = snippets.decide(tool, &access);
+        assert_eq!(
+            (decision.permission, decision.rule()),
+            (expected, found),
+            "{tool} {input} {inside:?}"
+        );
+        assert_eq!(snippets.word(tool), inside.or(direct.word(tool)));
+    }
+    let access = tools.access("bash", &json!({"command": "ls"})).await;
+    let decision = direct.of_snippets(words(&[])).decide("bash", &access);
+    assert!(
+        decision
+            .unasked("bash")
+            .contains("`permissions.code.bash` set to `allow`")
+    );
+    let decision = direct
+        .of_snippets(words(&[("bash", Deny)]))
+        .decide("bash", &access);
+    assert!(decision.denial("bash").contains("(permissions.code.bash)"));
 }

@@ -54,11 +54,7 @@ pub(super) struct RunCaller {
 
 impl Caller for RunCaller {
     fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        let permitted = self.site.equipment.permitted();
-        permitted
-            .filter(|spec| !spec.makes_calls)
-            .cloned()
-            .collect()
+        self.site.equipment.callable().cloned().collect()
     }
 
     fn call(&self, name: String, input: Value) -> Calling {

@@ -387,7 +387,9 @@ pub(super) async fn run(
         active,
         sink,
     } = site;
-    let decision = equipment.decide(&call.name, access);
+    // One that was made by a call makes none itself.
+    let is_beneath = caller.is_none();
+    let decision = equipment.decide(&call.name, access, is_beneath);
     let question_waits = match (decision.permission, active.spec.policy.approval_expiry) {
         (Permission::Deny, _) => {
             return refused(decision.denial(&call.name), "denied by the settings").into();

@@ -1,12 +1,11 @@
 //! What a model works with in a run: what it is told, the tools it is offered, and whether a call of one may be made.
 //! Made of a workspace, of the tools that joined since it was admitted, and of one agent's profile.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use store::resources::Profile;
-use store::settings::Permission;
+use store::settings::{Permission, Settings};
 use tools::policy::{Decision, Policy};
 use tools::{Access, NameClash, ToolSet, ToolSpec};
 
@@ -22,25 +21,37 @@ pub(crate) struct Equipment {
     /// What it is told before the conversation.
     pub(crate) system: Arc<str>,
     policy: Policy,
+    /// For calls that calls make.
+    beneath: Policy,
 }
 
 impl Equipment {
-    /// `profile` says which tools the agent may use, and its role.
+    /// `profile` says which tools the agent may use, and its role; `settings`, what of them is denied.
     pub(super) fn new(
         cwd: &Path,
         guidance: &Guidance,
         profile: Option<&Profile>,
         tools: ToolSet,
-        mut words: BTreeMap<String, Permission>,
+        settings: &Settings,
     ) -> Self {
         let allowed = profile.and_then(|profile| profile.tools.as_ref());
         let permits =
             |tool: &str| allowed.is_none_or(|tools| tools.iter().any(|name| name == tool));
         // Not offered, and refused to a model that asks for it all the same.
-        let kept_away = tools.specs().filter(|spec| !permits(&spec.name));
-        words.extend(kept_away.map(|spec| (spec.name.clone(), Permission::Deny)));
+        let kept_away = || {
+            let kept_away = tools.specs().filter(|spec| !permits(&spec.name));
+            kept_away.map(|spec| (spec.name.clone(), Permission::Deny))
+        };
+        let (mut words, mut snippets) = (settings.permissions.clone(), settings.code.clone());
+        words.extend(kept_away());
+        snippets.extend(kept_away());
         let policy = Policy::new(words);
-        let prompted: Vec<_> = permitted(&tools, &policy).map(|spec| &**spec).collect();
+        let beneath = policy.of_snippets(snippets);
+        let callable: Vec<_> = callable(&tools, &beneath).map(|spec| &**spec).collect();
+        let prompted: Vec<_> = permitted(&tools, &policy)
+            .map(|spec| tools.described(spec, &callable))
+            .collect();
+        let prompted: Vec<_> = prompted.iter().map(|spec| &**spec).collect();
         let offered = prompted.iter().map(|spec| provider::ToolSpec {
             name: spec.name.clone(),
             description: spec.description.clone(),
@@ -51,17 +62,22 @@ impl Equipment {
             system: guidance.system(cwd, &prompted, profile),
             tools,
             policy,
+            beneath,
         }
     }
 
-    /// The tools that are not denied, in the order in which they are offered.
-    pub(crate) fn permitted(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
-        permitted(&self.tools, &self.policy)
+    /// The tools that a call may call, in the order in which they are offered.
+    pub(crate) fn callable(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        callable(&self.tools, &self.beneath)
     }
 
-    /// Whether a call may be made.
-    pub(crate) fn decide(&self, tool: &str, access: &Access) -> Decision {
-        let decision = self.policy.decide(tool, access);
+    /// Whether a call may be made, by the model or beneath another one.
+    pub(crate) fn decide(&self, tool: &str, access: &Access, is_beneath: bool) -> Decision {
+        let policy = match is_beneath {
+            true => &self.beneath,
+            false => &self.policy,
+        };
+        let decision = policy.decide(tool, access);
         // A name as a model made it up is no word for a log.
         let known = self.tools.spec(tool).map_or("unknown", |spec| &spec.name);
         tracing::debug!(
@@ -83,6 +99,10 @@ fn permitted<'a>(
         .filter(|spec| policy.word(&spec.name) != Some(Permission::Deny))
 }
 
+fn callable<'a>(tools: &'a ToolSet, policy: &'a Policy) -> impl Iterator<Item = &'a Arc<ToolSpec>> {
+    permitted(tools, policy).filter(|spec| !spec.makes_calls)
+}
+
 impl Workspace {
     /// What the primary agent works with when the tools of `joined` stand beside the workspace's own.
     ///
@@ -95,8 +115,8 @@ impl Workspace {
             tools.join(set)?;
         }
         let primary = self.guidance.primary.as_ref();
-        let words = self.permissions().clone();
-        let equipment = Equipment::new(&self.cwd, &self.guidance, primary, tools, words);
+        let settings = self.settings();
+        let equipment = Equipment::new(&self.cwd, &self.guidance, primary, tools, settings);
         Ok(Arc::new(equipment))
     }
 }

@@ -118,7 +118,7 @@ fn a_missing_or_hidden_additional_file_is_a_configuration_that_is_not_valid() {
 fn decided(admitted: &Workspace, tool: &str) -> Permission {
     let question = tools::Question::new(tool, "");
     let access = tools::Access::new(tools::DefaultPolicy::Allow, question);
-    admitted.equipment.decide(tool, &access).permission
+    admitted.equipment.decide(tool, &access, false).permission
 }
 
 #[test]

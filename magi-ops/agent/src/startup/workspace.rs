@@ -1,11 +1,10 @@
 //! A workspace and how it comes to be: everything of one directory that runs work with.
 //! Reading files is the store's part, choosing the provider stands beside.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use store::settings::{CommandEnvironment, Permission, Settings};
+use store::settings::{CommandEnvironment, Settings};
 use store::{LocalPlaces, Reason, Redactor};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
@@ -106,10 +105,10 @@ impl Workspace {
         select().map_err(|error: StartupError| error.redacted(self.redactor()))
     }
 
-    /// The settings' words about tools.
-    #[allow(dead_code)] // As above.
-    pub(super) fn permissions(&self) -> &BTreeMap<String, Permission> {
-        &self.settings.permissions
+    /// The settings as they were at startup.
+    #[allow(dead_code)] // Until servers' tools join.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// A name as it may be shown; see [`public_name`].
@@ -181,7 +180,7 @@ fn read(
             &guidance,
             guidance.primary.as_ref(),
             tools,
-            settings.permissions.clone(),
+            &settings,
         )),
         guidance,
         cwd,

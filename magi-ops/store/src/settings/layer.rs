@@ -15,7 +15,7 @@ use super::server::Servers;
 /// The tool whose calls are command lines: its permission may be a set of rules.
 pub(super) const COMMANDS: &str = "bash";
 /// The tool whose snippets call other tools: its permission may be words for those.
-pub(super) const SNIPPETS: &str = "code";
+pub const SNIPPETS: &str = "code";
 
 /// What `settings.json` may hold.
 #[derive(Debug, Default, Deserialize)]

@@ -32,7 +32,7 @@ mod tree;
 pub use edit::EditError;
 pub(crate) use folder::Folder;
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
-pub use layer::{Api, CommandEnvironment, Permission};
+pub use layer::{Api, CommandEnvironment, Permission, SNIPPETS};
 pub use model::{ModelSettings, Reasoning, ThinkingLevel};
 pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
 pub use projects::Projects;

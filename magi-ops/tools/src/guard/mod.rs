@@ -11,7 +11,7 @@
 //! command's ancestors and knows every call by its guard's number and its mark.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,12 @@ impl Guard {
             program,
             withheld: Arc::default(),
         }
+    }
+
+    /// The program that guards are processes of.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.program
     }
 
     /// From now on commands don't find these variables in their environment: they hold keys of models.

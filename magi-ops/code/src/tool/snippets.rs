@@ -1,0 +1,199 @@
+//! The tool where there is an engine: its offer, a call, and what of the snippet's end a model is told.
+//! How a snippet runs is the process's matter.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tools::{
+    Access, Call, Context, DefaultPolicy, Limits, Question, Running, Success, Tool, ToolError,
+    ToolOutcome, ToolSpec,
+};
+
+use super::NAME;
+use crate::bounds;
+use crate::declare::declarations;
+use crate::message::Ended;
+use crate::process::{self, Finished, How};
+
+const DESCRIPTION: &str = "Runs a JavaScript snippet that may call the other tools: the body of an async function, in strict \
+    mode. `await tools.NAME(input)` gives a tool's result as text and throws an Error where the call failed or was \
+    not allowed. What console.log prints and the value that is returned (as JSON, a string as it is) are the result, \
+    256 KiB at most. Calls may run side by side with Promise.all. There is no network, no file, no timer and no \
+    module: only the language and the tools. Each snippet starts anew; it has 64 MiB and 30 s of its own, not counting its calls.";
+const ADVICE: &str = "Use `code` where one snippet spares many calls or much text: to look through many files, to count, to filter.";
+
+/// A snippet has its own time; this is for all of its calls, each of which has its own limit too.
+const LIMITS: Limits = Limits {
+    wall: Duration::from_secs(60 * 60),
+    overtime: Duration::from_secs(5),
+    // A command beneath is waited for.
+    cancel: Duration::from_secs(4),
+};
+/// Room for a value or an error beside whatever was printed, and for the notes, in bytes.
+const TAIL: usize = 16 * 1024;
+const NOTES: usize = 512;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {
+    /// The body of an async function.
+    source: String,
+}
+
+impl Input {
+    /// An input that can be run.
+    fn read(input: &Value) -> Result<Self, ToolError> {
+        let input: Self = tools::input::decode(input)?;
+        let why = if input.source.trim().is_empty() {
+            "source must not be empty".to_owned()
+        } else if input.source.len() > bounds::SOURCE {
+            format!("source is longer than {} bytes", bounds::SOURCE)
+        } else if input.source.contains('\0') {
+            "source contains a NUL character".to_owned()
+        } else {
+            return Ok(input);
+        };
+        Err(ToolError::Input(why))
+    }
+}
+
+pub(super) struct Code;
+
+impl Tool for Code {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            limits: LIMITS,
+            advice: ADVICE,
+            makes_calls: true,
+            ..ToolSpec::changing(NAME, DESCRIPTION, tools::input::schema::<Input>())
+        }
+    }
+
+    fn section_on(&self, callable: &[&ToolSpec]) -> String {
+        let declarations = declarations(callable.iter().copied());
+        format!("# Snippets\n\nWhat a snippet of `{NAME}` may call:\n\n```ts\n{declarations}```\n")
+    }
+
+    /// What it does is what its calls do, and those are looked at one by one.
+    fn access(&self, input: &Value, _: &Context) -> Access {
+        let source = input.get("source").and_then(Value::as_str);
+        Access::new(
+            DefaultPolicy::Allow,
+            Question::new(NAME, source.unwrap_or_default()),
+        )
+    }
+
+    fn subject(&self, input: &Value, _: &Context) -> String {
+        let source = input.get("source").and_then(Value::as_str);
+        match source.map_or(0, |source| source.lines().count()) {
+            1 => format!("{NAME}: 1 line"),
+            lines => format!("{NAME}: {lines} lines"),
+        }
+    }
+
+    fn run(&self, call: Call, cx: Arc<Context>) -> Running {
+        Box::pin(async move { run(call, &cx).await.unwrap_or_else(ToolOutcome::from) })
+    }
+}
+
+async fn run(call: Call, cx: &Context) -> Result<ToolOutcome, ToolError> {
+    let Input { source } = Input::read(&call.input)?;
+    let Some(caller) = call.caller else {
+        return Err(ToolError::Command("nothing can be called here".to_owned()));
+    };
+    let tools = caller.tools();
+    let tools = tools.iter().map(|spec| spec.name.clone());
+    let cancel = call.deadline.cancellation();
+    let finished = process::run(cx.guard.path(), source, tools.collect(), &*caller, cancel).await;
+    let finished = finished.map_err(|error| {
+        tracing::warn!(%error, "a snippet can't be run");
+        ToolError::Command(format!("the snippet can't be run: {error}"))
+    })?;
+    outcome(finished)
+}
+
+fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
+    let Finished {
+        printed,
+        cut,
+        calls,
+        unawaited,
+        how,
+    } = finished;
+    let mut timed_out = false;
+    let (tail, failed) = match how {
+        How::Cancelled => return Err(ToolError::Cancelled),
+        How::Ended(Ended::Returned(value)) => (value.unwrap_or_default(), None),
+        How::Ended(Ended::Threw(text)) => (text, Some("an error")),
+        How::Ended(Ended::OutOfTime(line)) => {
+            timed_out = true;
+            let place = line.map_or_else(String::new, |line| format!("\n    near line {line}"));
+            (
+                format!("Error: the snippet took more than 30 s of its own time{place}"),
+                Some("timed out"),
+            )
+        }
+        How::Stuck => {
+            timed_out = true;
+            (
+                "Error: one operation of the snippet took more than 30 s".to_owned(),
+                Some("timed out"),
+            )
+        }
+        How::Lost(error) => {
+            tracing::warn!(%error, "a snippet's process is lost");
+            let text = "Error: the snippet's process ended unexpectedly; it may have needed too much memory";
+            (text.to_owned(), Some("ended unexpectedly"))
+        }
+    };
+    let content = text(printed, &tail, cut, unawaited);
+    let calls = match calls {
+        1 => "1 call".to_owned(),
+        calls => format!("{calls} calls"),
+    };
+    Ok(match failed {
+        None => Success::text(content, format!(": {calls}")).into(),
+        Some(label) => ToolOutcome {
+            timed_out,
+            ..ToolOutcome::failed(content, &format!("{label}, {calls}"))
+        },
+    })
+}
+
+/// What was printed, then the value or the error, then what is to be said of both: [`bounds::OUTPUT`] at most.
+fn text(mut content: String, tail: &str, mut cut: bool, unawaited: usize) -> String {
+    let most = bounds::OUTPUT - NOTES;
+    let room = tail.floor_char_boundary((most - content.len().min(most)).max(TAIL));
+    cut |= room < tail.len();
+    let tail = &tail[..room];
+    let room = content.floor_char_boundary(most - tail.len());
+    cut |= room < content.len();
+    content.truncate(room);
+    let mut add = |text: &str| {
+        if !content.is_empty() && !content.ends_with('\n') {
+            content.push('\n');
+        }
+        content.push_str(text);
+    };
+    add(tail);
+    if cut {
+        add(&format!(
+            "[cut: the output of a snippet has at most {} KiB]\n",
+            bounds::OUTPUT / 1024
+        ));
+    }
+    match unawaited {
+        0 => {}
+        1 => add("[1 call was not awaited and was ended]\n"),
+        calls => add(&format!(
+            "[{calls} calls were not awaited and were ended]\n"
+        )),
+    }
+    if content.is_empty() {
+        content.push_str("[no output]\n");
+    }
+    content
+}

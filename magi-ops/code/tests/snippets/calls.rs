@@ -1,0 +1,117 @@
+//! Calls that snippets make.
+
+use super::*;
+
+#[tokio::test]
+async fn a_call_resolves_to_the_result_s_text() {
+    let player = Arc::new(Player::default());
+    let source = "const a = await tools.echo({x: 1}); const b = await tools['mcp__a-b__c'](); return [a, b, Object.keys(tools)]";
+    let outcome = played(source, Arc::clone(&player), CancellationToken::new()).await;
+    assert_eq!(
+        outcome.content,
+        r#"["{\"x\":1}","{}",["echo","fail","hang","nap","mcp__a-b__c"]]"#
+    );
+    assert_eq!(outcome.summary, "code: 2 calls");
+    let asked = player.asked.lock().unwrap().clone();
+    assert_eq!(
+        asked,
+        [
+            ("echo".to_owned(), json!({"x": 1})),
+            ("mcp__a-b__c".to_owned(), json!({}))
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_fails_throws_where_it_was_made() {
+    let said = failure("const a = 1;\nawait tools.fail({});").await;
+    assert!(
+        said.starts_with("Error: no such file: x\n    at line 2"),
+        "{said}"
+    );
+    let said = said_of(
+        "try { await tools.fail({}) } catch (e) { return [e instanceof Error, e.message] }",
+    )
+    .await;
+    assert_eq!(said, r#"[true,"no such file: x"]"#);
+    for input in ["'text'", "[1]", "null", "1"] {
+        let said = failure(&format!("await tools.echo({input})")).await;
+        assert!(
+            said.starts_with("TypeError: tools.echo takes one object"),
+            "{said}"
+        );
+    }
+    let said = failure("const a = {}; a.a = a; await tools.echo(a)").await;
+    assert!(said.starts_with("TypeError: circular"), "{said}");
+    let said =
+        failure("let a = {}; for (let i = 0; i < 500; i++) a = {a}; await tools.echo(a)").await;
+    assert!(said.contains("no JSON that a tool takes"), "{said}");
+    let said = failure("await tools.echo({a: 'x'.repeat(2e6)})").await;
+    assert!(
+        said.starts_with("RangeError: the input of a call"),
+        "{said}"
+    );
+    let said = failure("await tools.code({})").await;
+    assert!(said.starts_with("TypeError: not a function"), "{said}");
+}
+
+async fn said_of(source: &str) -> String {
+    super::said(source).await
+}
+
+#[tokio::test]
+async fn sixty_four_calls_run_at_once_and_the_others_wait() {
+    let player = Arc::new(Player::default());
+    let source = "const all = []; for (let i = 0; i < 300; i++) all.push(tools.nap({i})); \
+                  const texts = await Promise.all(all); return texts.every((text, i) => JSON.parse(text).i === i) && texts.length";
+    let outcome = played(source, Arc::clone(&player), CancellationToken::new()).await;
+    assert_eq!(outcome.content, "300");
+    assert_eq!(player.most.load(Ordering::SeqCst), 64);
+    let said = failure("const all = []; for (let i = 0; i < 3000; i++) all.push(tools.hang({})); await Promise.all(all)").await;
+    assert!(
+        said.starts_with("RangeError: too many calls wait"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn calls_that_are_not_awaited_are_ended() {
+    let player = Arc::new(Player::default());
+    let source = "tools.hang({}); tools.hang({}); await tools.echo({}); return 'done'";
+    let outcome = played(source, Arc::clone(&player), CancellationToken::new()).await;
+    assert_eq!(
+        outcome.content,
+        "done\n[2 calls were not awaited and were ended]\n"
+    );
+    assert_eq!(player.running.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn what_never_settles_is_an_error() {
+    for source in [
+        "await new Promise(() => {})",
+        "await tools.echo({}); await {then() {}}",
+    ] {
+        let said = failure(source).await;
+        assert!(said.contains("never settles"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn long_results_arrive_whole() {
+    let source = "let n = 0; for (let i = 0; i < 20; i++) n += (await tools.echo({bytes: 300000})).length; return n";
+    assert_eq!(said_of(source).await, "6000000");
+}
+
+#[tokio::test]
+async fn without_a_run_nothing_can_be_called() {
+    let set = tools();
+    let outcome = set
+        .run(
+            "code",
+            &json!({"source": "return 1"}),
+            CancellationToken::new(),
+        )
+        .await;
+    assert!(outcome.is_error, "{}", outcome.content);
+}
