@@ -37,6 +37,9 @@ mod replay;
 mod sessions;
 #[path = "application_service/streams.rs"]
 mod streams;
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "application_service/subagents.rs"]
+mod subagents;
 #[cfg(feature = "turn")]
 #[path = "application_service/turn.rs"]
 mod turn;

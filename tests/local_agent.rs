@@ -85,6 +85,9 @@ mod snippets;
 #[path = "local_agent/stored.rs"]
 mod stored;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/subagents.rs"]
+mod subagents;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/tools.rs"]
 mod tools;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]

@@ -139,6 +139,11 @@ fn startup_provider() {
 }
 
 #[test]
+fn subagents() {
+    play("subagents");
+}
+
+#[test]
 fn turn_busy() {
     play("turn_busy");
 }

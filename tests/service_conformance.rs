@@ -115,6 +115,11 @@ fn session_list() {
 }
 
 #[test]
+fn subagents() {
+    play("subagents");
+}
+
+#[test]
 fn turn() {
     play("turn");
 }

@@ -9,6 +9,7 @@ use store::sessions::{
     Body, Flush, Position, Record, SessionId, SessionLease, SessionWriter, recorded_cwd, verify_cwd,
 };
 
+use crate::ceilings::Ceilings;
 use crate::conversation::Replay;
 use crate::error::{EngineError, ErrorKind};
 use crate::heap;
@@ -68,6 +69,17 @@ pub(crate) struct Transcript {
     pub(crate) written: Written,
     /// What the file says of the selection.
     pub(crate) recorded: Option<Choice>,
+    /// The most that it may delegate.
+    pub(crate) ceilings: Ceilings,
+}
+
+impl Transcript {
+    /// One that is empty.
+    pub(crate) fn within(ceilings: Ceilings) -> Self {
+        let mut empty = Self::default();
+        empty.ceilings = ceilings;
+        empty
+    }
 }
 
 impl Transcript {
@@ -212,11 +224,15 @@ impl Content {
     fn read(lease: &Arc<dyn SessionLease>, cwd: &Path) -> Result<Self, EngineError> {
         // The records that tell of working directories and selections.
         let mut about = Vec::new();
+        let mut ceilings = Ceilings::default();
         let mut replay = Replay::default();
         let mut taken = Ok(());
         let writer = Arc::clone(lease).load(&mut |record| {
             if let Body::Session { .. } | Body::Selection { .. } = record.body {
                 about.push(record.clone());
+            }
+            if let Body::Delegation { profile, tools } = &record.body {
+                ceilings.restore(profile.clone(), tools.clone());
             }
             if taken.is_ok() {
                 taken = replay.take(record);
@@ -230,6 +246,7 @@ impl Content {
                 messages: Arc::new(replay.finish()),
                 written: Written::default(),
                 recorded: last_selection(&about),
+                ceilings,
             },
         })
     }

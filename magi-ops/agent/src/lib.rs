@@ -2,6 +2,7 @@
 //! Knows no wire; callers translate its values into their dialect.
 
 mod attach;
+mod ceilings;
 mod conversation;
 mod engine;
 mod error;
@@ -14,6 +15,7 @@ mod prompt;
 mod replay;
 mod run;
 mod startup;
+mod task;
 mod writer;
 
 pub use attach::{Attached, Notice};
@@ -26,8 +28,8 @@ pub use history::{EntryKind, HistoryEntry, HistoryPage};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{
     ActiveRun, Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy,
-    MayDrop, MustArrive, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunIds, RunPolicy,
-    RunSpec, TextPolicy,
+    MayDrop, MustArrive, ParentRun, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunIds,
+    RunPolicy, RunSpec, TextPolicy, UsageSource,
 };
 pub use startup::{
     Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted, Workspace,

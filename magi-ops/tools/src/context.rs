@@ -36,6 +36,8 @@ pub struct Context {
     pub protected: Vec<PathBuf>,
     /// The skills that can be loaded.
     pub skills: Vec<Skill>,
+    /// The names of the profiles that a subagent can have.
+    pub profiles: Vec<String>,
     /// The person's home, which `~` stands for in a path, and whose credentials are asked for before they are read.
     pub home: Option<PathBuf>,
     pub(crate) staging: Option<Arc<files::Staging>>,
@@ -61,6 +63,7 @@ impl Context {
             hidden,
             protected: Vec::new(),
             skills: Vec::new(),
+            profiles: Vec::new(),
             rules: Rules::new(Permission::Ask, [], []),
             home: None,
             staging: None,

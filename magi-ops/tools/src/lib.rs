@@ -5,7 +5,6 @@ mod access;
 mod approval;
 mod bash;
 mod bounds;
-mod caller;
 mod context;
 mod edit;
 mod error;
@@ -22,7 +21,6 @@ pub mod policy;
 pub mod process;
 mod read;
 mod replace;
-mod reserved;
 mod rules;
 mod set;
 mod shell;
@@ -35,14 +33,13 @@ mod write;
 pub use access::{Access, DefaultPolicy};
 pub use approval::Question;
 pub use bounds::Watch;
-pub use caller::{Caller, Calling};
 pub use context::{Context, Skill};
 pub use error::ToolError;
 pub use media::Image;
 pub use set::{NameClash, ToolSet};
 pub use tool::{
-    ActivityKind, Call, Concurrency, Limits, Registration, Running, Success, Tool, ToolOutcome,
-    ToolSpec, registered, registered_names,
+    ActivityKind, Call, Caller, Calling, Concurrency, Delegation, Limits, Registration, Running,
+    Success, Tool, ToolOutcome, ToolSpec, registered, registered_names,
 };
 pub use workspace::Scope;
 

@@ -64,6 +64,17 @@ impl Policy {
         }
     }
 
+    /// The word of each tool that has one.
+    pub fn words(&self) -> &BTreeMap<String, Permission> {
+        &self.words
+    }
+
+    /// The words that hold before those in snippets.
+    pub fn snippet_words(&self) -> &BTreeMap<String, Permission> {
+        const NONE: &BTreeMap<String, Permission> = &BTreeMap::new();
+        self.snippets.as_ref().unwrap_or(NONE)
+    }
+
     /// The word for a tool whose calls are not looked at one by one.
     pub fn word(&self, tool: &str) -> Option<Permission> {
         let own = || self.words.get(tool).copied();

@@ -15,11 +15,10 @@ use work::Deadline;
 use crate::access::{Access, DefaultPolicy};
 use crate::approval::Question;
 use crate::bounds::summary;
-use crate::caller::Caller;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::input::lenient;
-use crate::tool::{Call, Registration, Tool, ToolOutcome, ToolSpec};
+use crate::tool::{Call, Caller, Registration, Tool, ToolOutcome, ToolSpec};
 
 /// How long the look at a call may take; a dead network mount must not hold a run up.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);

@@ -12,7 +12,6 @@ use work::{Deadline, Interrupted};
 
 use crate::access::Access;
 use crate::bounds::Watch;
-use crate::caller::Caller;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::workspace::Scope;
@@ -175,6 +174,38 @@ impl Call {
         })
     }
 }
+
+/// The run that makes a call, as the call sees it. Given to tools whose spec says [`ToolSpec::makes_calls`].
+pub trait Caller: Send + Sync {
+    /// The tools that may be called from here, in the order in which they are offered: those that are not denied and
+    /// make no calls themselves.
+    fn tools(&self) -> Vec<Arc<ToolSpec>>;
+
+    /// Makes a call for the one that asks: by the policy, hooks and approvals of every call, shown and stored as an
+    /// activity beneath it. Always answers; a denial, a cancellation and an unknown name are outcomes with `is_error`.
+    /// Calls that change something run one after another. Dropping the future ends the call.
+    fn call(&self, name: String, input: Value) -> Calling;
+
+    /// Gives a task to a subagent: a run of its own, whose last text is the outcome. Waits for a place among those that
+    /// work at once, and ends the subagent when `until` is over. Always answers, as [`Self::call`] does. Dropping the
+    /// future ends the subagent.
+    fn delegate(&self, task: Delegation, until: Deadline) -> Calling {
+        let _ = (task, until);
+        Box::pin(async { ToolOutcome::failed("no tasks can be given here", "no subagents") })
+    }
+}
+
+/// A task for a subagent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delegation {
+    /// The profile that says its role, its tools and its model; `None` for those of the agent that asks.
+    pub profile: Option<String>,
+    /// What it is to do.
+    pub prompt: String,
+}
+
+/// A call that is made for another one.
+pub type Calling = Pin<Box<dyn Future<Output = ToolOutcome> + Send>>;
 
 /// What a call came to. Not redacted: text from files passes the redaction seam in `redact`
 /// before it is kept or sent.

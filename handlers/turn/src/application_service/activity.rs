@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use agent::{ActivityState, Category, ContextSource};
+use agent::{ActivityState, Category, ContextSource, UsageSource as Source};
 use application_service::messages::{
     Activity, Context, Kind, Lifecycle, ReasoningSummary, Tool, Usage,
 };
@@ -33,7 +33,20 @@ pub(super) fn shown(activity: agent::Activity) -> Activity {
             parent_activity_id = parent.map(|parent| hashed("activity", &parent));
             (id, tool_kind(&tool, state, timed_out))
         }
-        Raw::Began { id, what } => (id, lifecycle(category(what), LifecycleStatus::Running)),
+        Raw::Began {
+            id,
+            parent,
+            what,
+            waits,
+        } => {
+            parent_activity_id = parent.map(|parent| hashed("activity", &parent));
+            let status = match waits {
+                true => LifecycleStatus::Queued,
+                false => LifecycleStatus::Running,
+            };
+            (id, lifecycle(category(what), status))
+        }
+        Raw::OfTask { task, activity } => return of_task(&task, *activity),
         Raw::Ended { id, state } => (id, lifecycle(vocabulary::Category::Activity, status(state))),
         Raw::ReasoningSummary {
             id,
@@ -74,6 +87,7 @@ pub(super) fn shown(activity: agent::Activity) -> Activity {
             output,
             cache_read,
             request,
+            source,
         } => {
             let kind = Kind::Usage(Usage {
                 effective_input,
@@ -83,7 +97,10 @@ pub(super) fn shown(activity: agent::Activity) -> Activity {
                 request_sequence: request.into(),
                 // The engine tells what a response cost once, when it is over.
                 final_usage: true,
-                source: UsageSource::ProviderRequest,
+                source: match source {
+                    Source::Request => UsageSource::ProviderRequest,
+                    Source::Subagents => UsageSource::SubagentAggregate,
+                },
             });
             (USAGE_STREAM.to_owned(), kind)
         }
@@ -93,6 +110,25 @@ pub(super) fn shown(activity: agent::Activity) -> Activity {
         parent_activity_id,
         kind,
     }
+}
+
+/// What a subagent does: on its start beneath its task, unless it stands beneath something else there.
+fn of_task(task: &str, activity: agent::Activity) -> Activity {
+    use agent::Activity as Raw;
+    let starts = match &activity {
+        Raw::Tool { state, .. } => *state == ActivityState::Started,
+        Raw::Began { .. } => true,
+        _ => false,
+    };
+    let mut shown = shown(activity);
+    if starts && shown.parent_activity_id.is_none() {
+        shown.parent_activity_id = Some(hashed("activity", task));
+    }
+    if let Kind::Tool(tool) = &mut shown.kind {
+        // Told of the main agent's results alone.
+        tool.timed_out = None;
+    }
+    shown
 }
 
 fn lifecycle(category: vocabulary::Category, status: LifecycleStatus) -> Kind {
@@ -136,6 +172,8 @@ fn category(what: Category) -> vocabulary::Category {
         Category::Hook => vocabulary::Category::Hook,
         Category::ContextInjection => vocabulary::Category::ContextInjection,
         Category::Diagnostic => vocabulary::Category::Diagnostic,
+        Category::SubagentBatch => vocabulary::Category::SubagentBatch,
+        Category::SubagentTask => vocabulary::Category::SubagentTask,
     }
 }
 
@@ -236,12 +274,18 @@ mod tests {
         let id = || "abc".to_owned();
         let activity_id = format!("activity-{ABC}");
         for (what, category) in [
+            (Category::SubagentBatch, "subagent_batch"),
             (Category::Hook, "hook"),
             (Category::ContextInjection, "context_injection"),
             (Category::Diagnostic, "diagnostic"),
         ] {
             assert_eq!(
-                shown(Raw::Began { id: id(), what }),
+                shown(Raw::Began {
+                    id: id(),
+                    parent: None,
+                    what,
+                    waits: false,
+                }),
                 json!({
                     "activity_id": activity_id, "kind": "lifecycle", "category": category,
                     "status": "running", "details_omitted": true,
@@ -288,6 +332,7 @@ mod tests {
                 output: 8,
                 cache_read,
                 request: 1,
+                source: Source::Request,
             })
         };
         let id = hashed("activity", USAGE_STREAM);
@@ -303,6 +348,84 @@ mod tests {
             (&cached["cache_read"], &cached["cache_known"]),
             (&json!(0), &json!(true))
         );
+    }
+
+    #[test]
+    fn a_task_waits_runs_and_ends_beneath_its_batch() {
+        let activity_id = format!("activity-{ABC}");
+        let parent = hashed("activity", "batch");
+        for (waits, status) in [(true, "queued"), (false, "running")] {
+            let began = shown(Raw::Began {
+                id: "abc".to_owned(),
+                parent: Some("batch".to_owned()),
+                what: Category::SubagentTask,
+                waits,
+            });
+            assert_eq!(
+                began,
+                json!({
+                    "activity_id": activity_id, "parent_activity_id": parent, "kind": "lifecycle",
+                    "category": "subagent_task", "status": status, "details_omitted": true,
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_subagent_does_stands_beneath_its_task_on_start_only() {
+        let of_task = |activity: Raw| {
+            shown(Raw::OfTask {
+                task: "abc".to_owned(),
+                activity: Box::new(activity),
+            })
+        };
+        let tool = |parent: Option<&str>, state, timed_out| {
+            of_task(Raw::Tool {
+                id: "x".to_owned(),
+                parent: parent.map(str::to_owned),
+                kind: agent::ActivityKind::Tool,
+                tool: "read".to_owned(),
+                name: Default::default(),
+                state,
+                summary: Default::default(),
+                timed_out,
+            })
+        };
+        let task = format!("activity-{ABC}");
+        let started = tool(None, ActivityState::Started, None);
+        assert_eq!(started["parent_activity_id"], task);
+        assert_eq!(started["tool_name"], "read");
+        let ended = tool(None, ActivityState::Failed, Some(true));
+        assert!(ended.get("parent_activity_id").is_none());
+        assert_eq!(ended["timed_out"], Value::Null);
+        let deeper = tool(Some("other"), ActivityState::Started, None);
+        assert_eq!(deeper["parent_activity_id"], hashed("activity", "other"));
+        let hook = of_task(Raw::Began {
+            id: "h".to_owned(),
+            parent: None,
+            what: Category::Hook,
+            waits: false,
+        });
+        assert_eq!(hook["parent_activity_id"], task);
+        let state = ActivityState::Completed;
+        let ended = of_task(Raw::Ended {
+            id: "h".to_owned(),
+            state,
+        });
+        assert!(ended.get("parent_activity_id").is_none());
+    }
+
+    #[test]
+    fn subagents_cost_stands_apart() {
+        let usage = shown(Raw::Usage {
+            effective_input: 7,
+            output: 3,
+            cache_read: Some(1),
+            request: 2,
+            source: Source::Subagents,
+        });
+        assert_eq!(usage["source"], "subagent_aggregate");
+        assert_eq!(usage["request_sequence"], 2);
     }
 
     #[test]

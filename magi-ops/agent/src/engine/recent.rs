@@ -68,6 +68,7 @@ mod tests {
                 }]),
                 written: Default::default(),
                 recorded: None,
+                ceilings: Default::default(),
             },
         };
         let id = |n: usize| format!("s{n}").parse::<SessionId>();

@@ -15,7 +15,8 @@ impl Engine {
     /// The run of this id, until its caller has let go of its events.
     #[must_use]
     pub fn run(&self, run_id: &str) -> Option<Arc<ActiveRun>> {
-        self.runs.get(run_id)
+        // Those that work for others are nobody's to address.
+        self.runs.get(run_id).filter(|run| run.depth() == 0)
     }
 
     /// The run that works in a session.
@@ -123,5 +124,14 @@ impl Owner for Engine {
             active.cancel.cancel();
         }
         self.settle(table, active);
+    }
+
+    fn admit_beneath(&self, id: SessionId, spec: RunSpec) -> Result<Arc<ActiveRun>, ErrorKind> {
+        // Under the lock, as every admission.
+        let _table = self.table();
+        if self.cancel.is_cancelled() {
+            return Err(ErrorKind::Cancelled);
+        }
+        self.runs.admit(id, spec, &self.cancel)
     }
 }

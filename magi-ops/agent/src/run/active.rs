@@ -1,6 +1,7 @@
 //! The handle on an active run: cancellation, and approvals with exactly one winner.
 //! The run itself is a task that this knows nothing of; how it asks stands in `approval`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dashmap::DashMap;
@@ -18,25 +19,53 @@ pub struct ActiveRun {
     pub run_id: String,
     pub(crate) spec: RunSpec,
     pub(crate) cancel: CancellationToken,
-    /// Who takes an entry out has decided it.
-    pub(super) approvals: DashMap<String, oneshot::Sender<bool>>,
+    /// Those of the runs that work for this one stand here too. Who takes an entry out has decided it.
+    pub(super) approvals: Arc<DashMap<String, Waiting>>,
     /// The worker is done and the conversation whole again.
     ended: AtomicBool,
     /// The caller let go of the events, the terminal one told or not.
     drained: AtomicBool,
 }
 
+/// A question that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) answer: oneshot::Sender<bool>,
+    /// Of the run that asks.
+    pub(super) cancel: CancellationToken,
+}
+
 impl ActiveRun {
+    /// A run of its own, which `cancel` ends.
     pub(crate) fn new(session: SessionId, spec: RunSpec, cancel: CancellationToken) -> Self {
         Self {
             session,
             run_id: spec.policy.ids.next(),
             spec,
             cancel,
-            approvals: DashMap::new(),
+            approvals: Arc::default(),
             ended: AtomicBool::new(false),
             drained: AtomicBool::new(false),
         }
+    }
+
+    /// A run that works for `parent`: what ends that one ends it, and who answers that one answers it.
+    pub(crate) fn beneath(parent: &Self, session: SessionId, spec: RunSpec) -> Self {
+        Self {
+            approvals: Arc::clone(&parent.approvals),
+            ..Self::new(session, spec, parent.cancel.child_token())
+        }
+    }
+
+    /// The session that the person sees.
+    pub(crate) fn shown_session(&self) -> &SessionId {
+        let parent = self.spec.parent.as_ref();
+        parent.map_or(&self.session, |parent| &parent.session)
+    }
+
+    /// How many runs stand above it.
+    pub(crate) fn depth(&self) -> u32 {
+        self.spec.parent.as_ref().map_or(0, |parent| parent.depth)
     }
 
     /// Marks the worker as done; false if it was.
@@ -73,6 +102,8 @@ impl ActiveRun {
             return false;
         }
         let waiting = self.approvals.remove(approval_id);
-        waiting.is_some_and(|(_, sender)| sender.send(allow).is_ok())
+        waiting.is_some_and(|(_, waiting)| {
+            !waiting.cancel.is_cancelled() && waiting.answer.send(allow).is_ok()
+        })
     }
 }

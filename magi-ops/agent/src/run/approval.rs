@@ -7,7 +7,7 @@ use store::Redacted;
 use tokio::sync::oneshot;
 use work::{Deadline, Expired};
 
-use super::active::ActiveRun;
+use super::active::{ActiveRun, Waiting};
 use super::event::MustArrive;
 use super::queue::Sink;
 
@@ -30,7 +30,11 @@ impl<'a> Approval<'a> {
         let approval_id = crate::new_id();
         let (sender, answer) = oneshot::channel();
         // Before the event: the answer may be there as soon as it is out.
-        active.approvals.insert(approval_id.clone(), sender);
+        let waiting = Waiting {
+            answer: sender,
+            cancel: active.cancel.clone(),
+        };
+        active.approvals.insert(approval_id.clone(), waiting);
         let approval = Self {
             active,
             approval_id: approval_id.clone(),

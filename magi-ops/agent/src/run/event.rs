@@ -105,7 +105,14 @@ pub enum Activity {
         timed_out: Option<bool>,
     },
     /// Something without details began.
-    Began { id: String, what: Category },
+    Began {
+        id: String,
+        /// The activity that it stands beneath, if it does.
+        parent: Option<String>,
+        what: Category,
+        /// It waits for its turn. When that comes, it begins again.
+        waits: bool,
+    },
     /// It ended.
     Ended { id: String, state: ActivityState },
     /// A summary of its reasoning that the provider itself made for display, complete.
@@ -136,7 +143,19 @@ pub enum Activity {
         cache_read: Option<u64>,
         /// Number of the provider request in the run, from 1.
         request: u32,
+        source: UsageSource,
     },
+    /// Something that a subagent does beneath its task, the activity `task`. Its ids are no entries of a history.
+    OfTask { task: String, activity: Box<Self> },
+}
+
+/// Whose requests [`Activity::Usage`] counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsageSource {
+    /// The one that is over.
+    Request,
+    /// All of the run's subagents, once at its end.
+    Subagents,
 }
 
 /// What [`Activity::Began`] is about.
@@ -145,6 +164,9 @@ pub enum Category {
     Hook,
     ContextInjection,
     Diagnostic,
+    /// The tasks that one response gives to subagents.
+    SubagentBatch,
+    SubagentTask,
 }
 
 /// Where [`Activity::Context`] has its numbers from.

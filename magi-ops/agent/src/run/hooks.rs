@@ -11,13 +11,19 @@ use super::queue::Sink;
 use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Workspace;
 
-/// What every hook is told: who asks, and for which session and run.
+/// What every hook is told: who asks, and for which session and run. Of a subagent also what it is called, and the run
+/// that it works for.
 pub(super) fn payload(active: &ActiveRun) -> Value {
-    json!({
+    let mut payload = json!({
         "invocation": active.spec.invocation,
-        "session_id": active.session.as_str(),
+        "session_id": active.shown_session().as_str(),
         "run_id": active.run_id,
-    })
+    });
+    if let Some(parent) = &active.spec.parent {
+        payload["subagent"] = parent.name.as_str().into();
+        payload["parent_run_id"] = parent.run_id.as_str().into();
+    }
+    payload
 }
 
 /// Runs the hooks of one moment, with an activity around them.

@@ -31,14 +31,14 @@ impl Runs {
         spec: RunSpec,
         all: &CancellationToken,
     ) -> Result<Arc<ActiveRun>, ErrorKind> {
-        let cancel = match &spec.parent {
-            None => all.child_token(),
+        let active = match &spec.parent {
+            None => ActiveRun::new(session, spec, all.child_token()),
             Some(parent) => {
-                let parent = self.get(parent).ok_or(ErrorKind::UnknownRun)?;
-                parent.cancel.child_token()
+                let parent = self.get(&parent.run_id).ok_or(ErrorKind::UnknownRun)?;
+                ActiveRun::beneath(&parent, session, spec)
             }
         };
-        let active = Arc::new(ActiveRun::new(session, spec, cancel));
+        let active = Arc::new(active);
         self.0.insert(active.run_id.clone(), Arc::clone(&active));
         Ok(active)
     }
@@ -52,8 +52,10 @@ impl Runs {
         Some(Arc::clone(&run))
     }
 
+    /// How many there are, those aside that work for others.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        let own = |run: &Arc<ActiveRun>| run.spec.parent.is_none();
+        self.0.iter().filter(|run| own(run)).count()
     }
 
     /// Whether the worker of a run is not done.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use provider::Message;
 use store::Redacted;
-use store::sessions::{Body, Flush, Outcome, recorded_cwd};
+use store::sessions::{Body, Flush, Outcome, SessionId, recorded_cwd};
 use tracing::{Instrument, error, info, info_span};
 use work::{Deadline, Expired, Pool};
 
@@ -18,11 +18,15 @@ use crate::startup::{Choice, Equipment, Selected, StartupErrorKind, Workspace};
 use crate::writer::SharedWriter;
 
 mod active;
+mod allowance;
 mod approval;
 mod beneath;
+mod call;
+mod caller;
 mod event;
 mod hooks;
 mod index;
+mod notice;
 mod persist;
 mod queue;
 mod repeats;
@@ -30,18 +34,24 @@ mod report;
 mod respond;
 mod segment;
 mod spec;
+mod subagent;
+mod tasks;
 mod tools;
 
 pub use active::ActiveRun;
+use allowance::Allowance;
 pub use event::{
     Activity, ActivityState, Category, ContextSource, MayDrop, MustArrive, Persistence, RunEvent,
+    UsageSource,
 };
 pub(crate) use index::{Runs, Workers};
 use persist::Persist;
 pub use queue::RunEvents;
 use queue::{Lost, Sink};
 use repeats::Repeats;
-pub use spec::{Authoritative, DeliveryPolicy, RunIds, RunPolicy, RunSpec, TextPolicy};
+pub use spec::{Authoritative, DeliveryPolicy, ParentRun, RunIds, RunPolicy, RunSpec, TextPolicy};
+pub(crate) use subagent::MAX_PROMPT_BYTES as MAX_TASK_PROMPT_BYTES;
+use subagent::Subagents;
 
 /// An admitted run.
 #[derive(Debug)]
@@ -89,11 +99,20 @@ pub(crate) trait Owner: std::fmt::Debug + Send + Sync {
 
     /// The caller of a run takes no more events.
     fn events_drained(&self, active: &ActiveRun, gave_up: bool);
+
+    /// Admits a run that works for another one, in the conversation `id`, which only it knows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Cancelled`] at the end of the process, [`ErrorKind::UnknownRun`] when the other one is over.
+    fn admit_beneath(&self, id: SessionId, spec: RunSpec) -> Result<Arc<ActiveRun>, ErrorKind>;
 }
 
 /// How a run left the conversation.
+#[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) transcript: Transcript,
+    outcome: Outcome,
+    error_code: Option<RunErrorCode>,
     /// The history on the disk is what the run says it is.
     pub(crate) durable: bool,
 }
@@ -143,24 +162,78 @@ pub(crate) fn prepare(
 ) -> (Run, impl Future<Output = ()> + Send + use<>) {
     let run_id = active.run_id.clone();
     let session_id = active.session.to_string();
-    let policy = active.spec.policy;
-    let (sink, events) = queue::channel(Arc::clone(&owner), Arc::clone(&active));
+    let max_activities = active.spec.policy.max_activities;
     let span = info_span!("run", run = run_id, session = session_id);
-    let writer = conversation.writer.clone();
-    let worker = Worker {
-        persist: Persist::new(blocking.clone(), writer.clone(), &run_id),
-        blocking,
-        owner,
+    let (events, worker) = worker(Parts {
         selected: (conversation.selected.as_ref())
             .or(workspace.selected.as_ref())
             .cloned(),
         equipment: Arc::clone(&workspace.equipment),
+        writer: conversation.writer.clone(),
+        transcript: std::mem::take(&mut conversation.transcript),
+        activities: Allowance::new(max_activities, None),
+        owner,
         workspace,
+        blocking,
+        active,
+    });
+    let run = Run {
+        session_id,
+        run_id,
+        events,
+    };
+    (run, worker.run().instrument(span))
+}
+
+/// What a run is made of.
+struct Parts {
+    owner: Arc<dyn Owner>,
+    workspace: Arc<Workspace>,
+    equipment: Arc<Equipment>,
+    /// What answers, if that is known.
+    selected: Option<Arc<Selected>>,
+    blocking: Pool,
+    active: Arc<ActiveRun>,
+    writer: SharedWriter,
+    transcript: Transcript,
+    activities: Arc<Allowance>,
+}
+
+/// The worker of a run, and its events.
+fn worker(parts: Parts) -> (RunEvents, Worker) {
+    let Parts {
+        owner,
+        workspace,
+        equipment,
+        selected,
+        blocking,
         active,
         writer,
-        transcript: std::mem::take(&mut conversation.transcript),
+        transcript,
+        activities,
+    } = parts;
+    let (sink, events) = queue::channel(Arc::clone(&owner), Arc::clone(&active));
+    let subagents = Subagents::new(
+        Arc::clone(&owner),
+        blocking.clone(),
+        writer.clone(),
+        Arc::clone(&activities),
+    );
+    let worker = Worker {
+        persist: Persist::new(blocking.clone(), writer.clone(), &active.run_id),
+        policy: active.spec.policy,
+        owner,
+        blocking,
+        workspace,
+        equipment,
+        active,
+        writer,
+        selected,
+        transcript,
         sink,
-        policy,
+        activities,
+        subagents,
+        batch: None,
         shown: Redacted::default(),
         content: 0,
         content_json: 0,
@@ -168,15 +241,10 @@ pub(crate) fn prepare(
         results: 0,
         repeats: None,
         segments: 0,
-        activities: 0,
+        requests: 0,
         warned: false,
     };
-    let run = Run {
-        session_id,
-        run_id,
-        events,
-    };
-    (run, worker.run().instrument(span))
+    (events, worker)
 }
 
 struct Worker {
@@ -205,7 +273,12 @@ struct Worker {
     /// `None` of a script, which repeats itself because it is written so.
     repeats: Option<Repeats>,
     segments: usize,
-    activities: usize,
+    /// Requests to the provider so far.
+    requests: u32,
+    activities: Arc<Allowance>,
+    subagents: Arc<Subagents>,
+    /// The activity of the tasks that the last response gives.
+    batch: Option<String>,
     /// The client knows that storing failed.
     warned: bool,
 }
@@ -264,6 +337,7 @@ impl Worker {
             let (code, summary) = (*code, summary.clone());
             result = self.diagnose_for_good(code, summary).await.and(result);
         }
+        self.report_tasks().await;
         let (outcome, error_code) = match &result {
             Ok(()) => (Outcome::Completed, None),
             Err(Stop::Cancelled) => (Outcome::Cancelled, None),
@@ -294,6 +368,8 @@ impl Worker {
         let durable = persistence == Persistence::Durable;
         release.ended = Some(Ended {
             transcript: std::mem::take(&mut self.transcript),
+            outcome,
+            error_code,
             durable,
         });
         // The owner is told first: whoever sees the terminal event may begin the next run.
@@ -317,6 +393,7 @@ impl Worker {
     async fn drive(&mut self) -> Result<(), Stop> {
         self.accept().await?;
         let selected = self.choose().await?;
+        self.subagents.choose(&selected);
         self.repeats = (!selected.provider.is_scripted()).then(Repeats::default);
         self.begin_hooks().await?;
         self.report_instructions().await?;
@@ -333,6 +410,7 @@ impl Worker {
 
     /// One response and the calls that it asks for. Whether there were any: then another one follows.
     async fn step(&mut self, response: u32, selected: &Selected) -> Result<bool, Stop> {
+        self.requests += 1;
         let calls = self.respond(response, selected).await?;
         self.warn_if_degraded().await;
         if !calls.is_empty() {

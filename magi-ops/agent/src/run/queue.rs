@@ -130,7 +130,9 @@ impl Sink {
         let id = crate::new_id();
         let began = Activity::Began {
             id: id.clone(),
+            parent: None,
             what,
+            waits: false,
         };
         self.activity(began).await.map(|()| id)
     }

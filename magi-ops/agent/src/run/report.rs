@@ -5,7 +5,7 @@ use provider::{ErrorKind, ProviderError, Retry, Usage};
 use store::Redacted;
 use store::sessions::Body;
 
-use super::event::{Activity, ActivityState, Category, ContextSource, MustArrive};
+use super::event::{Activity, ActivityState, Category, ContextSource, MustArrive, UsageSource};
 use super::respond::Turn;
 use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Selected;
@@ -37,10 +37,10 @@ impl Worker {
             return Ok(());
         }
         // Summaries have identities of the run as tool calls do, and there are only so many.
-        if self.activities + turn.calls.len() >= self.policy.max_activities {
+        let is_allowed = self.activities.has_room_for(turn.calls.len() + 1);
+        if !is_allowed || !self.activities.take() {
             return Err(Stop::limit("the run has too many activities"));
         }
-        self.activities += 1;
         let id = format!("{}.{}", turn.response, turn.summaries);
         turn.summaries += 1;
         let activity = self.reasoning_summary(id.clone(), &text);
@@ -90,6 +90,7 @@ impl Worker {
             output,
             cache_read,
             request,
+            source: UsageSource::Request,
         })
         .await?;
         let window = selected.provider.context_window(&selected.choice.model);

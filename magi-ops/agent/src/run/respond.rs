@@ -105,7 +105,7 @@ impl Worker {
                     if call.id.len() > MAX_CALL_ID_BYTES {
                         return Err(Stop::execution("the provider's response is malformed"));
                     }
-                    if self.activities + turn.calls.len() > self.policy.max_activities {
+                    if !self.activities.has_room_for(turn.calls.len()) {
                         return Err(Stop::limit("the run has too many activities"));
                     }
                     let input = call.input.to_string();

@@ -3,16 +3,30 @@
 
 use std::time::Duration;
 
+use store::sessions::SessionId;
+
 /// A run as it is asked for.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
     /// What the person asks.
     pub prompt: String,
-    /// The run that this one works for, by its id: its cancellation ends this one too.
-    pub parent: Option<String>,
+    /// The run that this one works for; `None` of a person's own.
+    pub parent: Option<ParentRun>,
     /// Who asks, as hooks are told.
     pub invocation: &'static str,
     pub policy: RunPolicy,
+}
+
+/// The run that a subagent works for: its cancellation ends the subagent's too, and it is asked for both.
+#[derive(Clone, Debug)]
+pub struct ParentRun {
+    pub run_id: String,
+    /// The session that the person sees.
+    pub session: SessionId,
+    /// How many runs stand above the subagent's, from 1.
+    pub depth: u32,
+    /// What the subagent is called: its profile.
+    pub name: String,
 }
 
 /// The rules of a run: every bound, and what becomes of it when its caller lags.

@@ -17,6 +17,7 @@ mod bounds;
 mod chunks;
 #[allow(dead_code)]
 pub(crate) mod policy;
+mod subagents;
 
 use policy::*;
 

@@ -1,16 +1,19 @@
 //! What a model works with in a run: what it is told, the tools it is offered, and whether a call of one may be made.
 //! Made of a workspace, of the tools that joined since it was admitted, and of one agent's profile.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use store::resources::Profile;
 use store::settings::{Permission, Settings};
 use tools::policy::{Decision, Policy};
-use tools::{Access, NameClash, ToolSet, ToolSpec};
+use tools::{Access, ToolSet, ToolSpec};
 
 use super::guidance::Guidance;
-use super::workspace::Workspace;
+
+/// Words of the settings, by tool.
+type Words = BTreeMap<String, Permission>;
 
 /// What one agent works with. It never changes.
 pub(crate) struct Equipment {
@@ -23,6 +26,8 @@ pub(crate) struct Equipment {
     policy: Policy,
     /// For calls that calls make.
     beneath: Policy,
+    /// Its role, which a subagent without a profile shares.
+    role: Option<Profile>,
 }
 
 impl Equipment {
@@ -34,6 +39,19 @@ impl Equipment {
         tools: ToolSet,
         settings: &Settings,
     ) -> Self {
+        let (words, snippets) = (settings.permissions.clone(), settings.code.clone());
+        Self::of_agent(cwd, guidance, profile, tools, (words, snippets), false)
+    }
+
+    /// `words` are those of the settings about tools, and about tools in snippets.
+    fn of_agent(
+        cwd: &Path,
+        guidance: &Guidance,
+        profile: Option<&Profile>,
+        tools: ToolSet,
+        words: (Words, Words),
+        is_subagent: bool,
+    ) -> Self {
         let allowed = profile.and_then(|profile| profile.tools.as_ref());
         let permits =
             |tool: &str| allowed.is_none_or(|tools| tools.iter().any(|name| name == tool));
@@ -42,7 +60,7 @@ impl Equipment {
             let kept_away = tools.specs().filter(|spec| !permits(&spec.name));
             kept_away.map(|spec| (spec.name.clone(), Permission::Deny))
         };
-        let (mut words, mut snippets) = (settings.permissions.clone(), settings.code.clone());
+        let (mut words, mut snippets) = words;
         words.extend(kept_away());
         snippets.extend(kept_away());
         let policy = Policy::new(words);
@@ -59,16 +77,47 @@ impl Equipment {
         });
         Self {
             offered: offered.collect(),
-            system: guidance.system(cwd, &prompted, profile),
+            system: guidance.system(cwd, &prompted, profile, is_subagent),
             tools,
             policy,
             beneath,
+            role: profile.cloned(),
         }
+    }
+
+    /// What a subagent of this agent works with: the tools that `keeps` names, as far as this agent may use them and the
+    /// profile does. Without a profile it has this agent's role.
+    pub(crate) fn of_subagent(
+        &self,
+        cwd: &Path,
+        guidance: &Guidance,
+        profile: Option<&Profile>,
+        keeps: impl Fn(&str) -> bool,
+    ) -> Self {
+        let narrowed = |words: &Words| {
+            let kept_away = self.tools.specs().filter(|spec| !keeps(&spec.name));
+            let denied = kept_away.map(|spec| (spec.name.clone(), Permission::Deny));
+            words.clone().into_iter().chain(denied).collect()
+        };
+        let words = narrowed(self.policy.words());
+        let snippets = narrowed(self.beneath.snippet_words());
+        let role = profile.or(self.role.as_ref());
+        let tools = self.tools.clone();
+        Self::of_agent(cwd, guidance, role, tools, (words, snippets), true)
     }
 
     /// The tools that a call may call, in the order in which they are offered.
     pub(crate) fn callable(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
         callable(&self.tools, &self.beneath)
+    }
+
+    /// The tools that are not denied, to the model or to its calls, in the order in which they are offered.
+    pub(crate) fn usable(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        let denies = |policy: &Policy, name: &str| policy.word(name) == Some(Permission::Deny);
+        let is_denied = move |name: &str| denies(&self.policy, name) && denies(&self.beneath, name);
+        self.tools
+            .specs()
+            .filter(move |spec| !is_denied(&spec.name))
     }
 
     /// Whether a call may be made, by the model or beneath another one.
@@ -101,24 +150,6 @@ fn permitted<'a>(
 
 fn callable<'a>(tools: &'a ToolSet, policy: &'a Policy) -> impl Iterator<Item = &'a Arc<ToolSpec>> {
     permitted(tools, policy).filter(|spec| !spec.makes_calls)
-}
-
-impl Workspace {
-    /// What the primary agent works with when the tools of `joined` stand beside the workspace's own.
-    ///
-    /// # Errors
-    /// [`NameClash`] when a name stands in two of them.
-    #[allow(dead_code)] // Until servers' tools join.
-    pub(crate) fn equip(&self, joined: Vec<ToolSet>) -> Result<Arc<Equipment>, NameClash> {
-        let mut tools = self.equipment.tools.clone();
-        for set in joined {
-            tools.join(set)?;
-        }
-        let primary = self.guidance.primary.as_ref();
-        let settings = self.settings();
-        let equipment = Equipment::new(&self.cwd, &self.guidance, primary, tools, settings);
-        Ok(Arc::new(equipment))
-    }
 }
 
 impl std::fmt::Debug for Equipment {

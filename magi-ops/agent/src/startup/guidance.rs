@@ -84,15 +84,26 @@ impl Guidance {
             return None;
         }
         if primary.of_stranger && !settings.offers(&settings.provider, model) {
-            let why = "a project that is not trusted chooses among the models that the global settings offer";
-            return Some(Reason {
-                reason: why.to_owned(),
-                help: Some("name one of those, or run `magi-code trust` there".to_owned()),
-                ..primary.named.clone()
-            });
+            return Some(Self::strange_model(primary));
         }
         settings.choose_model(model, &primary.named);
         None
+    }
+
+    /// Why the model of a profile does not count that a project wrote which is not trusted.
+    pub(super) fn strange_model(profile: &Profile) -> Reason {
+        let why =
+            "a project that is not trusted chooses among the models that the global settings offer";
+        Reason {
+            reason: why.to_owned(),
+            help: Some("name one of those, or run `magi-code trust` there".to_owned()),
+            ..profile.named.clone()
+        }
+    }
+
+    /// The enabled profile of this name that a subagent can have.
+    pub(crate) fn profile(&self, name: &str) -> Option<&Profile> {
+        self.profiles.iter().find(|profile| profile.name == name)
     }
 
     /// The system prompt of the agent with this profile.
@@ -101,8 +112,10 @@ impl Guidance {
         workspace: &Path,
         tools: &[&ToolSpec],
         profile: Option<&Profile>,
+        is_subagent: bool,
     ) -> Arc<str> {
         prompt::system(&Parts {
+            is_subagent,
             workspace,
             tools,
             profile,

@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use store::resources::Profile;
 use store::settings::{CommandEnvironment, Settings};
 use store::{LocalPlaces, Reason, Redactor};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
 use tools::policy::Rules;
-use tools::{Context, Skill, ToolSet};
+use tools::{Context, NameClash, Skill, ToolSet};
 
 use super::environment::canonical;
 use super::equipment::Equipment;
@@ -91,6 +92,37 @@ impl Workspace {
         selected.map_err(because).ok()
     }
 
+    /// What answers a subagent with this profile, where `selected` answers the agent that asks: the profile's model, of
+    /// the same provider. Blocks on small reads.
+    pub(crate) fn select_profile(
+        &self,
+        selected: &Selected,
+        profile: &Profile,
+        model: &str,
+    ) -> Result<Selected, StartupError> {
+        let Services {
+            environment,
+            home,
+            providers,
+            ..
+        } = &*self.services;
+        let select = || {
+            let now = match &self.selected {
+                Some(_) => None,
+                // Where each run asks the settings.
+                None => Some(environment.settings(&**home, &self.cwd)?),
+            };
+            let settings = now.as_ref().unwrap_or(&self.settings);
+            let provider = &selected.choice.provider;
+            if profile.of_stranger && !settings.offers(provider, model) {
+                return Err(StartupError::unavailable(Guidance::strange_model(profile)));
+            }
+            let choice = Choice::of(provider, model, selected.choice.thinking);
+            select_choice(settings, environment, providers, choice)
+        };
+        select().map_err(|error| error.redacted(self.redactor()))
+    }
+
     /// What the settings select as they stand now. Blocks on small reads.
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
         let environment = &self.services.environment;
@@ -105,10 +137,19 @@ impl Workspace {
         select().map_err(|error: StartupError| error.redacted(self.redactor()))
     }
 
-    /// The settings as they were at startup.
+    /// What the primary agent works with when the tools of `joined` stand beside the workspace's own.
+    ///
+    /// # Errors
+    /// [`NameClash`] when a name stands in two of them.
     #[allow(dead_code)] // Until servers' tools join.
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
+    pub(crate) fn equip(&self, joined: Vec<ToolSet>) -> Result<Arc<Equipment>, NameClash> {
+        let mut tools = self.equipment.tools.clone();
+        for set in joined {
+            tools.join(set)?;
+        }
+        let primary = self.guidance.primary.as_ref();
+        let equipment = Equipment::new(&self.cwd, &self.guidance, primary, tools, &self.settings);
+        Ok(Arc::new(equipment))
     }
 
     /// A name as it may be shown; see [`public_name`].
@@ -221,6 +262,8 @@ fn tool_set(
         body: skill.body.to_string(),
     });
     context.skills = skills.collect();
+    let profiles = guidance.profiles.iter();
+    context.profiles = profiles.map(|profile| profile.name.clone()).collect();
     context.protected = protected;
     ToolSet::registered(context).map_err(|error| {
         let why = format!("the tools of this build cannot be used: {error}");

@@ -28,7 +28,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::file::{self, Stamp, is_current, refusal};
-use super::{Bounds, MAX_SCAN_ENTRIES, SessionError, SessionId};
+use super::{Bounds, SessionError, SessionId};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
 const ATTEMPTS: usize = 16;
@@ -77,7 +77,11 @@ impl Lease {
         Self::acquire_within(dir, id, SWEEP_WAIT)
     }
 
-    fn acquire_within(dir: &Path, id: &SessionId, wait: Duration) -> Result<Self, SessionError> {
+    pub(super) fn acquire_within(
+        dir: &Path,
+        id: &SessionId,
+        wait: Duration,
+    ) -> Result<Self, SessionError> {
         let _span = tracing::debug_span!("lease", session = id.as_str()).entered();
         let path = dir.join(id.lock_name());
         let append = dir.join(id.append_name());
@@ -201,35 +205,6 @@ impl AppendLock {
             }
         }
         Err(SessionError::Busy)
-    }
-}
-
-/// Removes the lock files that killed processes left: whoever gets such a lease gives it back at once. A holder that lives
-/// keeps its own, and who comes in that moment waits for a moment. Removes the tasks of sessions that are gone, too.
-pub(super) fn sweep(dir: &Path) {
-    let Ok(entries) = fs::read_dir(dir) else {
-        return;
-    };
-    for entry in entries.take(MAX_SCAN_ENTRIES).flatten() {
-        let name = entry.file_name();
-        let name = name.to_str().unwrap_or_default();
-        if let Some(id) = SessionId::of_tasks_name(name) {
-            let is_gone = |lease: &Lease| {
-                fs::symlink_metadata(lease.session_file())
-                    .is_err_and(|error| error.kind() == ErrorKind::NotFound)
-            };
-            // Under the lease: nobody makes a session of this id meanwhile.
-            let lease = Lease::acquire_within(dir, &id, Duration::ZERO);
-            if lease.as_ref().is_ok_and(is_gone) {
-                tracing::debug!(session = %id, "the tasks of a session that is gone are removed");
-                super::tasks::remove(&entry.path());
-            }
-        } else if let Some(id) = SessionId::of_lock_name(name)
-            && let Ok(lease) = Lease::acquire_within(dir, &id, Duration::ZERO)
-        {
-            tracing::debug!(session = %id, "a lock without a holder is removed");
-            drop(lease);
-        }
     }
 }
 

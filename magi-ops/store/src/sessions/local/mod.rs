@@ -18,6 +18,7 @@ mod file;
 mod lease;
 mod list;
 mod read;
+mod sweep;
 mod tasks;
 mod window;
 mod writer;
@@ -46,7 +47,7 @@ impl LocalSessions {
 
 impl SessionStore for LocalSessions {
     fn create(&self) -> Result<Box<dyn SessionWriter>, SessionError> {
-        self.swept.call_once(|| lease::sweep(&self.dir));
+        self.swept.call_once(|| sweep::sweep(&self.dir));
         let lease = Lease::acquire(&self.dir, &SessionId::random())?;
         Ok(Box::new(Writer::lazy(Arc::new(lease))))
     }
@@ -55,7 +56,7 @@ impl SessionStore for LocalSessions {
         let path = self.dir.join(id.file_name());
         // A lookup first: a session that does not exist must not leave a lock file behind.
         file::open_to_write(&path).map_err(file::refusal)?;
-        self.swept.call_once(|| lease::sweep(&self.dir));
+        self.swept.call_once(|| sweep::sweep(&self.dir));
         let lease = Lease::acquire(&self.dir, id)?;
         lease.retain(&file::open_to_write(&path).map_err(file::refusal)?)?;
         Ok(Arc::new(lease))

@@ -180,7 +180,7 @@ mod tests {
         let elsewhere = place.path("elsewhere");
         fs::create_dir(&elsewhere).unwrap();
         symlink(&elsewhere, place.path("link.tasks")).unwrap();
-        super::super::lease::sweep(&place.sessions.dir);
+        super::super::sweep::sweep(&place.sessions.dir);
         assert!(!folder(&gone).exists() && folder(&kept).exists());
         assert!(elsewhere.exists(), "nothing behind a link");
     }

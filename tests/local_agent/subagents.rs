@@ -1,0 +1,711 @@
+//! Subagents over the wire: a task is one activity and one result, its questions are its parent's, and what it may is
+//! never more than what its parent may (spec: "Shared startup and effects", "Owned sessions and chat history").
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::{Agent, launch};
+use crate::support::Place;
+
+/// A place whose turns play `steps`, and whose tasks play what is written for the beginning of their prompts.
+fn place(steps: &Value, tasks: &[(&str, Value)]) -> Arc<Place> {
+    let tasks: Vec<_> = tasks
+        .iter()
+        .map(|(prompt, steps)| json!({"prompt": prompt, "turns": [{"steps": steps}]}))
+        .collect();
+    let place = Place::with_script(&json!({"turns": [{"steps": steps}], "tasks": tasks}));
+    place.write_file("a.txt", "file-canary\n");
+    place
+}
+
+/// The global settings of such a place with these members besides.
+fn settings(place: &Place, more: &Value) {
+    let mut all = more.clone();
+    all["providers"] = json!({"fixture": {"script": place.root().join("script.json")}});
+    place.write_settings(&all);
+}
+
+fn profile(place: &Place, name: &str, text: &str) {
+    let folder = place.mc_home().join("agents");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(format!("{name}.md")), text).unwrap();
+}
+
+fn task(prompt: &str) -> Value {
+    json!({"tool": "task", "input": {"prompt": prompt}})
+}
+
+fn task_of(profile: &str, prompt: &str) -> Value {
+    json!({"tool": "task", "input": {"profile": profile, "prompt": prompt}})
+}
+
+fn together(mut step: Value) -> Value {
+    step["together"] = true.into();
+    step
+}
+
+fn records(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["body"].clone())
+        .collect()
+}
+
+fn stored(place: &Place, session: &str) -> Vec<Value> {
+    records(&fs::read_to_string(place.session_file(session)).unwrap())
+}
+
+/// The records of each task of a session.
+fn conversations(place: &Place, session: &str) -> Vec<Vec<Value>> {
+    let folder = place.mc_home().join(format!("sessions/{session}.tasks"));
+    let Ok(files) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    files
+        .map(|file| records(&fs::read_to_string(file.unwrap().path()).unwrap()))
+        .collect()
+}
+
+fn of_type<'r>(records: &'r [Value], kind: &str) -> Vec<&'r Value> {
+    records
+        .iter()
+        .filter(|record| record["type"] == kind)
+        .collect()
+}
+
+/// Results of tools, as the models were told.
+fn results(records: &[Value]) -> Vec<(&str, bool)> {
+    of_type(records, "tool_finished")
+        .iter()
+        .map(|record| {
+            (
+                record["content"].as_str().unwrap(),
+                record["is_error"] == true,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_task_is_one_activity_and_its_last_text_is_the_result() {
+    let steps = json!([{"text": "Asking. "}, task_of("review", "Review a.txt"), {"text": "Done."}]);
+    let child = json!([{"text": "Looking."}, {"tool": "read", "input": {"path": "a.txt"}}, {"text": "It is fine."}]);
+    let place = place(&steps, &[("Review", child)]);
+    profile(
+        &place,
+        "review",
+        "---\ndescription: Reads.\ntools: [read]\n---\nYou review.\n",
+    );
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(
+        (run.outcome(), &run.end()["persistence"]),
+        ("completed", &json!("durable"))
+    );
+    let shown: Vec<_> = run
+        .named("activity")
+        .iter()
+        .map(|data| {
+            (
+                data["kind"].as_str().unwrap(),
+                data["name"].as_str().unwrap(),
+                data["state"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("subagent", "task", "started"),
+            ("subagent", "task", "completed")
+        ]
+    );
+    assert_eq!(run.named("activity")[0]["summary"], "task review");
+    // Of the subagent's words and files the person is shown nothing.
+    assert_eq!(run.reconciled(), ["Asking. ", "Done."]);
+    for event in &run.events {
+        let text = event.to_string();
+        assert!(
+            !text.contains("canary") && !text.contains("It is fine"),
+            "{text}"
+        );
+    }
+    let (entries, complete) = agent.history(&session, run.revision());
+    let kinds: Vec<_> = entries
+        .iter()
+        .map(|entry| entry["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["user", "assistant", "activity", "assistant"]);
+    assert!(complete);
+    let live = &run.named("activity")[0]["activity_id"];
+    assert_eq!(&entries[2]["message_id"], live);
+
+    let own = stored(&place, &session);
+    assert_eq!(results(&own), [("It is fine.", false)]);
+    let tasks = of_type(&own, "task");
+    assert_eq!(tasks.len(), 1);
+    assert_eq!(
+        (&tasks[0]["outcome"], &tasks[0]["profile"]),
+        (&json!("completed"), &json!("review"))
+    );
+    assert_eq!(&tasks[0]["activity_id"], live);
+    let children = conversations(&place, &session);
+    assert_eq!(children.len(), 1);
+    let types: Vec<_> = children[0]
+        .iter()
+        .map(|record| record["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(types.first(), Some(&"session"));
+    assert_eq!(types.last(), Some(&"turn_finished"));
+    assert_eq!(
+        of_type(&children[0], "user_input")[0]["text"],
+        "Review a.txt"
+    );
+    assert!(results(&children[0])[0].0.contains("file-canary"));
+    // The name of its file is the one that is recorded.
+    let id = tasks[0]["task"].as_str().unwrap();
+    assert!(
+        place
+            .mc_home()
+            .join(format!("sessions/{session}.tasks/{id}.jsonl"))
+            .exists()
+    );
+    agent.end();
+}
+
+#[test]
+fn what_nobody_can_do_is_a_tool_error_without_a_subagent() {
+    let steps = json!([
+        together(task_of("missing", "Do it")),
+        together(task_of("off", "Do it")),
+        together(task_of("primary", "Do it")),
+        together(task(" \n")),
+        {"tool": "task", "input": {}},
+        {"text": "None."}
+    ]);
+    let place = place(&steps, &[]);
+    profile(
+        &place,
+        "review",
+        "---\ndescription: Reads.\n---\nYou review.\n",
+    );
+    profile(&place, "off", "---\ndisabled: true\n---\nNever.\n");
+    profile(
+        &place,
+        "primary",
+        "---\ndescription: Terse.\n---\nBe terse.\n",
+    );
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed");
+    let own = stored(&place, &session);
+    let results = results(&own);
+    assert_eq!(results.len(), 5);
+    assert!(results.iter().all(|(_, is_error)| *is_error), "{results:?}");
+    let of_profiles = results
+        .iter()
+        .filter(|(content, _)| content.contains("the profiles are review"));
+    assert_eq!(of_profiles.count(), 3, "{results:?}");
+    assert!(conversations(&place, &session).is_empty());
+    assert!(of_type(&own, "task").is_empty() && of_type(&own, "delegation").is_empty());
+    agent.end();
+}
+
+#[test]
+fn a_subagent_that_fails_says_why_and_what_it_had() {
+    let steps = json!([task("Fail"), {"text": "I see."}]);
+    let child = json!([{"text": "Half a finding."}, {"tool": "list"}, {"error": "unauthorized"}]);
+    let place = place(&steps, &[("Fail", child)]);
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed", "the run goes on");
+    let told = run.named("diagnostic");
+    assert!(
+        told[0]["summary"]
+            .as_str()
+            .unwrap()
+            .starts_with("subagent default: "),
+        "{told:?}"
+    );
+    assert_eq!(run.named("activity").last().unwrap()["state"], "failed");
+    let own = stored(&place, &session);
+    let (content, is_error) = results(&own)[0];
+    assert!(
+        is_error && content.contains("provider_unavailable"),
+        "{content}"
+    );
+    assert!(content.contains("Half a finding."), "{content}");
+    let tasks = of_type(&own, "task");
+    assert_eq!(
+        (&tasks[0]["outcome"], &tasks[0]["error_code"]),
+        (&json!("failed"), &json!("provider_unavailable"))
+    );
+    agent.end();
+}
+
+#[test]
+fn the_text_that_returns_is_bounded() {
+    let steps = json!([task("Write"), {"text": "Enough."}]);
+    let line = "x".repeat(1023) + "\n";
+    let place = place(&steps, &[("Write", json!([{"repeat": 300, "text": line}]))]);
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    assert_eq!(agent.turn(&session, "go").outcome(), "completed");
+    let own = stored(&place, &session);
+    let (content, is_error) = results(&own)[0];
+    assert!(!is_error && content.len() <= 256 * 1024 && content.len() > 255 * 1024);
+    assert!(content.ends_with("[cut here: the text is too long]"));
+    agent.end();
+}
+
+#[test]
+fn no_subagent_has_more_tools_than_its_profile_or_its_parent() {
+    let write = |path: &str| json!({"tool": "write", "input": {"path": path, "content": "x"}});
+    let steps = json!([
+        together(task_of("reader", "One")), together(task("Two")), task_of("writer", "Three"), {"text": "Done."}
+    ]);
+    let place = place(
+        &steps,
+        &[
+            ("One", json!([write("one.txt"), {"text": "1"}])),
+            (
+                "Two",
+                json!([{"tool": "edit", "input": {"path": "a.txt", "old": "file", "new": "x"}}, write("two.txt"), {"text": "2"}]),
+            ),
+            (
+                "Three",
+                json!([{"tool": "edit", "input": {"path": "a.txt", "old": "file", "new": "x"}}, write("three.txt"), {"text": "3"}]),
+            ),
+        ],
+    );
+    settings(&place, &json!({"permissions": {"edit": "deny"}}));
+    profile(&place, "reader", "---\ntools: [read]\n---\n");
+    profile(&place, "writer", "---\ntools: [write, edit]\n---\n");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    assert_eq!(agent.turn(&session, "go").outcome(), "completed");
+    for (path, written) in [("one.txt", false), ("two.txt", true), ("three.txt", true)] {
+        assert_eq!(place.work().join(path).exists(), written, "{path}");
+    }
+    let text = fs::read_to_string(place.work().join("a.txt")).unwrap();
+    assert_eq!(text, "file-canary\n", "nobody may edit");
+    agent.end();
+}
+
+#[test]
+fn subagents_of_subagents_give_no_tasks() {
+    let deeper = |prompt: &str| json!([task(prompt), {"text": "Back."}]);
+    let place = place(
+        &json!([task("One"), {"text": "Done."}]),
+        &[
+            ("One", deeper("Two")),
+            ("Two", deeper("Three")),
+            ("Three", json!([{"text": "never"}])),
+        ],
+    );
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed");
+    assert_eq!(run.named("activity").len(), 2, "the task alone");
+    let children = conversations(&place, &session);
+    let prompts = |children: &[Vec<Value>]| {
+        let prompts = children.iter().map(|records| {
+            of_type(records, "user_input")[0]["text"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        });
+        let mut prompts: Vec<_> = prompts.collect();
+        prompts.sort();
+        prompts
+    };
+    assert_eq!(prompts(&children), ["One", "Two"]);
+    let two = children
+        .iter()
+        .find(|records| of_type(records, "user_input")[0]["text"] == "Two")
+        .unwrap();
+    assert!(results(two)[0].1, "refused");
+    agent.end();
+}
+
+#[test]
+fn what_was_delegated_is_the_most_that_a_session_delegates_after_a_restart() {
+    let write =
+        json!([{"tool": "write", "input": {"path": "w.txt", "content": "x"}}, {"text": "1"}]);
+    let steps = json!([task_of("worker", "Work"), {"text": "Done."}]);
+    let place = place(&steps, &[("Work", write)]);
+    profile(&place, "worker", "---\ntools: [read]\n---\n");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    assert_eq!(agent.turn(&session, "go").outcome(), "completed");
+    agent.end();
+    let ceilings: Vec<_> = of_type(&stored(&place, &session), "delegation")
+        .into_iter()
+        .cloned()
+        .collect();
+    assert_eq!(ceilings.len(), 2);
+    assert_eq!(
+        ceilings[1],
+        json!({"type": "delegation", "profile": "worker", "tools": ["read"]})
+    );
+
+    profile(&place, "worker", "---\ntools: [read, write]\n---\n");
+    let mut agent = Agent::ready(&place);
+    agent.ok("session.open", json!({"session_id": session}));
+    assert_eq!(agent.turn(&session, "go").outcome(), "completed");
+    let file = place.work().join("w.txt");
+    assert!(!file.exists(), "the stored ceiling holds");
+    assert_eq!(of_type(&stored(&place, &session), "delegation").len(), 2);
+    let other = agent.create();
+    assert_eq!(agent.turn(&other, "go").outcome(), "completed");
+    assert!(file.exists(), "and is this session's alone");
+    agent.end();
+}
+
+#[test]
+fn hooks_are_told_of_a_subagent_and_may_refuse_its_calls() {
+    let steps = json!([task_of("review", "Read"), {"text": "Done."}]);
+    let place = place(
+        &steps,
+        &[(
+            "Read",
+            json!([{"tool": "read", "input": {"path": "a.txt"}}, {"text": "r"}]),
+        )],
+    );
+    profile(&place, "review", "---\ndescription: Reads.\n---\n");
+    let refuse =
+        "cat > t.$$; cat t.$$ >> told.ndjson; ! grep -q '\"tool\":\"read\"' t.$$ || exit 2";
+    settings(&place, &json!({"hooks": {"pre_tool": [refuse]}}));
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    let told = fs::read_to_string(place.work().join("told.ndjson")).unwrap();
+    let told: Vec<Value> = told
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let own = told.iter().find(|told| told["tool"] == "task").unwrap();
+    assert_eq!(own["invocation"], "local_agent");
+    let child = told.iter().find(|told| told["tool"] == "read").unwrap();
+    assert_eq!(
+        (
+            &child["invocation"],
+            &child["subagent"],
+            &child["session_id"],
+            &child["parent_run_id"]
+        ),
+        (
+            &json!("subagent"),
+            &json!("review"),
+            &json!(session),
+            &json!(run.run_id)
+        )
+    );
+    assert_ne!(child["run_id"], json!(run.run_id));
+    assert!(results(&conversations(&place, &session)[0])[0].1);
+    agent.end();
+}
+
+#[test]
+fn a_cancelled_run_ends_its_subagents_and_what_they_run() {
+    let command = "echo $$ > pid; sleep 600";
+    let steps = json!([together(task("Sleep")), task("Wait"), {"text": "never"}]);
+    let place = place(
+        &steps,
+        &[
+            (
+                "Sleep",
+                json!([{"tool": "bash", "input": {"command": command}}, {"text": "never"}]),
+            ),
+            ("Wait", json!([{"text": "Half"}, {"wait_ms": 600_000}])),
+        ],
+    );
+    settings(&place, &json!({"permissions": {"bash": "allow"}}));
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    let pid = loop {
+        let text = fs::read_to_string(place.work().join("pid")).unwrap_or_default();
+        if let Ok(pid) = text.trim().parse::<u32>() {
+            break pid;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let asked = Instant::now();
+    agent.ok(
+        "turn.cancel",
+        json!({"session_id": session, "run_id": run_id}),
+    );
+    let run = agent.finish(run_id);
+    assert!(asked.elapsed() < Duration::from_secs(5));
+    assert_eq!(run.outcome(), "cancelled");
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    let own = stored(&place, &session);
+    let tasks = of_type(&own, "task");
+    assert_eq!(tasks.len(), 2, "one record each");
+    assert!(
+        tasks.iter().all(|task| task["outcome"] == "cancelled"),
+        "{tasks:?}"
+    );
+    agent.end();
+}
+
+/// A run whose subagent runs a command, and the command's process.
+fn commanding() -> (Agent, u32) {
+    let command = "echo $$ > pid; sleep 600";
+    let steps = json!([task("Sleep"), {"text": "never"}]);
+    let child = json!([{"tool": "bash", "input": {"command": command}}, {"text": "never"}]);
+    let place = place(&steps, &[("Sleep", child)]);
+    settings(&place, &json!({"permissions": {"bash": "allow"}}));
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    agent.begin(&session, "go");
+    loop {
+        let text = fs::read_to_string(place.work().join("pid")).unwrap_or_default();
+        if let Ok(pid) = text.trim().parse::<u32>() {
+            return (agent, pid);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn lives(pid: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
+#[test]
+fn the_end_of_input_ends_what_subagents_run() {
+    let (mut agent, pid) = commanding();
+    let ended = Instant::now();
+    agent.server.close_stdin();
+    let rest = agent.rest();
+    assert_eq!(rest.last().unwrap()["data"]["outcome"], "cancelled");
+    let exit = agent.server.wait_exit();
+    assert_eq!(exit.code, Some(0));
+    assert!(ended.elapsed() < Duration::from_secs(5) && !lives(pid));
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_that_subagents_run() {
+    let (mut agent, pid) = commanding();
+    agent.server.signal(rustix::process::Signal::KILL);
+    agent.server.wait_exit();
+    let killed = Instant::now();
+    while lives(pid) {
+        assert!(killed.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_model_of_a_profile_answers_its_subagents_if_it_is_offered() {
+    let steps = json!([
+        together(task_of("other", "One")), together(task_of("missing", "Two")), task_of("stranger", "Three"),
+        {"text": "Done."}
+    ]);
+    let said = || json!([{"text": "said"}]);
+    let place = place(
+        &steps,
+        &[("One", said()), ("Two", said()), ("Three", said())],
+    );
+    let script = place.root().join("script.json");
+    let fixture = json!({"script": script, "models": ["other-model"]});
+    place.write_settings(&json!({"providers": {"fixture": fixture}}));
+    profile(&place, "other", "---\nmodel: other-model\n---\n");
+    profile(&place, "missing", "---\nmodel: no-such-model\n---\n");
+    place.write_file(
+        ".magi-code/agents/stranger.md",
+        "---\nmodel: no-such-model\n---\n",
+    );
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed");
+    let children = conversations(&place, &session);
+    assert_eq!(children.len(), 1);
+    let selection = of_type(&children[0], "selection");
+    assert_eq!(
+        (&selection[0]["provider"], &selection[0]["model"]),
+        (&json!("fixture"), &json!("other-model"))
+    );
+    let own = stored(&place, &session);
+    let mut results = results(&own);
+    results.sort();
+    assert_eq!(results[0], ("said", false));
+    for (content, is_error) in &results[1..] {
+        assert!(
+            *is_error && content.contains("`no-such-model`"),
+            "{content}"
+        );
+    }
+    agent.end();
+}
+
+#[test]
+fn killed_at_any_point_the_session_opens_and_its_tasks_are_whole_or_torn() {
+    let child = json!([
+        {"text": "words of a subagent ", "chunks": 20, "delay_ms": 1}, {"tool": "read", "input": {"path": "a.txt"}},
+        {"text": "more ", "chunks": 5, "delay_ms": 1}
+    ]);
+    let steps = json!([together(task("A")), together(task("B")), together(task("C")), task("D"), {"text": "Done."}]);
+    let tasks: Vec<_> = ["A", "B", "C", "D"]
+        .map(|prompt| (prompt, child.clone()))
+        .into();
+    let place = place(&steps, &tasks);
+    for round in 0..12_u64 {
+        let mut agent = Agent::ready(&place);
+        let session = agent.create();
+        agent.begin(&session, "go");
+        agent.until("input.persisted");
+        std::thread::sleep(Duration::from_millis(round * 7));
+        agent.server.signal(rustix::process::Signal::KILL);
+        agent.server.wait_exit();
+        let folder = place.mc_home().join(format!("sessions/{session}.tasks"));
+        for file in fs::read_dir(folder).into_iter().flatten() {
+            let text = fs::read_to_string(file.unwrap().path()).unwrap();
+            let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+            for (at, line) in whole.lines().enumerate() {
+                let record: Value = serde_json::from_str(line).unwrap();
+                assert_eq!(record["n"], json!(at + 1));
+            }
+        }
+        let mut agent = Agent::spawn(launch().place(&place));
+        agent.initialize();
+        let opened = agent.ok("session.open", json!({"session_id": session}));
+        let (entries, _) = agent.history(&session, opened["revision"].as_str().unwrap());
+        assert_eq!(entries[0]["kind"], "user");
+        assert_eq!(agent.turn(&session, "again").outcome(), "completed");
+        agent.end();
+    }
+}
+
+#[cfg(feature = "approval")]
+mod approvals {
+    use super::*;
+
+    fn write(path: &str) -> Value {
+        json!([{"tool": "write", "input": {"path": path, "content": "x"}}, {"text": "tried"}])
+    }
+
+    /// Two subagents that ask at the same time.
+    fn asking() -> Arc<Place> {
+        let steps = json!([together(task_of("review", "One")), task("Two"), {"text": "Done."}]);
+        let place = place(
+            &steps,
+            &[("One", write("one.txt")), ("Two", write("two.txt"))],
+        );
+        settings(&place, &json!({"permissions": {"write": "ask"}}));
+        profile(&place, "review", "---\ndescription: Reads.\n---\n");
+        place
+    }
+
+    #[test]
+    fn questions_of_subagents_are_their_parents_and_say_whose_they_are() {
+        let place = asking();
+        let mut agent = Agent::ready(&place);
+        let session = agent.create();
+        let run_id = agent.begin(&session, "go");
+        let mut asked: Vec<Value> = (0..2)
+            .map(|_| agent.until("approval.requested").pop().unwrap()["data"].clone())
+            .collect();
+        asked.sort_by_key(|data| data["summary"].as_str().unwrap().contains("two.txt"));
+        for (data, name, path) in [
+            (&asked[0], "review", "one.txt"),
+            (&asked[1], "default", "two.txt"),
+        ] {
+            assert_eq!(data["run_id"], json!(run_id));
+            let summary = data["summary"].as_str().unwrap();
+            assert!(
+                summary.starts_with(&format!("subagent {name}: ")),
+                "{summary}"
+            );
+            assert!(summary.contains(path) && summary.len() <= 1024, "{summary}");
+        }
+        let answer = |data: &Value, allow: bool| json!({"session_id": session, "run_id": run_id, "approval_id": data["approval_id"], "allow": allow});
+        assert_eq!(
+            agent.ok("approval.answer", answer(&asked[0], true)),
+            json!({"recorded": true})
+        );
+        assert_eq!(
+            agent.err("approval.answer", answer(&asked[0], false)),
+            "stale_approval"
+        );
+        assert_eq!(
+            agent.ok("approval.answer", answer(&asked[1], false)),
+            json!({"recorded": true})
+        );
+        let run = agent.finish(run_id);
+        assert_eq!(run.outcome(), "completed");
+        assert!(place.work().join("one.txt").exists() && !place.work().join("two.txt").exists());
+        agent.end();
+    }
+
+    #[test]
+    fn many_answers_to_questions_of_parent_and_subagents_have_one_winner_each() {
+        let steps = json!([
+            together(task("One")), together(task("Two")), {"tool": "list"},
+            {"tool": "write", "input": {"path": "own.txt", "content": "x"}}, {"text": "Done."}
+        ]);
+        let place = place(
+            &steps,
+            &[("One", write("one.txt")), ("Two", write("two.txt"))],
+        );
+        settings(
+            &place,
+            &json!({"permissions": {"write": "ask", "list": "ask"}}),
+        );
+        let mut agent = Agent::ready(&place);
+        let session = agent.create();
+        let run_id = agent.begin(&session, "go");
+        let mut recorded = 0;
+        for _ in 0..4 {
+            let data = agent.until("approval.requested").pop().unwrap()["data"].clone();
+            let answer = json!({"session_id": session, "run_id": run_id, "approval_id": data["approval_id"], "allow": true});
+            let ids: Vec<_> = (0..8)
+                .map(|_| agent.send("approval.answer", answer.clone()))
+                .collect();
+            let answers: Vec<_> = ids.iter().map(|id| agent.answer(id)).collect();
+            let won = answers
+                .iter()
+                .filter(|frame| frame["result"]["recorded"] == true)
+                .count();
+            let stale = answers
+                .iter()
+                .filter(|frame| frame["error"]["code"] == "stale_approval")
+                .count();
+            assert_eq!((won, stale), (1, 7), "{answers:?}");
+            recorded += won;
+        }
+        assert_eq!(recorded, 4);
+        assert_eq!(agent.finish(run_id).outcome(), "completed");
+        for path in ["one.txt", "two.txt", "own.txt"] {
+            assert!(place.work().join(path).exists(), "{path}");
+        }
+        agent.end();
+    }
+
+    #[test]
+    fn a_cancelled_run_denies_what_its_subagents_ask() {
+        let place = asking();
+        let mut agent = Agent::ready(&place);
+        let session = agent.create();
+        let run_id = agent.begin(&session, "go");
+        let data = agent.until("approval.requested").pop().unwrap()["data"].clone();
+        agent.ok(
+            "turn.cancel",
+            json!({"session_id": session, "run_id": run_id}),
+        );
+        let answer = json!({"session_id": session, "run_id": run_id, "approval_id": data["approval_id"], "allow": true});
+        assert_eq!(agent.err("approval.answer", answer), "stale_approval");
+        let run = agent.finish(run_id);
+        assert_eq!(run.outcome(), "cancelled");
+        assert!(!place.work().join("one.txt").exists() && !place.work().join("two.txt").exists());
+        agent.end();
+    }
+}
