@@ -24,6 +24,9 @@ mod initialize;
 mod launch;
 #[path = "application_service/limits.rs"]
 mod limits;
+#[cfg(all(feature = "session", feature = "turn", feature = "providers"))]
+#[path = "application_service/models.rs"]
+mod models;
 #[path = "application_service/operations.rs"]
 mod operations;
 #[cfg(all(feature = "session", feature = "turn"))]
@@ -32,6 +35,10 @@ mod pressure;
 #[cfg(all(feature = "session", feature = "turn"))]
 #[path = "application_service/replay.rs"]
 mod replay;
+#[cfg(all(feature = "session", feature = "turn", feature = "providers"))]
+#[path = "providers/server.rs"]
+#[allow(dead_code)] // the tests of whole requests use the rest
+mod server;
 #[cfg(feature = "session")]
 #[path = "application_service/sessions.rs"]
 mod sessions;

@@ -19,6 +19,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("magi-ops/provider", &["base/", "magi-ops/store"]),
     ("magi-ops/tools", &["base/", "magi-ops/store"]),
     ("magi-ops/code", &["base/", "magi-ops/tools"]),
+    (
+        "magi-ops/account",
+        &["base/", "magi-ops/provider", "magi-ops/store"],
+    ),
     ("mighty-ops/toolchain", &["base/", "mighty-ops/"]),
     ("mighty-ops/analysis", &["base/", "mighty-ops/syntax"]),
     ("mighty-ops/", &["base/"]),

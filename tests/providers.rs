@@ -30,6 +30,8 @@ use serde_json::{Value, json};
 use server::{Answer, Model};
 use support::Place;
 
+#[path = "providers/codex.rs"]
+mod codex;
 #[path = "providers/differences.rs"]
 mod differences;
 #[path = "providers/images.rs"]
@@ -40,7 +42,12 @@ const KEY: &str = "canary-key-0123456789";
 /// An initialized child in `place` that has every key of these tests.
 fn ready(place: &Arc<Place>) -> Agent {
     let mut launch = launch().place(place);
-    for name in ["ANTHROPIC_API_KEY", "GATEWAY_KEY"] {
+    for name in [
+        "ANTHROPIC_API_KEY",
+        "GATEWAY_KEY",
+        "OPENAI_API_KEY",
+        "GEMINI_API_KEY",
+    ] {
         launch = launch.env(name, KEY);
     }
     let mut agent = Agent::spawn(launch);
@@ -129,6 +136,46 @@ fn openai_chat(text: &str) -> [Vec<String>; 2] {
         events.push("[DONE]".into());
     }
     [first, second]
+}
+
+/// The same as events of the Responses API.
+fn openai_responses(text: &str) -> [Vec<String>; 2] {
+    let item = |index: u64, item: Value| json!({"type": "response.output_item.done", "output_index": index, "item": item});
+    let say = |text: &str| json!({"type": "response.output_text.delta", "output_index": 1, "delta": text});
+    let end = json!({"type": "response.completed", "response": {"status": "completed", "error": null,
+        "usage": {"input_tokens": 9, "output_tokens": 5}}});
+    let first = [
+        json!({"type": "response.created", "response": {"status": "in_progress", "error": null}}),
+        json!({"type": "response.reasoning_text.delta", "output_index": 0, "delta": "canary thinking"}),
+        item(
+            0,
+            json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary": []}),
+        ),
+        say("I read it."),
+        json!({"type": "response.output_item.added", "output_index": 2, "item":
+            {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": ""}}),
+        json!({"type": "response.function_call_arguments.delta", "output_index": 2, "delta": "{\"path\": \"no"}),
+        json!({"type": "response.function_call_arguments.delta", "output_index": 2, "delta": "tes.txt\"}"}),
+        end.clone(),
+    ];
+    [texts(&first), texts(&[say(text), end])]
+}
+
+/// The same as answers of Gemini.
+fn gemini(text: &str) -> [Vec<String>; 2] {
+    let parts =
+        |parts: Value| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]});
+    let end = json!({"candidates": [{"finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 5}});
+    let first = [
+        parts(json!([{"text": "canary thinking", "thought": true}])),
+        parts(json!([{"text": "I read it."}])),
+        parts(
+            json!([{"functionCall": {"name": "read", "args": {"path": "notes.txt"}}, "thoughtSignature": "c2ln"}]),
+        ),
+        end.clone(),
+    ];
+    [texts(&first), texts(&[parts(json!([{"text": text}])), end])]
 }
 
 /// A turn with a tool call, then text; returns what the model was asked both times.
@@ -268,6 +315,121 @@ fn a_turn_over_chat_completions() {
     );
 }
 
+#[test]
+fn a_turn_over_the_responses_api() {
+    let model = Model::start(openai_responses("Two lines.").into());
+    let settings = json!({
+        "provider": "mine",
+        "model": "gpt-5",
+        "thinking_level": "low",
+        "providers": {"mine": {
+            "api": "openai-responses", "base_url": format!("{}/v1", model.base()), "api_key_env": "GATEWAY_KEY",
+        }},
+    });
+    let asked = turn(&settings, &model, "Two lines.");
+    for asked in &asked {
+        assert_eq!(asked.line, "POST /v1/responses");
+        let bearer = format!("Bearer {KEY}");
+        assert_eq!(asked.header("authorization"), Some(bearer.as_str()));
+    }
+    let read = |tool: &Value| tool["type"] == "function" && tool["name"] == "read";
+    let [first, second] = asked.map(|asked| {
+        let mut body = body(asked, read);
+        let system = body
+            .as_object_mut()
+            .unwrap()
+            .remove("instructions")
+            .unwrap();
+        assert!(system.as_str().unwrap().contains("Directory: "));
+        body
+    });
+    let session = first["prompt_cache_key"].as_str().unwrap();
+    assert!(!session.is_empty());
+    let message = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
+    let prompt = message("user", "input_text", "What do the notes say?");
+    let expected = |input: Value| {
+        json!({
+            "model": "gpt-5",
+            "stream": true,
+            "store": false,
+            "include": ["reasoning.encrypted_content"],
+            "prompt_cache_key": session,
+            "reasoning": {"effort": "low", "summary": "auto"},
+            "parallel_tool_calls": true,
+            "input": input,
+        })
+    };
+    assert_eq!(first, expected(json!([prompt])));
+    assert_eq!(
+        second,
+        expected(json!([
+            prompt,
+            {"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAA", "summary": [],
+                "content": [{"type": "reasoning_text", "text": "canary thinking"}]},
+            message("assistant", "output_text", "I read it."),
+            {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": "{\"path\":\"notes.txt\"}"},
+            {"type": "function_call_output", "call_id": "call_1", "output": RESULT},
+        ]))
+    );
+}
+
+#[test]
+fn a_turn_over_gemini() {
+    let model = Model::start(gemini("Two lines.").into());
+    let settings = json!({
+        "provider": "mine",
+        "model": "m",
+        "providers": {"mine": {
+            "api": "gemini", "base_url": format!("{}/v1beta", model.base()), "api_key_env": "GATEWAY_KEY",
+        }},
+    });
+    let asked = turn(&settings, &model, "Two lines.");
+    for asked in &asked {
+        assert_eq!(
+            asked.line,
+            "POST /v1beta/models/m:streamGenerateContent?alt=sse"
+        );
+        assert_eq!(asked.header("x-goog-api-key"), Some(KEY));
+    }
+    let read = |tools: &Value| {
+        let declared = tools["functionDeclarations"].as_array().unwrap();
+        let text = tools.to_string();
+        assert!(!text.contains("additionalProperties") && !text.contains("$schema"));
+        declared.iter().any(|tool| tool["name"] == "read")
+    };
+    let [first, second] = asked.map(|asked| {
+        let mut body = body(asked, read);
+        let system = body
+            .as_object_mut()
+            .unwrap()
+            .remove("systemInstruction")
+            .unwrap();
+        assert!(
+            system["parts"][0]["text"]
+                .as_str()
+                .unwrap()
+                .contains("Directory: ")
+        );
+        body
+    });
+    let prompt = json!({"role": "user", "parts": [{"text": "What do the notes say?"}]});
+    let expected = |contents: Value| json!({"generationConfig": {}, "contents": contents});
+    assert_eq!(first, expected(json!([prompt])));
+    assert_eq!(
+        second,
+        expected(json!([
+            prompt,
+            {"role": "model", "parts": [
+                {"text": "I read it."},
+                {"functionCall": {"name": "read", "args": {"path": "notes.txt"}}, "thoughtSignature": "c2ln"},
+            ]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"name": "read", "response": {"output": RESULT}}},
+            ]},
+        ]))
+    );
+}
+
 /// The blocks of docs/configuration.md as they stand there; only the endpoint is the test's.
 #[test]
 fn the_documented_settings_work_as_they_are_written() {
@@ -279,24 +441,29 @@ fn the_documented_settings_work_as_they_are_written() {
     for block in blocks {
         let mut settings: Value = serde_json::from_str(block.split_once("```").unwrap().0).unwrap();
         let id = settings["provider"].as_str().unwrap().to_owned();
-        let messages = id == "anthropic";
-        let model = Model::start(if messages {
-            anthropic("Done.").into()
-        } else {
-            openai_chat("Done.").into()
-        });
+        let api = settings["providers"][&id]["api"].as_str();
+        let api = api.unwrap_or("anthropic").to_owned();
+        let answers = match api.as_str() {
+            "anthropic" => anthropic("Done."),
+            "openai-responses" => openai_responses("Done."),
+            "gemini" => gemini("Done."),
+            _ => openai_chat("Done."),
+        };
+        let model = Model::start(answers.into());
         let base = &mut settings["providers"][&id]["base_url"];
         // The path stays as it is written.
         let path = base.as_str().and_then(|base| base.splitn(4, '/').nth(3));
         *base = json!(format!("{}/{}", model.base(), path.unwrap_or_default()));
         let [first, _] = turn(&settings, &model, "Done.");
-        assert_eq!(first.body["model"], settings["model"]);
-        let key = if messages {
-            "x-api-key"
-        } else {
-            "authorization"
+        let named = first.line.contains(settings["model"].as_str().unwrap());
+        assert!(named || first.body["model"] == settings["model"]);
+        let key = match api.as_str() {
+            "anthropic" => "x-api-key",
+            "gemini" => "x-goog-api-key",
+            _ => "authorization",
         };
-        let keyed = messages || id == "gateway";
+        let own = &settings["providers"][&id]["api_key_env"];
+        let keyed = api == "anthropic" || own.is_string();
         assert_eq!(first.header(key).is_some(), keyed, "{id}");
         lines.push(format!("{id} {}", first.line));
     }
@@ -305,6 +472,8 @@ fn the_documented_settings_work_as_they_are_written() {
         [
             "anthropic POST /v1/messages",
             "gateway POST /v1/chat/completions",
+            "openai POST /v1/responses",
+            "google POST /models/gemini-2.5-pro:streamGenerateContent?alt=sse",
             "anthropic POST /anthropic/v1/messages",
             "ollama POST /v1/chat/completions",
             "llama POST /v1/chat/completions",

@@ -141,7 +141,7 @@ pub(super) const CASES: &[Case] = &[
         )],
         At(SETTINGS, 1, 2),
         Some("provider"),
-        &["login", "this build", "another provider"],
+        &["login", "none is stored", "another provider"],
         PROVIDER,
     ),
     case(

@@ -18,6 +18,7 @@ pub(crate) struct Asked {
     pub(crate) line: String,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
+    /// JSON, or the text of a form.
     pub(crate) body: Value,
 }
 
@@ -95,6 +96,11 @@ impl Model {
         format!("http://{}", self.address)
     }
 
+    /// What was asked beyond what a test took.
+    pub(crate) fn saw_nothing_more(&self) {
+        assert!(self.asked.try_recv().is_err());
+    }
+
     pub(crate) fn asked(&self) -> Asked {
         self.asked.recv_timeout(PATIENCE).expect("a request")
     }
@@ -136,6 +142,8 @@ fn serve(mut stream: TcpStream, answer: &Answer) -> Asked {
     Asked {
         line: lines[0].trim_end_matches(" HTTP/1.1").to_owned(),
         headers,
-        body: serde_json::from_slice(&body).unwrap(),
+        // A form is none.
+        body: serde_json::from_slice(&body)
+            .unwrap_or_else(|_| String::from_utf8(body).unwrap().into()),
     }
 }

@@ -97,6 +97,9 @@ pub enum BuildError {
     /// Such as `/v1/messages` with `openai-chat`. The `api` that speaks there.
     #[error("the provider's base URL is an endpoint of the api `{0}`")]
     BaseUrlOfOtherApi(&'static str),
+    /// As a base URL is.
+    #[error("the URL of the provider's issuer is not usable")]
+    IssuerUrlInvalid,
     #[error("the HTTP client cannot be set up")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error(transparent)]

@@ -9,6 +9,8 @@ mod fixture;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(feature = "wires")]
+mod http_client;
 mod message;
 #[cfg_attr(
     not(feature = "wires"),
@@ -35,6 +37,8 @@ pub use config::{
 pub use credential::{Credential, CredentialError, CredentialSource, FixedCredential, Secret};
 pub use error::{ErrorKind, MAX_MESSAGE_BYTES, ProviderError};
 pub use fixture::{FIXTURE_ID, FIXTURE_MODEL, Fixture};
+#[cfg(feature = "wires")]
+pub use http_client::HttpClient;
 pub use media::Image;
 pub use message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
 pub use provider::Provider;

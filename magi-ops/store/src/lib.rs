@@ -13,7 +13,9 @@ pub mod resources;
 pub mod sessions;
 pub mod settings;
 
-pub use accounts::{AccountError, AccountStore};
+pub use accounts::{
+    Account, AccountError, AccountStore, OAuthTokens, RefreshLock, StoredCredential,
+};
 pub use credentials::{Credentials, files_directly_in};
 pub use home::{Home, LocalPlaces};
 pub use local::{HomeError, KERNEL_TREES, LocalHome};

@@ -7,12 +7,12 @@ use futures_util::future::{BoxFuture, ready};
 use provider::{
     BuildError, Credential, CredentialError, CredentialSource, Provider, ProviderConfig, Secret,
 };
-use store::Redactor;
+use store::{Account, AccountError, Home, Redactor, StoredCredential};
 
 /// Most providers that are kept for the next turn.
 pub(super) const MAX_CACHED: usize = 4;
 
-/// The key that a variable of the admitted environment holds. The redactor knows what it hands out.
+/// The key that a variable of the admitted environment holds, or none. The redactor knows what it hands out.
 struct EnvironmentKey {
     key: Option<Secret>,
     redactor: Redactor,
@@ -26,25 +26,50 @@ impl CredentialSource for EnvironmentKey {
 }
 
 /// The providers behind a network that were selected last: turns share their connections.
-#[derive(Default)]
 pub(crate) struct ProviderCache {
     pub(super) providers: Mutex<Vec<(Remote, Arc<dyn Provider>)>>,
     redactor: Redactor,
+    /// Where logins are stored.
+    home: Arc<dyn Home>,
 }
 
-/// A provider's configuration and the key that belongs to it.
+/// A provider's configuration and how it authenticates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Remote {
     pub(super) config: ProviderConfig,
-    pub(super) key: Option<Secret>,
+    pub(super) login: Login,
+}
+
+/// What a provider authenticates with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Login {
+    Nothing,
+    /// A key of the environment.
+    Key(Secret),
+    /// A key that a login stored.
+    StoredKey,
+    /// Tokens that a login stored, and who gives new ones; `None` is the public issuer.
+    StoredTokens {
+        issuer_url: Option<String>,
+    },
 }
 
 impl ProviderCache {
-    pub(crate) fn new(redactor: Redactor) -> Self {
+    pub(crate) fn new(redactor: Redactor, home: Arc<dyn Home>) -> Self {
         Self {
+            providers: Mutex::default(),
             redactor,
-            ..Self::default()
+            home,
         }
+    }
+
+    /// What a login stored of `provider`, whose secrets nobody is shown from now on.
+    pub(super) fn account(&self, provider: &str) -> Result<Account, AccountError> {
+        let account = self.home.accounts().account(provider)?;
+        let secrets = account.credential.iter();
+        self.redactor
+            .learn(secrets.flat_map(StoredCredential::secrets));
+        Ok(account)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(Remote, Arc<dyn Provider>)>> {
@@ -65,15 +90,41 @@ impl ProviderCache {
             cached[at..].rotate_left(1);
             return Ok(Arc::clone(&cached[cached.len() - 1].1));
         }
-        let credentials = Arc::new(EnvironmentKey {
-            key: remote.key.clone(),
-            redactor: self.redactor.clone(),
-        });
+        let credentials = self.credentials(&remote)?;
         let provider = provider::build(&remote.config, credentials)?;
         if cached.len() == MAX_CACHED {
             cached.remove(0);
         }
         cached.push((remote, Arc::clone(&provider)));
         Ok(provider)
+    }
+
+    fn credentials(&self, remote: &Remote) -> Result<Arc<dyn CredentialSource>, BuildError> {
+        let key = match &remote.login {
+            Login::Nothing => None,
+            Login::Key(key) => Some(key.clone()),
+            #[cfg(feature = "providers")]
+            Login::StoredKey => return Ok(self.stored(remote, None)),
+            #[cfg(feature = "providers")]
+            Login::StoredTokens { issuer_url } => {
+                let issuer = account::Issuer::new(issuer_url.as_deref())?;
+                return Ok(self.stored(remote, Some(issuer)));
+            }
+            #[cfg(not(feature = "providers"))]
+            Login::StoredKey | Login::StoredTokens { .. } => return Err(BuildError::NotLinked),
+        };
+        let redactor = self.redactor.clone();
+        Ok(Arc::new(EnvironmentKey { key, redactor }))
+    }
+
+    #[cfg(feature = "providers")]
+    fn stored(
+        &self,
+        remote: &Remote,
+        issuer: Option<account::Issuer>,
+    ) -> Arc<dyn CredentialSource> {
+        let (home, redactor) = (Arc::clone(&self.home), self.redactor.clone());
+        let id = &remote.config.id;
+        Arc::new(account::StoredAccount::new(id, home, redactor, issuer))
     }
 }

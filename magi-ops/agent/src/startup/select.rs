@@ -2,15 +2,19 @@
 //! could authenticate. Asks nobody and refreshes nothing.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use provider::{
     Api, BuildError, FIXTURE_ID, FIXTURE_MODEL, Fixture, ModelLimits, Provider, ProviderConfig,
     Secret, ThinkingLevel,
 };
 use store::settings::{BUILT_IN, ProviderSettings, Settings};
-use store::{Home, Reason, did_you_mean, listed, near_miss, shown, shown_path};
+use store::{
+    AccountError, Home, Reason, StoredCredential, did_you_mean, listed, near_miss, shown,
+    shown_path,
+};
 
-use super::cache::{ProviderCache, Remote};
+use super::cache::{Login, ProviderCache, Remote};
 use super::{Environment, StartupError};
 
 /// A provider, one of its models, and how much that is to think.
@@ -70,6 +74,15 @@ const ANTHROPIC_KEY: &str = store::settings::BUILT_IN_KEYS[0].1;
 /// The built-in provider that a person logs in to.
 const CODEX_ID: &str = "openai-codex";
 
+/// The wire of a built-in provider.
+fn built_in_api(id: &str) -> Option<Api> {
+    match id {
+        ANTHROPIC_ID => Some(Api::Anthropic),
+        CODEX_ID => Some(Api::OpenaiResponses),
+        _ => None,
+    }
+}
+
 /// What the settings select, as far as this build has it.
 pub(crate) fn select(
     settings: &Settings,
@@ -99,7 +112,7 @@ pub(crate) fn select_choice(
     let provider = if choice.provider == FIXTURE_ID {
         fixture(settings, &choice.model)?
     } else {
-        let config = remote(settings, environment, &choice)?;
+        let config = remote(settings, environment, providers, &choice)?;
         providers
             .build(config)
             .map_err(|error| unbuilt(settings, &choice.provider, &error))?
@@ -111,6 +124,9 @@ pub(crate) fn select_choice(
     })
 }
 
+/// What an address looks like.
+const ADDRESS: &str = "write `http` or `https`, a host, and no user name or password";
+
 fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
     let about = |member: &str| settings.reason(&["providers", id, member], error.to_string());
     match error {
@@ -118,9 +134,8 @@ fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
             let help = format!("set `providers.{}.base_url`", shown(id));
             StartupError::invalid(about("base_url").help(help))
         }
-        BuildError::BaseUrlInvalid => StartupError::invalid(
-            about("base_url").help("write `http` or `https`, a host, and no user name or password"),
-        ),
+        BuildError::BaseUrlInvalid => StartupError::invalid(about("base_url").help(ADDRESS)),
+        BuildError::IssuerUrlInvalid => StartupError::invalid(about("issuer_url").help(ADDRESS)),
         BuildError::Script(_) => StartupError::invalid(
             about("script").help("docs/configuration.md says what a script holds"),
         ),
@@ -146,15 +161,15 @@ pub(super) fn unusable_addresses(settings: &Settings, providers: &ProviderCache)
     let others = settings.providers.iter();
     let others = others.filter(|(id, own)| **id != settings.provider && own.base_url.is_some());
     let unusable = others.filter_map(|(id, own)| {
-        let built_in = (id.as_str() == ANTHROPIC_ID).then_some(Api::Anthropic);
         let config = ProviderConfig {
             id: id.clone(),
-            api: built_in.or(own.api)?,
+            api: built_in_api(id).or(own.api)?,
             base_url: own.base_url.clone(),
             script: None,
             models: ModelLimits::default(),
         };
-        match providers.build(Remote { config, key: None }) {
+        let login = Login::Nothing;
+        match providers.build(Remote { config, login }) {
             Err(error @ (BuildError::BaseUrlInvalid | BuildError::BaseUrlOfOtherApi(_))) => {
                 Some(unbuilt(settings, id, &error).reasons)
             }
@@ -222,17 +237,13 @@ fn not_offered(settings: &Settings, provider: &str, model: &str) -> StartupError
 /// Whether a provider of that id is described at all.
 fn known(settings: &Settings, id: &str) -> Result<(), StartupError> {
     let own = settings.providers.get(id);
-    if id == FIXTURE_ID || id == ANTHROPIC_ID {
+    if BUILT_IN.contains(&id) {
         return Ok(());
     }
     let refused = |path: &[&str], why: &str, help: &str| {
         let reason = settings.reason(path, why).help(help);
         Err(StartupError::unavailable(reason))
     };
-    if id == CODEX_ID && own.is_none_or(|own| own.api.is_none()) {
-        let why = format!("`{id}` needs a login, which this build cannot do");
-        return refused(&["provider"], &why, "select another provider");
-    }
     let Some(own) = own else {
         let own = settings.providers.keys().map(String::as_str);
         let all: Vec<_> = BUILT_IN.into_iter().chain(own).collect();
@@ -258,33 +269,35 @@ fn known(settings: &Settings, id: &str) -> Result<(), StartupError> {
 fn remote(
     settings: &Settings,
     environment: &Environment,
+    providers: &ProviderCache,
     choice: &Choice,
 ) -> Result<Remote, StartupError> {
     let id = choice.provider.as_str();
     known(settings, id)?;
     let own = settings.providers.get(id);
-    let built_in = id == ANTHROPIC_ID;
-    let api = match own.and_then(|own| own.api) {
+    let built_in = built_in_api(id);
+    let api = match (own.and_then(|own| own.api), built_in) {
         // A built-in provider has its wire.
-        Some(api) if built_in && api != Api::Anthropic => {
-            let reason = settings.reason(
-                &["providers", id, "api"],
-                "this built-in provider speaks no other wire than `anthropic`",
-            );
+        (Some(api), Some(built_in)) if api != built_in => {
+            let word = match built_in {
+                Api::Anthropic => "anthropic",
+                _ => "openai-responses",
+            };
+            let why = format!("this built-in provider speaks no other wire than `{word}`");
+            let reason = settings.reason(&["providers", id, "api"], why);
             let help = "give a server of your own another name";
             return Err(StartupError::invalid(reason.help(help)));
         }
-        Some(api) => api,
-        None => Api::Anthropic,
+        (own, built_in) => own.or(built_in).unwrap_or(Api::OpenaiChat),
     };
     // A list of models says which there are; without one the server knows.
     let listed =
         |own: &ProviderSettings| own.models.is_empty() || own.model(&choice.model).is_some();
-    if !built_in && !own.is_none_or(listed) {
+    if built_in.is_none() && !own.is_none_or(listed) {
         return Err(not_offered(settings, id, &choice.model));
     }
-    let key = credential(settings, environment, id)?.map(Secret::new);
-    if key.as_ref().is_some_and(|key| !key.can_be_sent()) {
+    let login = login(settings, environment, providers, id)?;
+    if matches!(&login, Login::Key(key) if !key.can_be_sent()) {
         return Err(unsendable(settings, id));
     }
     let models = own.map_or_else(ModelLimits::default, |own| ModelLimits {
@@ -301,7 +314,7 @@ fn remote(
             script: None,
             models,
         },
-        key,
+        login,
     })
 }
 
@@ -313,17 +326,19 @@ fn key_variable<'a>(settings: &'a Settings, provider: &str) -> Option<&'a str> {
     named.or((provider == ANTHROPIC_ID).then_some(ANTHROPIC_KEY))
 }
 
-/// What `provider` authenticates with, `None` if it needs nothing; or why that is not there.
-fn credential<'a>(
+/// What `provider` authenticates with, or why that is not there.
+fn login(
     settings: &Settings,
-    environment: &'a Environment,
+    environment: &Environment,
+    providers: &ProviderCache,
     provider: &str,
-) -> Result<Option<&'a str>, StartupError> {
+) -> Result<Login, StartupError> {
     known(settings, provider)?;
-    let Some(variable) = key_variable(settings, provider).filter(|_| provider != FIXTURE_ID) else {
-        return Ok(None);
-    };
     let own = settings.providers.get(provider);
+    let variable = key_variable(settings, provider).filter(|_| provider != FIXTURE_ID);
+    if variable.is_none() && provider != CODEX_ID {
+        return Ok(Login::Nothing);
+    }
     if own.is_some_and(|own| own.placed_by_project) {
         let why = format!(
             "the project says where `{}` is, so it gets no key",
@@ -333,16 +348,23 @@ fn credential<'a>(
         let reason = reason.help("say it in the global settings");
         return Err(StartupError::unavailable(reason));
     }
+    let Some(variable) = variable else {
+        return stored_tokens(settings, providers, provider);
+    };
     let key = environment.var(variable).unwrap_or_default();
     if !key.trim().is_empty() {
-        return Ok(Some(key));
+        return Ok(Login::Key(Secret::new(key)));
+    }
+    let named = own.is_some_and(|own| own.api_key_env.is_some());
+    // What a person names is meant; without that a login counts too.
+    if !named && has_stored_key(providers, provider)? {
+        return Ok(Login::StoredKey);
     }
     let variable = shown(variable);
     let why = format!(
         "the variable {variable}, which holds the key of `{}`, is not set",
         shown(provider)
     );
-    let named = own.is_some_and(|own| own.api_key_env.is_some());
     let reason = match named {
         true => settings.reason(&["providers", provider, "api_key_env"], why),
         false => Reason::new(why),
@@ -353,6 +375,42 @@ fn credential<'a>(
     }))
 }
 
+fn has_stored_key(providers: &ProviderCache, provider: &str) -> Result<bool, StartupError> {
+    let account = providers.account(provider).map_err(unreadable)?;
+    let is_sendable = |key: &str| Secret::new(key).can_be_sent();
+    Ok(match account.credential {
+        Some(StoredCredential::ApiKey(key)) => is_sendable(&key),
+        _ => false,
+    })
+}
+
+/// The tokens of a login, if they serve a request, be it after a refresh. Refreshes nothing.
+fn stored_tokens(
+    settings: &Settings,
+    providers: &ProviderCache,
+    provider: &str,
+) -> Result<Login, StartupError> {
+    let account = providers.account(provider).map_err(unreadable)?;
+    let why = match account.credential {
+        Some(StoredCredential::OAuth(tokens)) if tokens.can_serve(SystemTime::now()) => {
+            let own = settings.providers.get(provider);
+            return Ok(Login::StoredTokens {
+                issuer_url: own.and_then(|own| own.issuer_url.clone()),
+            });
+        }
+        Some(StoredCredential::OAuth(_)) => "the login of `openai-codex` has ended",
+        _ => "`openai-codex` needs a login, and none is stored",
+    };
+    let help = "log in again, or select another provider";
+    let reason = settings.reason(&["provider"], why);
+    Err(StartupError::unavailable(reason.help(help)))
+}
+
+/// Credentials that can't be read are none to work with.
+fn unreadable(error: AccountError) -> StartupError {
+    StartupError::unavailable(error.into_reason())
+}
+
 /// Whether the selection as it is configured now could authenticate. Reads settings and environment
 /// again; refreshes nothing and asks nobody.
 ///
@@ -361,10 +419,11 @@ fn credential<'a>(
 pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupError> {
     let redactor = environment.redactor();
     let ready = || {
-        let home = environment.home_as_it_is()?;
-        let settings = environment.settings(&home, &environment.cwd)?;
+        let home: Arc<dyn Home> = Arc::new(environment.home_as_it_is()?);
+        let settings = environment.settings(&*home, &environment.cwd)?;
         home.accounts().check()?;
-        Ok(credential(&settings, environment, &settings.provider).is_ok())
+        let providers = ProviderCache::new(redactor.clone(), home);
+        Ok(login(&settings, environment, &providers, &settings.provider).is_ok())
     };
     ready().map_err(|error: StartupError| error.redacted(&redactor))
 }

@@ -57,10 +57,10 @@ impl Services {
         let redactor = environment.redactor();
         Self {
             environment: environment.clone(),
-            home,
             replays: Replays::new(Arc::clone(&sessions), redactor.clone()),
             sessions,
-            providers: ProviderCache::new(redactor.clone()),
+            providers: ProviderCache::new(redactor.clone(), Arc::clone(&home)),
+            home,
             redactor,
             calls: Pool::new(CALLS),
             stopped: CancellationToken::new(),

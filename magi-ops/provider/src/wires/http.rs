@@ -1,8 +1,6 @@
 //! The HTTP side of a wire: addresses, the client, one request and the head of its answer.
 //! No retry is decided here and no event is read; what a refusal means stands in `refusal`.
 
-use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -14,13 +12,12 @@ use super::retry::retry_after;
 use crate::config::BuildError;
 use crate::credential::Credential;
 use crate::error::{ErrorKind, ProviderError};
+use crate::http_client::{address, client};
 
 /// Most bytes of a refusal's body that are read.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 /// For the body of a refusal: its status already says the most.
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
-/// How long a connection without a request is kept: servers close theirs about then.
-const IDLE: Duration = Duration::from_secs(55);
 
 /// How the endpoints of the apis end, for who names one in place of the address that paths are added to.
 const ENDPOINTS: [(&[&str], &str); 6] = [
@@ -188,18 +185,7 @@ fn secret_header(value: &str) -> Result<HeaderValue, ProviderError> {
 }
 
 fn join(base: &str, path: &[&str], instead: &[&[&str]]) -> Result<Url, BuildError> {
-    let mut url = Url::parse(base).map_err(|error| {
-        tracing::debug!(%error, "a base URL is none");
-        BuildError::BaseUrlInvalid
-    })?;
-    let plain = matches!(url.scheme(), "http" | "https")
-        && url.has_host()
-        && url.username().is_empty()
-        && url.password().is_none()
-        && url.fragment().is_none();
-    if !plain {
-        return Err(BuildError::BaseUrlInvalid);
-    }
+    let mut url = address(base)?;
     let parts = url.path_segments().into_iter().flatten();
     let mut parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
     let ends_with = |parts: &[&str], end: &[&str]| {
@@ -240,47 +226,6 @@ fn is_part(part: &str, wanted: &str) -> bool {
             .is_some_and(|(_, asked)| asked.to_ascii_lowercase().ends_with("generatecontent")),
         wanted => part == wanted,
     }
-}
-
-fn client(url: &Url, connect: Duration) -> Result<reqwest::Client, BuildError> {
-    let tls = || -> Result<rustls::ClientConfig, rustls::Error> {
-        let crypto = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&crypto))
-            .with_safe_default_protocol_versions()?;
-        // The system's certificates are read only for who needs them.
-        Ok(if url.scheme() == "https" {
-            use rustls_platform_verifier::BuilderVerifierExt as _;
-            config.with_platform_verifier()?.with_no_client_auth()
-        } else {
-            config
-                .with_root_certificates(rustls::RootCertStore::empty())
-                .with_no_client_auth()
-        })
-    };
-    let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls().map_err(|error| BuildError::Client(error.into()))?)
-        .user_agent(concat!("magi-code/", env!("CARGO_PKG_VERSION")))
-        // A redirect would take the credential and the conversation somewhere else.
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(connect)
-        .pool_idle_timeout(IDLE)
-        .tcp_nodelay(true);
-    if is_loopback(url) {
-        // A proxy cannot reach this machine's own servers.
-        builder = builder.no_proxy();
-    }
-    builder
-        .build()
-        .map_err(|error| BuildError::Client(error.into()))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost"
-        || host
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
 }
 
 /// The beginning of a refusal's body, as far as it comes in time.
@@ -363,22 +308,6 @@ mod tests {
         ] {
             let refused = join(base).unwrap_err();
             assert!(matches!(refused, BuildError::BaseUrlOfOtherApi(own) if own == api));
-        }
-    }
-
-    #[test]
-    fn this_machine_is_never_behind_a_proxy() {
-        let loopback = |url| is_loopback(&Url::parse(url).unwrap());
-        for url in [
-            "http://127.0.0.1:1",
-            "http://127.9.9.9",
-            "http://LOCALHOST",
-            "https://[::1]/v1",
-        ] {
-            assert!(loopback(url), "{url}");
-        }
-        for url in ["http://10.0.0.1", "https://localhost.example"] {
-            assert!(!loopback(url), "{url}");
         }
     }
 }

@@ -214,6 +214,7 @@ impl ProviderSettings {
         }
         set(&mut self.api, over.api);
         set(&mut self.base_url, over.base_url);
+        set(&mut self.issuer_url, over.issuer_url);
         set(&mut self.api_key_env, over.api_key_env);
         set(&mut self.script, over.script.map(|path| base.join(path)));
         if let Some(models) = over.models {

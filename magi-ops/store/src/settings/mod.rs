@@ -210,6 +210,8 @@ enum Origin {
 pub struct ProviderSettings {
     pub api: Option<Api>,
     pub base_url: Option<String>,
+    /// Who gives tokens to those who log in; of the global file only.
+    pub issuer_url: Option<String>,
     /// Name of the environment variable that holds the key.
     pub api_key_env: Option<String>,
     /// Models to offer without discovery.

@@ -23,6 +23,28 @@ fn settings(provider: &str, own: Option<ProviderSettings>) -> Settings {
     settings
 }
 
+/// Without a provider that was built, and with what `stored` says of logins.
+fn providers(stored: &str) -> (tempfile::TempDir, ProviderCache) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("auth.json"), stored).unwrap();
+    let home = store::LocalHome::prepare(dir.path()).unwrap();
+    let cache = ProviderCache::new(store::Redactor::default(), Arc::new(home));
+    (dir, cache)
+}
+
+/// The key that a provider gets, as far as it gets one.
+fn credential(
+    settings: &Settings,
+    environment: &Environment,
+    provider: &str,
+) -> Result<Option<String>, StartupError> {
+    let (_dir, providers) = providers("{}");
+    login(settings, environment, &providers, provider).map(|login| match login {
+        Login::Key(key) => Some(key.expose().to_owned()),
+        _ => None,
+    })
+}
+
 fn environment(vars: &[(&str, &str)]) -> Environment {
     let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
     Environment {
@@ -79,9 +101,11 @@ fn a_provider_is_ready_exactly_if_its_key_is_there_or_not_needed() {
         let environment = environment(&vars);
         let settings = settings(provider, own);
         let found = credential(&settings, &environment, provider).ok();
+        let expected = expected.map(|key: Option<&str>| key.map(str::to_owned));
         assert_eq!(found, expected, "{provider} {vars:?}");
         // Selecting agrees, as far as the build has the wire.
-        let selected = select(&settings, &environment, &ProviderCache::default());
+        let (_dir, providers) = providers("{}");
+        let selected = select(&settings, &environment, &providers);
         if cfg!(feature = "providers") && provider != FIXTURE_ID {
             assert_eq!(selected.is_ok(), found.is_some(), "{provider} {vars:?}");
         } else {
@@ -114,7 +138,8 @@ fn a_list_of_models_is_the_whole_of_a_custom_provider() {
         let settings = settings(provider, Some(own));
         let environment = environment(&[("ANTHROPIC_API_KEY", "k")]);
         let choice = Choice::of(provider, "m", ThinkingLevel::Default);
-        remote(&settings, &environment, &choice)
+        let (_dir, providers) = providers("{}");
+        remote(&settings, &environment, &providers, &choice)
             .map(|remote| remote.config.id)
             .map_err(|error| error.kind)
     };
@@ -130,7 +155,7 @@ fn a_list_of_models_is_the_whole_of_a_custom_provider() {
 #[cfg(feature = "providers")]
 #[test]
 fn the_same_configuration_is_built_once() {
-    let cache = ProviderCache::default();
+    let (_dir, cache) = providers("{}");
     let build = |model: &str, key: &str| {
         let settings = settings("mine", own(Some(Api::OpenaiChat), Some("MINE")));
         let environment = environment(&[("MINE", key)]);
@@ -148,4 +173,72 @@ fn the_same_configuration_is_built_once() {
     }
     let most = super::super::cache::MAX_CACHED;
     assert_eq!(cache.providers.lock().unwrap().len(), most);
+}
+
+#[test]
+fn a_login_counts_while_it_can_serve() {
+    let stored = |oauth: &str| format!(r#"{{"providers":{{"openai-codex":{{"oauth":{oauth}}}}}}}"#);
+    let ended = r#""access_token":"a","expires_at":"2020-01-01T00:00:00Z""#;
+    for (stored, expected) in [
+        ("{}".to_owned(), false),
+        (
+            stored(r#"{"access_token":"a","expires_at":"2100-01-01T00:00:00Z"}"#),
+            true,
+        ),
+        (stored(&format!(r#"{{{ended}}}"#)), false),
+        (stored(&format!(r#"{{{ended},"refresh_token":"r"}}"#)), true),
+        (
+            stored(&format!(
+                r#"{{{ended},"refresh_token":"r","needs_login":true}}"#
+            )),
+            false,
+        ),
+        (
+            r#"{"providers":{"openai-codex":{"api_key":"k"}}}"#.to_owned(),
+            false,
+        ),
+        ("[".to_owned(), false),
+    ] {
+        let (_dir, providers) = providers(&stored);
+        let mut settings = settings("openai-codex", Some(ProviderSettings::default()));
+        let own = settings.providers.get_mut("openai-codex").unwrap();
+        own.issuer_url = Some("http://127.0.0.1:9".into());
+        let login = login(&settings, &environment(&[]), &providers, "openai-codex");
+        match login {
+            Ok(login) => {
+                let issuer_url = Some("http://127.0.0.1:9".to_owned());
+                assert_eq!(login, Login::StoredTokens { issuer_url }, "{stored}");
+            }
+            Err(error) => assert_eq!(error.kind, StartupErrorKind::ProviderUnavailable),
+        }
+        let selected = select(&settings, &environment(&[]), &providers);
+        assert_eq!(
+            selected.is_ok(),
+            expected && cfg!(feature = "providers"),
+            "{stored}"
+        );
+        let own = settings.providers.get_mut("openai-codex").unwrap();
+        own.placed_by_project = true;
+        assert!(select(&settings, &environment(&[]), &providers).is_err());
+    }
+}
+
+#[test]
+fn a_stored_key_serves_where_the_environment_has_none() {
+    let (_dir, providers) =
+        providers(r#"{"providers":{"anthropic":{"generation":1,"api_key":"k"}}}"#);
+    let found = |own, vars: &[(&str, &str)]| {
+        login(
+            &settings("anthropic", own),
+            &environment(vars),
+            &providers,
+            "anthropic",
+        )
+        .ok()
+    };
+    assert_eq!(found(None, &[]), Some(Login::StoredKey));
+    let key = Login::Key(Secret::new("own"));
+    assert_eq!(found(None, &[("ANTHROPIC_API_KEY", "own")]), Some(key));
+    // A variable that the person names is meant.
+    assert_eq!(found(own(None, Some("MINE")), &[]), None);
 }

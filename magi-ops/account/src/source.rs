@@ -1,0 +1,226 @@
+//! The source of a stored credential: read with each request, refreshed by one at a time over all processes, and never
+//! put over what another login stored meanwhile. The redactor knows all that is read or received.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::BoxFuture;
+use provider::{Credential, CredentialError, CredentialSource, Secret};
+use redact::Redactor;
+use store::{Account, AccountError, Home, OAuthTokens, RefreshLock, StoredCredential};
+use work::{Interrupted, Pool};
+
+use crate::claims;
+use crate::issuer::{Issuer, RefreshError};
+
+/// How long before its end an access token is replaced.
+const LEEWAY: Duration = Duration::from_secs(60);
+/// How long another process's refresh is waited for: longer than one takes.
+const LOCK_WAIT: Duration = Duration::from_secs(45);
+const LOCK_POLL: Duration = Duration::from_millis(50);
+/// Reads and writes of the store at once.
+const THREADS: u32 = 4;
+
+/// The credential that a login stored of one provider.
+pub struct StoredAccount(Arc<Shared>);
+
+struct Shared {
+    provider: String,
+    home: Arc<dyn Home>,
+    redactor: Redactor,
+    /// Who gives new tokens; `None` where a key never ends.
+    issuer: Option<Issuer>,
+    threads: Pool,
+}
+
+impl StoredAccount {
+    /// Reads nothing yet.
+    pub fn new(
+        provider: &str,
+        home: Arc<dyn Home>,
+        redactor: Redactor,
+        issuer: Option<Issuer>,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            provider: provider.to_owned(),
+            home,
+            redactor,
+            issuer,
+            threads: Pool::new(THREADS),
+        }))
+    }
+}
+
+impl CredentialSource for StoredAccount {
+    fn get(&self) -> BoxFuture<'_, Result<Option<Credential>, CredentialError>> {
+        Box::pin(async {
+            match self.0.stored().await? {
+                StoredCredential::ApiKey(key) => Ok(Some(Secret::new(&key).into())),
+                StoredCredential::OAuth(tokens) => {
+                    let tokens = self.current(*tokens).await?;
+                    Ok(Some(credential(&tokens)))
+                }
+            }
+        })
+    }
+
+    fn rejected<'a>(&'a self, secret: &'a Secret) -> BoxFuture<'a, Result<bool, CredentialError>> {
+        Box::pin(async {
+            Ok(match self.0.stored().await? {
+                StoredCredential::ApiKey(key) => Secret::new(&key) != *secret,
+                StoredCredential::OAuth(tokens) => {
+                    if Secret::new(&tokens.access_token) == *secret {
+                        self.refresh(tokens.access_token).await?;
+                    }
+                    true
+                }
+            })
+        })
+    }
+}
+
+impl StoredAccount {
+    /// The tokens, or new ones if these end soon.
+    async fn current(&self, tokens: OAuthTokens) -> Result<OAuthTokens, CredentialError> {
+        if tokens.needs_login {
+            return Err(CredentialError::LoggedOut);
+        }
+        let now = SystemTime::now();
+        let end = tokens
+            .expires_at
+            .or_else(|| claims::end(&tokens.access_token));
+        if end.is_none_or(|end| end > now + LEEWAY) {
+            return Ok(tokens);
+        }
+        match self.refresh(tokens.access_token.clone()).await {
+            // They are good for a moment yet.
+            Err(error @ CredentialError::Unavailable(_)) if end.is_some_and(|end| end > now) => {
+                tracing::info!(%error, "tokens that end soon could not be refreshed");
+                Ok(tokens)
+            }
+            refreshed => refreshed,
+        }
+    }
+
+    /// Other tokens than those with the access token `stale`. Goes on to its end when nobody waits any more: tokens that
+    /// the issuer gave and nobody stored would be lost, and the login with them.
+    async fn refresh(&self, stale: String) -> Result<OAuthTokens, CredentialError> {
+        let refreshing = tokio::spawn(Arc::clone(&self.0).refresh(stale));
+        refreshing.await.map_err(unavailable)?
+    }
+}
+
+fn credential(tokens: &OAuthTokens) -> Credential {
+    let account = tokens.account_id.as_deref().filter(|id| !id.is_empty());
+    Credential {
+        secret: Secret::new(&tokens.access_token),
+        account: account.map(Secret::new),
+    }
+}
+
+fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> CredentialError {
+    CredentialError::Unavailable(Box::new(error))
+}
+
+impl Shared {
+    /// Does `work` with the store on a thread that may block.
+    async fn on_store<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, AccountError> + Send + 'static,
+    ) -> Result<T, CredentialError> {
+        let this = Arc::clone(self);
+        let done: Result<_, Interrupted> = self.threads.run(move || work(&this)).await;
+        done.map_err(unavailable)?.map_err(unavailable)
+    }
+
+    async fn load(self: &Arc<Self>) -> Result<Account, CredentialError> {
+        let account = self
+            .on_store(|this| this.home.accounts().account(&this.provider))
+            .await?;
+        let secrets = account
+            .credential
+            .iter()
+            .flat_map(StoredCredential::secrets);
+        self.redactor.learn(secrets);
+        Ok(account)
+    }
+
+    async fn stored(self: &Arc<Self>) -> Result<StoredCredential, CredentialError> {
+        self.load()
+            .await?
+            .credential
+            .ok_or(CredentialError::Missing)
+    }
+
+    async fn lock(self: &Arc<Self>) -> Result<RefreshLock, CredentialError> {
+        let deadline = work::Deadline::after(LOCK_WAIT);
+        loop {
+            let lock = self.on_store(|this| this.home.accounts().try_refresh(&this.provider));
+            if let Some(lock) = lock.await? {
+                return Ok(lock);
+            }
+            deadline.check().map_err(unavailable)?;
+            tokio::time::sleep(LOCK_POLL).await;
+        }
+    }
+
+    async fn refresh(self: Arc<Self>, stale: String) -> Result<OAuthTokens, CredentialError> {
+        let _lock = self.lock().await?;
+        // Whoever had the lock before may have stored what is wanted.
+        let account = self.load().await?;
+        let Some(StoredCredential::OAuth(old)) = account.credential else {
+            return Err(CredentialError::Missing);
+        };
+        if old.needs_login {
+            return Err(CredentialError::LoggedOut);
+        }
+        if old.access_token != stale {
+            return Ok(*old);
+        }
+        let has_token = old
+            .refresh_token
+            .as_ref()
+            .is_some_and(|token| !token.is_empty());
+        let Some(issuer) = self.issuer.as_ref().filter(|_| has_token) else {
+            return Err(CredentialError::LoggedOut);
+        };
+        let (fresh, outcome) = match issuer.refresh(&old, SystemTime::now()).await {
+            Ok(fresh) => (fresh, Ok(())),
+            Err(RefreshError::Ended) => {
+                tracing::info!(provider = self.provider, "the issuer ended the login");
+                let ended = OAuthTokens {
+                    needs_login: true,
+                    ..*old
+                };
+                (ended, Err(CredentialError::LoggedOut))
+            }
+            Err(error) => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::info!(%error, cause, provider = self.provider, "tokens are not refreshed");
+                return Err(unavailable(error));
+            }
+        };
+        let stored = StoredCredential::OAuth(Box::new(fresh.clone()));
+        self.redactor.learn(stored.secrets());
+        let seen = account.generation;
+        let store = move |this: &Self| {
+            this.home
+                .accounts()
+                .store(&this.provider, seen, Some(&stored))
+        };
+        match self.on_store(store).await {
+            Ok(true) => {}
+            // A login or a logout came between: theirs counts.
+            Ok(false) => {
+                return match self.stored().await? {
+                    StoredCredential::OAuth(tokens) if !tokens.needs_login => Ok(*tokens),
+                    StoredCredential::OAuth(_) => Err(CredentialError::LoggedOut),
+                    StoredCredential::ApiKey(_) => Err(CredentialError::Missing),
+                };
+            }
+            // They serve this process's request all the same.
+            Err(error) => tracing::warn!(%error, "refreshed tokens are not stored"),
+        }
+        outcome.map(|()| fresh)
+    }
+}
