@@ -111,6 +111,13 @@ impl Item {
         at(&mut self.summaries, index)
     }
 
+    /// Takes the id of an item that had none: pieces may come before it.
+    pub(super) fn name_once(&mut self, id: String) {
+        if self.id.is_empty() {
+            self.id = id;
+        }
+    }
+
     pub(super) fn id(&self) -> &str {
         &self.id
     }

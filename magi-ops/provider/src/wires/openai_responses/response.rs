@@ -182,8 +182,9 @@ impl ResponseReader {
         }
         let at = match self.items.find(kind, index, &id) {
             Some(at) => at,
-            None => self.items.begin(kind, index, id, self.text)?,
+            None => self.items.begin(kind, index, id.clone(), self.text)?,
         };
+        self.items.0[at].name_once(id);
         self.end_item(at, item)
     }
 
