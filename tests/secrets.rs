@@ -269,6 +269,36 @@ fn in_inputs_names_and_errors_of_tools() {
     });
 }
 
+/// In what snippets say, return and throw, and in the calls that they make.
+#[cfg(feature = "code-mode")]
+#[test]
+fn in_snippets() {
+    let code = |source: String| json!({"tool": "code", "input": {"source": source}});
+    let steps = |canary: &Canary| {
+        let (line, file) = (json!(canary.line()), json!(format!("{}.txt", canary.name)));
+        json!([
+            code(format!("console.log(await tools.read({{path: {file}}})); return await tools.read({{path: {file}}})")),
+            code(format!("throw new Error(await tools.read({{path: {file}}}) + {line})")),
+            code(format!("await tools.read({{path: {line}}})")),
+            code(format!("await tools.bash({{command: 'cat ' + {file}}}); tools.grep({{pattern: {line}}}); return {line}")),
+            code(format!("{line} + ;")),
+            {"text": "ok"}
+        ])
+    };
+    let each = play(&all(), steps, go, |place| {
+        allow_commands(place);
+        for canary in all() {
+            place.write_file(&format!("{}.txt", canary.name), &canary.line());
+        }
+    });
+    for shown in &each {
+        assert!(
+            shown.holds("2 calls") && shown.holds("an error"),
+            "{shown:?}"
+        );
+    }
+}
+
 #[test]
 fn in_names_of_files() {
     // What can be a name; the shape must be known without its line's end.

@@ -35,6 +35,8 @@ mod bounds {
     pub(crate) const SOURCE: usize = 256 * 1024;
     /// Longest output, in bytes: what is printed, and the value or the error.
     pub(crate) const OUTPUT: usize = 256 * 1024;
+    /// Calls of one snippet: one that tries again and again comes to its end.
+    pub(crate) const CALLS: u32 = 10_000;
     /// Calls that run at once.
     pub(crate) const AT_ONCE: usize = 64;
     /// Calls that wait for one of those, and bytes of their inputs.

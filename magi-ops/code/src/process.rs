@@ -158,10 +158,13 @@ impl Conversation<'_> {
             tokio::select! {
                 Some(report) = reports.next() => match report? {
                     Report::Call { id, name, input } => {
-                        if !tools.contains(&name) || self.running.len() >= bounds::AT_ONCE {
+                        self.finished.calls += 1;
+                        let is_fine = tools.contains(&name)
+                            && self.running.len() < bounds::AT_ONCE
+                            && self.finished.calls <= bounds::CALLS;
+                        if !is_fine {
                             return Err(io::ErrorKind::InvalidData.into());
                         }
-                        self.finished.calls += 1;
                         let call = self.caller.call(name, input);
                         self.running.spawn(async move { (id, call.await) });
                     }

@@ -58,6 +58,9 @@ impl Host {
         })?;
         let (promise, resolve, reject) = cx.promise()?;
         let mut calls = self.calls.borrow_mut();
+        if calls.last == bounds::CALLS {
+            return Err(refuse("a snippet makes at most 10000 calls"));
+        }
         let waits = calls.running() >= bounds::AT_ONCE;
         let has_room = calls.waiting.len() < bounds::WAITING
             && calls.waiting_bytes + input.len() <= bounds::WAITING_BYTES;

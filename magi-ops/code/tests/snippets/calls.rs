@@ -115,3 +115,12 @@ async fn without_a_run_nothing_can_be_called() {
         .await;
     assert!(outcome.is_error, "{}", outcome.content);
 }
+
+#[tokio::test]
+async fn a_snippet_makes_so_many_calls_and_no_more() {
+    let source = "let made = 0, why = ''; while (!why) await tools.echo({}).then(() => made++, (e) => { why = e.message }); return [made, why]";
+    assert_eq!(
+        said_of(source).await,
+        r#"[10000,"a snippet makes at most 10000 calls"]"#
+    );
+}
