@@ -23,6 +23,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         "magi-ops/account",
         &["base/", "magi-ops/provider", "magi-ops/store"],
     ),
+    (
+        "magi-ops/mcp",
+        &["base/", "magi-ops/store", "magi-ops/tools"],
+    ),
     ("mighty-ops/toolchain", &["base/", "mighty-ops/"]),
     ("mighty-ops/analysis", &["base/", "mighty-ops/syntax"]),
     ("mighty-ops/", &["base/"]),

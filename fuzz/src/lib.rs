@@ -10,6 +10,7 @@ pub mod front_matter;
 pub mod input;
 pub mod line_stream;
 pub mod local_agent;
+pub mod mcp_results;
 pub mod mighty_check;
 pub mod mighty_format;
 pub mod mighty_parse;

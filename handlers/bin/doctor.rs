@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use handlers::configuration::{Reason, examine, lines};
+use handlers::configuration::{Reason, examine, lines, shown};
 use serde_json::json;
 
 /// What the command line says.
@@ -35,6 +35,12 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
         for reason in reasons {
             writeln!(text, "{}", lines(reason))?;
         }
+    }
+    if !found.servers.is_empty() {
+        writeln!(text, "MCP servers:")?;
+    }
+    for server in &found.servers {
+        writeln!(text, "{}: {}", shown(&server.name), server.state.word())?;
     }
     let (problems, notices) = (found.problems.len(), found.notices.len());
     let verdict = if problems == 0 {

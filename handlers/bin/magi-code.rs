@@ -2,6 +2,8 @@
 
 #[cfg(feature = "doctor")]
 mod doctor;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod program;
 #[cfg(feature = "trust")]
 mod trust;
@@ -27,6 +29,7 @@ const PARTS: &[(&str, bool)] = &[
     ("turn", cfg!(feature = "turn")),
     ("approval", cfg!(feature = "approval")),
     ("providers", cfg!(feature = "providers")),
+    ("mcp", cfg!(feature = "mcp")),
     ("code-mode", cfg!(feature = "code-mode")),
     ("log", cfg!(feature = "log")),
     ("doctor", cfg!(feature = "doctor")),
@@ -72,6 +75,10 @@ enum Command {
     /// Take back the trust in a project
     #[cfg(feature = "trust")]
     Untrust(trust::TrustArgs),
+    /// See the MCP servers of this directory, and say which of them may be started
+    #[cfg(feature = "mcp")]
+    #[command(subcommand)]
+    Mcp(mcp::McpCommand),
     /// Print the JSON Schema of every linked method and event, or the reference page
     Schema {
         /// `local-agent` or `application-service`
@@ -148,6 +155,8 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
         (None, Some(Command::Trust(args))) => trusting(stdio, trust::run(&args, true)),
         #[cfg(feature = "trust")]
         (None, Some(Command::Untrust(args))) => trusting(stdio, trust::run(&args, false)),
+        #[cfg(feature = "mcp")]
+        (None, Some(Command::Mcp(command))) => mcp::run(&command, stdio),
         (None, Some(Command::Schema { dialect, markdown })) => schema(stdio, &dialect, markdown),
         (None, Some(Command::Version)) => print(stdio, &format!("magi-code {version}\n")),
         _ => Ok(refuse(2, "nothing to do; see --help")),

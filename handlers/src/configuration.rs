@@ -1,10 +1,13 @@
-//! What the commands for people ask about the configuration: a look at it, and the trust in a project.
+//! What the commands for people ask about the configuration: a look at it, the trust in a project,
+//! and MCP servers.
 //! No output: how a reason is shown is the command's matter.
 
 use std::path::Path;
 
 use agent::Environment;
-pub use agent::{Examination, Reason, Trusted, shown_path};
+#[cfg(feature = "mcp")]
+pub use agent::Offered;
+pub use agent::{Examination, McpServer, Reason, Trusted, shown, shown_path};
 
 /// Does what a start in `cwd` does, without starting anything.
 ///
@@ -23,11 +26,55 @@ pub fn examine(cwd: Option<&Path>) -> std::io::Result<Examination> {
 /// # Errors
 /// With everything that is wrong; then nothing is changed.
 pub fn trust(directory: Option<&Path>, trusted: bool) -> Result<Trusted, Vec<Reason>> {
-    let environment = Environment::of_process().map_err(|error| {
+    agent::trust(&here()?, directory.unwrap_or(Path::new(".")), trusted)
+}
+
+/// The MCP servers of the current directory, by name.
+///
+/// # Errors
+/// With everything that is wrong with the settings.
+pub fn servers() -> Result<Vec<McpServer>, Vec<Reason>> {
+    agent::servers(&here()?)
+}
+
+/// Says whether the definition of a server that counts here may be started. Whether that was not so before.
+///
+/// # Errors
+/// With everything that is wrong; then nothing is changed.
+pub fn approve(name: &str, approved: bool) -> Result<bool, Vec<Reason>> {
+    agent::approve(&here()?, name, approved)
+}
+
+/// Starts one approved server, asks it for its tools, and ends it.
+///
+/// # Errors
+/// Why it can't be asked.
+#[cfg(feature = "mcp")]
+pub fn try_server(name: &str) -> Result<Offered, Vec<Reason>> {
+    waited_for(agent::try_server(&here()?, name))
+}
+
+/// Logs in with one server; `show` is given the address that the person has to visit.
+///
+/// # Errors
+/// Why there is no login.
+#[cfg(feature = "mcp")]
+pub fn log_in(name: &str, show: impl FnOnce(&str)) -> Result<(), Vec<Reason>> {
+    waited_for(agent::log_in(&here()?, name, show))
+}
+
+#[cfg(feature = "mcp")]
+fn waited_for<T>(work: impl Future<Output = Result<T, Vec<Reason>>>) -> Result<T, Vec<Reason>> {
+    let failed = |error: &dyn std::fmt::Display| vec![Reason::new(error.to_string())];
+    let runtime = host::resources::runtime().map_err(|error| failed(&error))?;
+    runtime.block_on(work)
+}
+
+fn here() -> Result<Environment, Vec<Reason>> {
+    Environment::of_process().map_err(|error| {
         let why = format!("the current directory cannot be used: {error}");
         vec![Reason::new(why)]
-    })?;
-    agent::trust(&environment, directory.unwrap_or(Path::new(".")), trusted)
+    })
 }
 
 /// A reason as people read it: where it stands and what it is, then the key and what to do on a line of its own.

@@ -257,6 +257,10 @@ fn an_approved_server_and_one_that_is_off_wait_for_nothing() {
     let done = magi_code(&place, &["doctor"], &[]);
     let out = text(&done.stdout);
     assert!(out.ends_with("problems 0, notices 0.\n"), "{out}");
+    assert!(
+        out.contains("MCP servers:\noff: disabled\non: approved\n"),
+        "{out}"
+    );
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub(super) const CASES: &[Case] = &[
         &[(SETTINGS, "{\"mcp_servers\": {\"a\": {\"command\": \"x\"}}}")],
         At(SETTINGS, 1, 18),
         Some("mcp_servers.a"),
-        &["waits for approval", "starts no MCP servers"],
+        &["waits for approval", "magi-code mcp approve a"],
         None,
     ),
     case(

@@ -132,6 +132,16 @@ impl Redactor {
     /// contain KEY, TOKEN, SECRET, PASSWORD and the like, in any case; and the passwords of URLs
     /// in any other.
     pub fn new<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let this = Self::default();
+        this.learn_variables(vars);
+        let mut known = this.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.fixed = known.values.len();
+        drop(known);
+        this
+    }
+
+    /// From now on the secrets of these variables are known too, by the same names; see [`Self::learn`].
+    pub fn learn_variables<'a>(&self, vars: impl IntoIterator<Item = (&'a str, &'a str)>) {
         let mut secrets = Vec::new();
         for (name, value) in vars {
             if names_credential(name) {
@@ -142,12 +152,7 @@ impl Redactor {
                 secrets.extend(found.ranges.into_iter().map(|range| &value[range]));
             }
         }
-        let this = Self::default();
-        this.learn(secrets);
-        let mut known = this.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.fixed = known.values.len();
-        drop(known);
-        this
+        self.learn(secrets);
     }
 
     /// Knows the secrets of this process's own environment.

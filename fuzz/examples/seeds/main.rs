@@ -12,6 +12,7 @@ mod child;
 mod command_line;
 mod files;
 mod local_agent;
+mod mcp;
 mod mighty;
 mod mty_agent;
 mod providers;
@@ -39,6 +40,7 @@ fn main() -> io::Result<()> {
         ("front_matter", files::front_matter()),
         ("settings_file", files::settings()),
         ("command_line", command_line::seeds()),
+        ("mcp_results", mcp::seeds()),
     ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("seeds")

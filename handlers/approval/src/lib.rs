@@ -17,7 +17,7 @@ host::operation! {
     answer: Recorded,
     errors: [
         InvalidParams, NotInitialized, StaleApproval, ConfigurationInvalid, ProfileInvalid,
-        ProviderUnavailable, StartupCancelled, StartupFailed,
+        ProviderUnavailable, McpUnavailable, StartupCancelled, StartupFailed,
     ],
     example: r#"{"session_id":"<session_id>","run_id":"<run_id>","approval_id":"<approval_id>","allow":true}"# => r#"{"recorded":true}"#,
     handler: answer,

@@ -19,6 +19,7 @@ const PARTS: &[&str] = &[
     "agent",
     "host",
     "magi",
+    "mcp",
     "mty_agent",
     "provider",
     "store",
@@ -52,6 +53,8 @@ pub(crate) fn start(redactor: Redactor) {
         return;
     };
     let unknown = unknown(&filter);
+    // The SDK of MCP tells whole messages, of which results are never logged.
+    let filter = filter.with_target("rmcp", LevelFilter::OFF);
     let filter = filter.with_target(OWN, LevelFilter::INFO);
     let lines = Lines::new(file, redactor).with_filter(filter);
     let subscriber = tracing_subscriber::registry().with(lines);

@@ -36,7 +36,7 @@ host::operation! {
     errors: [
         InvalidParams, NotInitialized, Busy, SessionMissing, StaleSession, StaleRevision, HistoryLimit,
         SessionInvalid, ContentLimit, OperationCancelled, ConfigurationInvalid, ProfileInvalid,
-        ProviderUnavailable, StartupCancelled, StartupFailed,
+        ProviderUnavailable, McpUnavailable, StartupCancelled, StartupFailed,
     ],
     example: r#"{"session_id":"<session_id>","revision":"<revision>","cursor":null}"# => r#"{"session_id":"<session_id>","revision":"<revision>","entries":[],"next_cursor":null,"complete":true}"#,
     handler: page,

@@ -26,7 +26,7 @@ host::operation! {
     answer: Initialized,
     errors: [
         InvalidParams, UnsupportedCapability, AlreadyInitialized, ConfigurationInvalid,
-        ProfileInvalid, ProviderUnavailable, StartupCancelled, StartupFailed,
+        ProfileInvalid, ProviderUnavailable, McpUnavailable, StartupCancelled, StartupFailed,
     ],
     example: r#"{"required_capabilities":["status","shutdown"]}"# => r#"{"capabilities":["initialize","status","shutdown","…"],"limits":{"frame_bytes":65536,"…":"…"},"status":{"state":"idle","readiness":"ready","provider":"fixture","model":"fixture-model","context_id":"<context_id>","session_id":null,"run_id":null}}"#,
     handler: initialize,

@@ -32,7 +32,7 @@ host::operation! {
     answer: SessionAttached,
     errors: [
         InvalidParams, NotInitialized, Busy, SessionInvalid, OperationCancelled, ConfigurationInvalid,
-        ProfileInvalid, ProviderUnavailable, StartupCancelled, StartupFailed,
+        ProfileInvalid, ProviderUnavailable, McpUnavailable, StartupCancelled, StartupFailed,
     ],
     example: "{}" => r#"{"session_id":"<session_id>","durable":false,"revision":"<revision>","notices":[]}"#,
     handler: create,
@@ -59,7 +59,7 @@ host::operation! {
     answer: SessionAttached,
     errors: [
         InvalidParams, NotInitialized, Busy, SessionMissing, SessionBusy, SessionInvalid, CwdMismatch,
-        HistoryLimit, OperationCancelled, ConfigurationInvalid, ProfileInvalid, ProviderUnavailable,
+        HistoryLimit, OperationCancelled, ConfigurationInvalid, ProfileInvalid, ProviderUnavailable, McpUnavailable,
         StartupCancelled, StartupFailed,
     ],
     example: r#"{"session_id":"<session_id>"}"# => r#"{"session_id":"<session_id>","durable":false,"revision":"<revision>","notices":[]}"#,

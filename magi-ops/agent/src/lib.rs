@@ -33,15 +33,19 @@ pub use run::{
 };
 pub use startup::{
     Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted, Workspace,
-    examine, trust,
+    approve, examine, servers, trust,
 };
+#[cfg(feature = "mcp")]
+pub use startup::{Offered, log_in, try_server};
 pub use store::Redactor;
 /// How a run ended.
 pub use store::sessions::Outcome;
 /// A session's id, which names no path.
 pub use store::sessions::{InvalidSessionId, SessionId, SessionList};
+/// MCP servers as the settings define them.
+pub use store::settings::{Launch, McpServer, ServerState};
 /// What people are told of a configuration.
-pub use store::{Reason, shown_path};
+pub use store::{Reason, shown, shown_path};
 /// What a main becomes when it was started as the guard of a command.
 pub use tools::guard;
 // Registers its tool, or keeps the name of one that this build lacks.

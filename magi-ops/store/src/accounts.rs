@@ -22,6 +22,8 @@ use crate::reason::{Reason, SourceText, offset_of};
 const MAX_BYTES: u64 = 1024 * 1024;
 /// The one version of the file.
 const VERSION: u64 = 1;
+/// The member that holds what is stored for MCP servers, by name.
+const SERVERS: &str = "mcp_servers";
 /// The lock beside the file while it is changed.
 const LOCK_NAME: &str = "auth.lock";
 /// How long a change by another process is waited for: each is one small file.
@@ -201,6 +203,22 @@ pub trait AccountStore: Debug + Send + Sync {
         credential: Option<&StoredCredential>,
     ) -> Result<bool, AccountError>;
 
+    /// What its owner stored for the MCP server of this name.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    fn server_account(&self, server: &str) -> Result<Option<Value>, AccountError>;
+
+    /// Stores `account` for the MCP server of this name, or removes what is stored.
+    ///
+    /// # Errors
+    /// As [`Self::store`].
+    fn store_server_account(
+        &self,
+        server: &str,
+        account: Option<Value>,
+    ) -> Result<(), AccountError>;
+
     /// The right to refresh the credential of `provider`; `None` while somebody else has it, in whichever process. Does
     /// not keep others from reading and storing.
     ///
@@ -228,21 +246,39 @@ impl AccountStore for LocalHome {
         seen: u64,
         credential: Option<&StoredCredential>,
     ) -> Result<bool, AccountError> {
-        let path = self.accounts_file();
-        // A linked file is replaced where it really is, so that the link stays one.
-        let path = path.canonicalize().unwrap_or(path);
-        let unwritten = |error: io::Error| unwritable(&path, &error);
-        let lock = open_lock(&self.root().join(LOCK_NAME)).map_err(unwritten)?;
-        if !lock_within(&lock, LOCK_WAIT).map_err(unwritten)? {
-            return Err(unwritten(io::ErrorKind::WouldBlock.into()));
-        }
-        let mut document = Document::read(&path)?;
-        if document.account(provider)?.generation != seen {
-            return Ok(false);
-        }
-        let bytes = document.with(provider, seen.saturating_add(1), credential);
-        file::replace(&path, &bytes, 0o600, self.staging()).map_err(unwritten)?;
-        Ok(true)
+        change(self, |document| {
+            let is_seen = document.account(provider)?.generation == seen;
+            if is_seen {
+                document.put(provider, seen.saturating_add(1), credential);
+            }
+            Ok(is_seen)
+        })
+    }
+
+    fn server_account(&self, server: &str) -> Result<Option<Value>, AccountError> {
+        let document = Document::read(&self.accounts_file())?;
+        let servers = document.members.get(SERVERS);
+        Ok(servers.and_then(|servers| servers.get(server)).cloned())
+    }
+
+    fn store_server_account(
+        &self,
+        server: &str,
+        account: Option<Value>,
+    ) -> Result<(), AccountError> {
+        let stored = change(self, |document| {
+            let servers = document.members.entry(SERVERS);
+            let servers = servers.or_insert_with(|| Map::new().into());
+            let Some(servers) = servers.as_object_mut() else {
+                return Err(document.wrong("`mcp_servers` is no object", None));
+            };
+            match account {
+                Some(account) => servers.insert(server.to_owned(), account),
+                None => servers.remove(server),
+            };
+            Ok(true)
+        });
+        stored.map(drop)
     }
 
     fn try_refresh(&self, provider: &str) -> Result<Option<RefreshLock>, AccountError> {
@@ -258,6 +294,28 @@ impl AccountStore for LocalHome {
         let held = lock_within(&lock, Duration::ZERO).map_err(unwritten)?;
         Ok(held.then_some(RefreshLock(Some(lock))))
     }
+}
+
+/// Changes the file as `decide` does, unless that says no. Whether it was changed.
+fn change(
+    home: &LocalHome,
+    decide: impl FnOnce(&mut Document) -> Result<bool, AccountError>,
+) -> Result<bool, AccountError> {
+    let path = home.accounts_file();
+    // A linked file is replaced where it really is, so that the link stays one.
+    let path = path.canonicalize().unwrap_or(path);
+    let unwritten = |error: io::Error| unwritable(&path, &error);
+    let lock = open_lock(&home.root().join(LOCK_NAME)).map_err(unwritten)?;
+    if !lock_within(&lock, LOCK_WAIT).map_err(unwritten)? {
+        return Err(unwritten(io::ErrorKind::WouldBlock.into()));
+    }
+    let mut document = Document::read(&path)?;
+    if !decide(&mut document)? {
+        return Ok(false);
+    }
+    let bytes = document.into_bytes();
+    file::replace(&path, &bytes, 0o600, home.staging()).map_err(unwritten)?;
+    Ok(true)
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
@@ -380,13 +438,8 @@ impl Document {
         })
     }
 
-    /// The file with another record of `provider`.
-    fn with(
-        &mut self,
-        provider: &str,
-        generation: u64,
-        credential: Option<&StoredCredential>,
-    ) -> Vec<u8> {
+    /// Another record of `provider`.
+    fn put(&mut self, provider: &str, generation: u64, credential: Option<&StoredCredential>) {
         let mut record = json!({ "generation": generation });
         match credential {
             None => {}
@@ -394,12 +447,12 @@ impl Document {
             Some(StoredCredential::OAuth(tokens)) => record["oauth"] = tokens.write(),
         }
         self.providers.insert(provider.to_owned(), record);
-        let mut all = std::mem::take(&mut self.members);
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        let mut all = self.members;
         all.insert("version".into(), VERSION.into());
-        all.insert(
-            "providers".into(),
-            std::mem::take(&mut self.providers).into(),
-        );
+        all.insert("providers".into(), self.providers.into());
         let mut bytes = Value::Object(all).to_string().into_bytes();
         bytes.push(b'\n');
         bytes
@@ -512,6 +565,24 @@ mod tests {
             .permissions()
             .mode();
         assert_eq!(mode & 0o7777, 0o600);
+    }
+
+    #[test]
+    fn what_is_stored_for_servers_stands_beside_the_providers() {
+        let (_dir, home) = home();
+        assert_eq!(home.server_account("s").unwrap(), None);
+        assert!(home.store(CODEX, 0, Some(&tokens("a"))).unwrap());
+        home.store_server_account("s", Some(json!({"a": 1})))
+            .unwrap();
+        home.store_server_account("t", Some(json!(2))).unwrap();
+        assert!(home.store(CODEX, 1, Some(&tokens("b"))).unwrap());
+        assert_eq!(home.server_account("s").unwrap(), Some(json!({"a": 1})));
+        home.store_server_account("s", None).unwrap();
+        assert_eq!(home.server_account("s").unwrap(), None);
+        assert_eq!(home.server_account("t").unwrap(), Some(json!(2)));
+        assert_eq!(home.account(CODEX).unwrap().credential, Some(tokens("b")));
+        fs::write(home.accounts_file(), r#"{"mcp_servers": 3}"#).unwrap();
+        assert!(home.store_server_account("s", None).is_err());
     }
 
     #[test]

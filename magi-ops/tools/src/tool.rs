@@ -66,6 +66,8 @@ pub struct ToolSpec {
     pub advice: &'static str,
     /// A section of the system prompt, below the instructions; may be empty.
     pub section: String,
+    /// The server whose tool it is; `None` of what runs here. Nobody here chose its names.
+    pub server: Option<Arc<str>>,
 }
 
 impl ToolSpec {
@@ -83,6 +85,7 @@ impl ToolSpec {
             limits: Limits::default(),
             advice: "",
             section: String::new(),
+            server: None,
         }
     }
 

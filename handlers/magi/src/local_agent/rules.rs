@@ -82,6 +82,7 @@ pub fn startup_word(error: StartupErrorKind) -> Word {
         StartupErrorKind::ConfigurationInvalid => Word::ConfigurationInvalid,
         StartupErrorKind::ProfileInvalid => Word::ProfileInvalid,
         StartupErrorKind::ProviderUnavailable => Word::ProviderUnavailable,
+        StartupErrorKind::McpUnavailable => Word::McpUnavailable,
         StartupErrorKind::Cancelled => Word::StartupCancelled,
         StartupErrorKind::Failed => Word::StartupFailed,
     }

@@ -24,6 +24,7 @@ pub(super) fn shown(activity: agent::Activity) -> Activity {
             id,
             parent,
             tool,
+            server,
             state,
             timed_out,
             ..
@@ -31,7 +32,7 @@ pub(super) fn shown(activity: agent::Activity) -> Activity {
             // Only a start has one.
             let parent = parent.filter(|_| state == ActivityState::Started);
             parent_activity_id = parent.map(|parent| hashed("activity", &parent));
-            (id, tool_kind(&tool, state, timed_out))
+            (id, tool_kind(&tool, server.as_deref(), state, timed_out))
         }
         Raw::Began {
             id,
@@ -139,15 +140,24 @@ fn lifecycle(category: vocabulary::Category, status: LifecycleStatus) -> Kind {
     })
 }
 
-fn tool_kind(tool: &str, state: ActivityState, timed_out: Option<bool>) -> Kind {
+fn tool_kind(
+    tool: &str,
+    server: Option<&str>,
+    state: ActivityState,
+    timed_out: Option<bool>,
+) -> Kind {
     // Only the names of linked tools may be told: no model and no server chose them.
-    let tool_name = agent::registered_tool(tool);
+    let tool_name = agent::registered_tool(tool).filter(|_| server.is_none());
     Kind::Tool(Tool {
         tool_id: hashed("tool", tool),
         tool_name: tool_name.map(Cow::from),
-        server_id: None,
-        // Where a tool would run that is none of ours, nobody knows.
-        transport: tool_name.map_or(Transport::Unknown, |_| Transport::Local),
+        server_id: server.map(|server| hashed("server", server)),
+        transport: match (server, tool_name) {
+            (Some(_), _) => Transport::Mcp,
+            (None, Some(_)) => Transport::Local,
+            // Where a tool would run that is none of ours, nobody knows.
+            (None, None) => Transport::Unknown,
+        },
         status: match state {
             // A call that was cut short has a result all the same, and results are one or the other.
             ActivityState::Cancelled => LifecycleStatus::Failed,
@@ -208,6 +218,7 @@ mod tests {
             parent: None,
             kind: agent::ActivityKind::Tool,
             tool: name.to_owned(),
+            server: None,
             name: Default::default(),
             state,
             summary: Default::default(),

@@ -20,7 +20,7 @@ host::operation! {
     answer: Accepted,
     errors: [
         InvalidParams, NotInitialized, Busy, SessionInvalid, SessionMissing, StaleSession, OperationCancelled,
-        ConfigurationInvalid, ProfileInvalid, ProviderUnavailable, StartupCancelled, StartupFailed,
+        ConfigurationInvalid, ProfileInvalid, ProviderUnavailable, McpUnavailable, StartupCancelled, StartupFailed,
     ],
     example: r#"{"session_id":"<session_id>","prompt":"What is in this directory?"}"# => r#"{"run_id":"<run_id>","accepted":true}"#,
     handler: start,
@@ -53,7 +53,7 @@ host::operation! {
     params: CancelParams,
     answer: CancellationRequested,
     errors: [
-        InvalidParams, NotInitialized, StaleRun, ConfigurationInvalid, ProfileInvalid, ProviderUnavailable,
+        InvalidParams, NotInitialized, StaleRun, ConfigurationInvalid, ProfileInvalid, ProviderUnavailable, McpUnavailable,
         StartupCancelled, StartupFailed,
     ],
     example: r#"{"session_id":"<session_id>","run_id":"<run_id>"}"# => r#"{"cancellation_requested":true}"#,

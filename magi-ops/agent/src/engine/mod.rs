@@ -175,12 +175,26 @@ impl Engine {
         let stop = CancellationToken::new();
         let _stops = stop.clone().drop_guard();
         let (this, directory) = (Arc::clone(self), directory.to_owned());
-        let admitting = self.run_blocking(move || {
+        let reading = self.run_blocking(move || {
             let mut status = StartupStatus::default();
             let admitted = this.workspace(&directory, &mut status, &stop);
             let selected = admitted.and_then(Workspace::selecting);
             (status, selected.map(Arc::new))
         });
+        let admitting = async {
+            let (mut status, admitted) = reading.await?;
+            let admitted = match admitted {
+                Ok(workspace) => match workspace.connect().await {
+                    Ok(left_out) => {
+                        status.notices.extend(left_out);
+                        Ok(workspace)
+                    }
+                    Err(error) => Err(error),
+                },
+                Err(error) => Err(error),
+            };
+            Ok::<_, EngineError>((status, admitted))
+        };
         let cancelled = || Err(ErrorKind::from(StartupErrorKind::Cancelled).into());
         tokio::select! {
             // A worker that was quicker admits nothing into an engine that ended.
@@ -236,21 +250,30 @@ impl Engine {
         Ok(self.blocking.run(work).await?)
     }
 
-    /// Ends everything in one order: nothing is admitted any more; runs are cancelled and waited for; what blocks for
-    /// them ends; sessions are let go of; services stop. Callers bound the wait.
+    /// Ends everything in one order: nothing is admitted any more; runs are cancelled and waited for, beside them the
+    /// servers whose tools they call; what blocks for them ends; sessions are let go of; services stop. Callers bound the wait.
     pub async fn close(&self) {
         self.cancel.cancel();
         let _closing = self.closing.lock().await;
-        loop {
-            // Registered before the look, so that no end falls between the two.
-            let idle = self.idle.notified();
-            tokio::pin!(idle);
-            idle.as_mut().enable();
-            if !self.runs.is_working() {
-                break;
+        let runs = async {
+            loop {
+                // Registered before the look, so that no end falls between the two.
+                let idle = self.idle.notified();
+                tokio::pin!(idle);
+                idle.as_mut().enable();
+                if !self.runs.is_working() {
+                    break;
+                }
+                idle.await;
             }
-            idle.await;
-        }
+        };
+        // No call of a server is waited for by what ends it.
+        let servers = async {
+            if let Some(services) = self.services.get() {
+                services.close_servers().await;
+            }
+        };
+        tokio::join!(runs, servers);
         // What still works for the engine may hold a lease.
         self.blocking.idle().await;
         let sessions = std::mem::take(&mut *self.table());

@@ -96,6 +96,8 @@ pub enum Activity {
         kind: ActivityKind,
         /// As the model wrote it: not for showing.
         tool: String,
+        /// The MCP server whose tool it is: not for showing either.
+        server: Option<Arc<str>>,
         /// The same, at most 64 bytes.
         name: Redacted,
         state: ActivityState,

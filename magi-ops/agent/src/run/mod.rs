@@ -393,6 +393,7 @@ impl Worker {
     async fn drive(&mut self) -> Result<(), Stop> {
         self.accept().await?;
         let selected = self.choose().await?;
+        self.connect().await?;
         self.subagents.choose(&selected);
         self.repeats = (!selected.provider.is_scripted()).then(Repeats::default);
         self.begin_hooks().await?;
@@ -410,6 +411,9 @@ impl Worker {
 
     /// One response and the calls that it asks for. Whether there were any: then another one follows.
     async fn step(&mut self, response: u32, selected: &Selected) -> Result<bool, Stop> {
+        if self.workspace.is_primary(&self.equipment) {
+            self.equipment = self.workspace.primary_equipment().await;
+        }
         self.requests += 1;
         let calls = self.respond(response, selected).await?;
         self.warn_if_degraded().await;
@@ -475,6 +479,21 @@ impl Worker {
         })?;
         self.record(&selected.choice);
         Ok(Arc::new(selected))
+    }
+
+    /// Starts the servers whose tools join, unless they run or the agent has no use for them.
+    async fn connect(&mut self) -> Result<(), Stop> {
+        let cancelled = Deadline::from(self.active.cancel.clone());
+        let connected = cancelled.bound(self.workspace.connect()).await?;
+        if let Err(error) = connected {
+            error.log();
+            let words = "an MCP server does not start";
+            return Err(Stop::execution(words));
+        }
+        if Arc::ptr_eq(&self.equipment, &self.workspace.equipment) {
+            self.equipment = self.workspace.primary_equipment().await;
+        }
+        Ok(())
     }
 
     /// Tells the session what answers from here on, if that is new to it.

@@ -287,6 +287,7 @@ impl Worker {
             parent: of.parent.map(str::to_owned),
             kind: spec.map_or(ActivityKind::Tool, |spec| spec.activity),
             tool: tool.clone(),
+            server: spec.and_then(|spec| spec.server.clone()),
             name: shown_name(tool, self.workspace.redactor()),
             state,
             summary,

@@ -16,6 +16,9 @@ pub enum StartupErrorKind {
     ProfileInvalid,
     #[error("the selected provider is not available")]
     ProviderUnavailable,
+    /// A server that is approved and enabled does not start.
+    #[error("an MCP server is not available")]
+    McpUnavailable,
     #[error("startup was cancelled")]
     Cancelled,
     #[error("startup failed")]

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use store::Reason;
+use store::settings::McpServer;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::ProviderCache;
@@ -21,6 +22,8 @@ pub struct Examination {
     pub problems: Vec<Reason>,
     /// What is ignored or left out.
     pub notices: Vec<Reason>,
+    /// MCP servers, whether they may be started or not; none where startup fails before.
+    pub servers: Vec<McpServer>,
 }
 
 /// Looks at the configuration as startup does. Creates the home directory where it is missing, asks no provider and
@@ -39,6 +42,7 @@ pub fn examine(environment: &Environment) -> Examination {
             if let Err(error) = workspace.select() {
                 found.problems = error.reasons;
             }
+            found.servers = workspace.settings().mcp_servers.clone();
             found.notices = status.notices;
             found.notices.extend(workspace.unusable_addresses());
         }
@@ -104,5 +108,6 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
     Examination {
         problems: redacted(found.problems, &redactor),
         notices: redacted(found.notices, &redactor),
+        servers: Vec::new(),
     }
 }

@@ -1,14 +1,16 @@
 //! What all workspaces of a process share: where the person's work is kept, what answers and by which credentials, what
 //! hides secrets, the clock. They start and stop together; no session and no run.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::future::join_all;
 use store::sessions::{SessionStore, now_ms};
 use store::{Home, Redactor};
 use tokio_util::sync::CancellationToken;
 use work::Pool;
 
 use super::cache::ProviderCache;
+use super::servers::Servers;
 use super::{Environment, StartupError, StartupErrorKind};
 use crate::replay::Replays;
 
@@ -28,6 +30,8 @@ pub(crate) struct Services {
     pub(super) providers: ProviderCache,
     /// Threads for calls of tools.
     pub(super) calls: Pool,
+    /// Of every workspace: they end together.
+    servers: Mutex<Vec<Arc<Servers>>>,
     /// Fires when they stop: whatever works for them goes by it.
     pub(crate) stopped: CancellationToken,
     /// Milliseconds since 1970.
@@ -63,6 +67,7 @@ impl Services {
             home,
             redactor,
             calls: Pool::new(CALLS),
+            servers: Mutex::default(),
             stopped: CancellationToken::new(),
             clock: now_ms,
         }
@@ -72,6 +77,23 @@ impl Services {
     #[cfg(test)]
     pub(crate) fn with_sessions(self, sessions: Arc<dyn SessionStore>) -> Self {
         Self::on(&self.environment, sessions, self.home)
+    }
+
+    /// Ends these with the others.
+    pub(super) fn keep_servers(&self, servers: &Arc<Servers>) {
+        let mut all = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Arc::clone(servers));
+    }
+
+    /// Ends the servers of all workspaces: each is told before any is waited for. Returns when they are gone, after two
+    /// seconds at most.
+    pub(crate) async fn close_servers(&self) {
+        let all = self
+            .servers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        join_all(all.iter().map(|servers| servers.close())).await;
     }
 
     /// Lets go of connections. After the sessions, which are written to until then.

@@ -2,7 +2,7 @@
 //! Reading files is the store's part, choosing the provider stands beside.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use store::resources::Profile;
 use store::settings::{CommandEnvironment, Settings};
@@ -11,13 +11,14 @@ use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
 use tools::policy::Rules;
-use tools::{Context, NameClash, Skill, ToolSet};
+use tools::{Context, Skill, ToolSet};
 
 use super::environment::canonical;
 use super::equipment::Equipment;
 use super::error::redacted;
 use super::guidance::Guidance;
 use super::select::{Choice, Selected, select, select_choice, unusable_addresses};
+use super::servers::{Servers, keep_secret};
 use super::services::Services;
 use super::{Environment, StartupError, StartupStatus};
 
@@ -32,6 +33,10 @@ pub struct Workspace {
     pub(crate) guidance: Guidance,
     /// What answers where a session does not say otherwise; `None` where each run asks the settings.
     pub(crate) selected: Option<Arc<Selected>>,
+    /// Servers whose tools join.
+    pub(super) servers: Arc<Servers>,
+    /// What the primary agent works with beside them, and how often what they offer had changed by then.
+    pub(super) equipped: Mutex<Option<(u64, Arc<Equipment>)>>,
     /// What commands run under.
     guard: Guard,
     /// As they were at startup.
@@ -137,19 +142,9 @@ impl Workspace {
         select().map_err(|error: StartupError| error.redacted(self.redactor()))
     }
 
-    /// What the primary agent works with when the tools of `joined` stand beside the workspace's own.
-    ///
-    /// # Errors
-    /// [`NameClash`] when a name stands in two of them.
-    #[allow(dead_code)] // Until servers' tools join.
-    pub(crate) fn equip(&self, joined: Vec<ToolSet>) -> Result<Arc<Equipment>, NameClash> {
-        let mut tools = self.equipment.tools.clone();
-        for set in joined {
-            tools.join(set)?;
-        }
-        let primary = self.guidance.primary.as_ref();
-        let equipment = Equipment::new(&self.cwd, &self.guidance, primary, tools, &self.settings);
-        Ok(Arc::new(equipment))
+    /// The settings as they were at startup.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// A name as it may be shown; see [`public_name`].
@@ -213,6 +208,10 @@ fn read(
     status.model = shown(&settings);
     let guard = Guard::this_program();
     withhold_keys(&guard, &settings);
+    let servers = &settings.mcp_servers;
+    keep_secret(servers, redactor);
+    let servers = Servers::of(servers, home, &cwd, &guard, &mut status.notices);
+    services.keep_servers(&servers);
     let tools = tool_set(services, &cwd, &settings, &guidance, &guard)?;
     Ok(Workspace {
         hooks: Hooks::new(cwd.clone(), guard.clone(), settings.hooks.clone()),
@@ -226,6 +225,8 @@ fn read(
         guidance,
         cwd,
         selected: None,
+        servers,
+        equipped: Mutex::default(),
         guard,
         settings,
         services: Arc::clone(services),
@@ -272,7 +273,7 @@ fn tool_set(
 }
 
 /// Commands don't find the keys of models, unless the person wants them to.
-fn withhold_keys(guard: &Guard, settings: &Settings) {
+pub(super) fn withhold_keys(guard: &Guard, settings: &Settings) {
     if settings.command_environment == CommandEnvironment::WithoutKeys {
         guard.withhold(settings.key_variables());
         Guard::close_this_process();

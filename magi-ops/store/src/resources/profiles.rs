@@ -9,7 +9,7 @@ use super::reader::{Left, Owner, Reader};
 use super::{MAX_DESCRIPTION_BYTES, ResourceError, Scopes, faulty, ignored, is_name, unknown};
 use crate::file::RELINK;
 use crate::reason::{Reason, Reasons, did_you_mean, listed, near_miss, shown};
-use crate::settings::MAX_NAME_BYTES;
+use crate::settings::{MAX_NAME_BYTES, is_of_server};
 
 /// Longest profile, in bytes.
 pub const MAX_PROFILE_BYTES: usize = 64 * 1024;
@@ -233,7 +233,8 @@ fn parse(
             format!("name at most {MAX_TOOLS}"),
         );
     }
-    let is_known = |tool: &String| known.is_empty() || known.contains(&tool.as_str());
+    let is_known =
+        |tool: &String| known.is_empty() || known.contains(&tool.as_str()) || is_of_server(tool);
     if let Some(tool) = tools
         .unwrap_or_default()
         .iter()

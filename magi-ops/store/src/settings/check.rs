@@ -230,7 +230,7 @@ fn check_tool(tool: &str, path: &[&str], tools: &[&str], tell: Tell<'_>) {
 }
 
 /// Whether a name has the form of a server's tool: `mcp__<server>__<tool>`.
-fn is_of_server(tool: &str) -> bool {
+pub(crate) fn is_of_server(tool: &str) -> bool {
     let parts = tool.strip_prefix(SERVERS).and_then(|rest| {
         // The tool may hold the two underscores too, and the server may end with one.
         let at = rest.get(1..)?.find("__")? + 1;

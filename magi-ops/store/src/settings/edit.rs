@@ -76,6 +76,28 @@ pub(super) fn set_trusted(
     })
 }
 
+/// See [`super::SettingsStore::approve_server`].
+pub(super) fn approve_server(
+    home: &LocalHome,
+    name: &str,
+    digest: Option<&str>,
+) -> Result<bool, EditError> {
+    change(home, |file| {
+        let held = file.layer.mcp_servers.get(name);
+        let held = held.and_then(|server| server.approved.as_deref());
+        let changes = held != digest;
+        let path = ["mcp_servers", name, "approved"].map(str::to_owned);
+        let value = digest.map_or_else(|| "null".to_owned(), quoted);
+        (
+            changes,
+            changes
+                .then(|| (path.to_vec(), value))
+                .into_iter()
+                .collect(),
+        )
+    })
+}
+
 /// Changes the global settings by the members that `decide` names with their values as JSON.
 fn change(
     home: &LocalHome,

@@ -43,6 +43,7 @@ impl Settings {
             trusted: false,
             projects: Projects::default(),
             hooks: Hooks::new(),
+            mcp_servers: Vec::new(),
             compaction_threshold: DEFAULT_COMPACTION_THRESHOLD,
             instructions: Vec::new(),
             retention_days: DEFAULT_RETENTION_DAYS,
@@ -99,7 +100,7 @@ impl Settings {
                 project_source = file.source;
             }
         }
-        approval::notice(
+        settings.mcp_servers = approval::resolve(
             (&servers, global.source.as_ref()),
             (&of_project, project_source.as_ref()),
             &mut notices,

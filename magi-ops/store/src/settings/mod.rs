@@ -29,6 +29,7 @@ mod server;
 mod source;
 mod tree;
 
+pub(crate) use check::is_of_server;
 pub use edit::EditError;
 pub(crate) use folder::Folder;
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
@@ -37,6 +38,7 @@ pub use model::{ModelSettings, Reasoning, ThinkingLevel};
 pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
 pub use projects::Projects;
 pub use rule_advice::{RuleAdvice, rule_advice};
+pub use server::{Launch, McpServer, ServerState};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
 pub(crate) const FILE_NAME: &str = "settings.json";
@@ -120,6 +122,13 @@ pub trait SettingsStore: Debug + Send + Sync {
     /// # Errors
     /// When the settings as they are can't be used, or can't be written; then nothing is changed.
     fn set_trusted(&self, directory: &Path, trusted: bool) -> Result<bool, EditError>;
+
+    /// Says in the person's settings which definition of an MCP server may be started, by its digest; without one, none.
+    /// Returns whether that was not what they said before.
+    ///
+    /// # Errors
+    /// When the settings as they are can't be used, or can't be written; then nothing is changed.
+    fn approve_server(&self, name: &str, digest: Option<&str>) -> Result<bool, EditError>;
 }
 
 impl SettingsStore for LocalHome {
@@ -134,6 +143,10 @@ impl SettingsStore for LocalHome {
 
     fn set_trusted(&self, directory: &Path, trusted: bool) -> Result<bool, EditError> {
         edit::set_trusted(self, directory, trusted)
+    }
+
+    fn approve_server(&self, name: &str, digest: Option<&str>) -> Result<bool, EditError> {
+        edit::approve_server(self, name, digest)
     }
 }
 
@@ -175,6 +188,8 @@ pub struct Settings {
     pub projects: Projects,
     /// Of the global file only: a repository that was only checked out must not run commands.
     pub hooks: Hooks,
+    /// MCP servers by name, whether they may be started or not.
+    pub mcp_servers: Vec<McpServer>,
     /// Share of the context window that triggers automatic compaction, above 0 and at most 1.
     pub compaction_threshold: f64,
     /// Additional instruction files: the global file's, then the project's.

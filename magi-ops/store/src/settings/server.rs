@@ -1,5 +1,5 @@
 //! MCP servers as settings define them, and what an approval is bound to.
-//! Nothing here starts one.
+//! Which of them may be started is decided in `approval`; nothing here starts one.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,63 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::context::hex;
+use crate::reason::Reason;
+
+/// An MCP server as the settings define it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServer {
+    pub name: String,
+    /// What a start begins with; `None` where the definition has no such thing, or two.
+    pub launch: Option<Launch>,
+    pub state: ServerState,
+    /// Whether its tools run without a question: the person's own word, for the definition that was approved.
+    pub trust: bool,
+    /// What an approval of this definition says.
+    pub digest: String,
+    /// Where it is defined, for what is said of it.
+    pub named: Reason,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launch {
+    /// A program that is started here and talked to on its standard input and output.
+    Command {
+        command: String,
+        args: Vec<String>,
+        env: BTreeMap<String, String>,
+    },
+    /// A server over HTTP.
+    Http {
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// Whether a server may be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerState {
+    Approved,
+    /// The person has not approved this definition.
+    Waiting,
+    /// The settings of the person or the project turn it off.
+    Disabled,
+    /// Its definition is none.
+    Unusable,
+}
+
+impl ServerState {
+    /// As people read it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Waiting => "waiting for approval",
+            Self::Disabled => "disabled",
+            Self::Unusable => "cannot be started",
+        }
+    }
+}
 
 /// Servers by name.
 pub(super) type Servers = BTreeMap<String, ServerLayer>;
@@ -50,6 +107,31 @@ struct Definition<'a> {
 }
 
 impl ServerLayer {
+    /// Whether it states a definition, and not only what holds for one.
+    pub(super) fn is_stated(&self) -> bool {
+        self.command.is_some()
+            || self.args.is_some()
+            || self.env.is_some()
+            || self.url.is_some()
+            || self.headers.is_some()
+    }
+
+    /// `None` without a command or an address, and with both.
+    pub(super) fn launch(&self) -> Option<Launch> {
+        match (&self.command, &self.url) {
+            (Some(command), None) => Some(Launch::Command {
+                command: command.clone(),
+                args: self.args.clone().unwrap_or_default(),
+                env: self.env.clone().unwrap_or_default(),
+            }),
+            (None, Some(url)) => Some(Launch::Http {
+                url: url.clone(),
+                headers: self.headers.clone().unwrap_or_default(),
+            }),
+            _ => None,
+        }
+    }
+
     /// `sha256:` and the hex digest of the definition's canonical JSON.
     pub(super) fn digest(&self) -> String {
         let definition = Definition {

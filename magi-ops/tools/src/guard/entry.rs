@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use super::tree::Tree;
-use super::{Report, Request, sentinel};
+use super::{Input, Report, Request, sentinel};
 
 /// How long what a command left running may still work after its end: enough for the readers of its
 /// output, such as `tee` in a process substitution, to write what they hold.
@@ -159,19 +159,25 @@ fn start(request: Request, output: OwnedFd) -> io::Result<Pid> {
         return Err(io::Error::other("no program is named"));
     };
     let mut command = Command::new(program);
-    command.args(args).process_group(0).stdout(output);
+    command.args(args).process_group(0);
     let mut feed = None;
-    if request.stdin.is_empty() {
-        command.stdin(Stdio::null());
-    } else {
-        let (reader, writer) = io::pipe()?;
-        command.stdin(reader);
-        feed = Some(pipe::Sender::from_owned_fd(writer.into())?);
+    match request.input {
+        Input::Output => {
+            command.stdin(output.try_clone()?);
+        }
+        Input::Bytes(bytes) if bytes.is_empty() => {
+            command.stdin(Stdio::null());
+        }
+        Input::Bytes(bytes) => {
+            let (reader, writer) = io::pipe()?;
+            command.stdin(reader);
+            feed = Some((pipe::Sender::from_owned_fd(writer.into())?, bytes));
+        }
     }
-    let child = command.spawn()?;
-    if let Some(mut feed) = feed {
+    let child = command.stdout(output).spawn()?;
+    if let Some((mut feed, bytes)) = feed {
         // In the background: a command need not read its input.
-        tokio::spawn(async move { drop(feed.write_all(&request.stdin).await) });
+        tokio::spawn(async move { drop(feed.write_all(&bytes).await) });
     }
     Ok(Pid::from_child(&child))
 }

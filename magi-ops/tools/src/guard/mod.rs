@@ -114,28 +114,48 @@ pub(crate) struct Request {
     /// The program and its arguments.
     pub(crate) argv: Vec<String>,
     /// What the command reads on its standard input.
-    pub(crate) stdin: Vec<u8>,
+    pub(crate) input: Input,
 }
+
+/// The standard input of a command.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// These bytes, and then the end.
+    Bytes(Vec<u8>),
+    /// Whatever comes through the socket that its output goes into.
+    Output,
+}
+
+/// The length of an [`Input::Output`], which no bytes have.
+const FROM_OUTPUT: u32 = u32::MAX;
 
 impl Request {
     /// Two lengths, then the arguments as JSON, then the input. `None` beyond the bounds.
     pub(crate) fn encode(&self) -> Option<Vec<u8>> {
         let argv = serde_json::to_vec(&self.argv).ok()?;
-        if argv.len() > MAX_ARGV_BYTES || self.stdin.len() > MAX_STDIN_BYTES {
+        let (length, stdin) = match &self.input {
+            Input::Bytes(bytes) => (u32::try_from(bytes.len()).ok()?, bytes.as_slice()),
+            Input::Output => (FROM_OUTPUT, &[][..]),
+        };
+        if argv.len() > MAX_ARGV_BYTES || stdin.len() > MAX_STDIN_BYTES {
             return None;
         }
-        let mut bytes = Vec::with_capacity(8 + argv.len() + self.stdin.len());
+        let mut bytes = Vec::with_capacity(8 + argv.len() + stdin.len());
         bytes.extend(u32::try_from(argv.len()).ok()?.to_be_bytes());
-        bytes.extend(u32::try_from(self.stdin.len()).ok()?.to_be_bytes());
+        bytes.extend(length.to_be_bytes());
         bytes.extend(argv);
-        bytes.extend(&self.stdin);
+        bytes.extend(stdin);
         Some(bytes)
     }
 
     /// Reads one. `None` when the other side went away first or does not keep the bounds.
     pub(crate) async fn read(from: &mut (impl AsyncRead + Unpin)) -> Option<Self> {
         let argv = from.read_u32().await.ok()? as usize;
-        let stdin = from.read_u32().await.ok()? as usize;
+        let length = from.read_u32().await.ok()?;
+        let stdin = match length {
+            FROM_OUTPUT => 0,
+            bytes => bytes as usize,
+        };
         if argv > MAX_ARGV_BYTES || stdin > MAX_STDIN_BYTES {
             return None;
         }
@@ -143,7 +163,11 @@ impl Request {
         from.read_exact(&mut argv).await.ok()?;
         from.read_exact(&mut stdin).await.ok()?;
         let argv = serde_json::from_slice(&argv).ok()?;
-        Some(Self { argv, stdin })
+        let input = match length {
+            FROM_OUTPUT => Input::Output,
+            _ => Input::Bytes(stdin),
+        };
+        Some(Self { argv, input })
     }
 }
 
@@ -212,11 +236,13 @@ mod tests {
             stdin in proptest::collection::vec(any::<u8>(), 0..40),
             cut in 0.0..1.0,
         ) {
-            let request = Request { argv, stdin };
+            for input in [Input::Bytes(stdin), Input::Output] {
+            let request = Request { argv: argv.clone(), input };
             let bytes = request.encode().unwrap();
             prop_assert_eq!(read(&bytes), Some(request));
             let cut = (bytes.len() as f64 * cut) as usize;
             prop_assert_eq!(read(&bytes[..cut]), None);
+            }
         }
 
         #[test]
@@ -229,11 +255,13 @@ mod tests {
     fn bounds_hold_on_both_sides() {
         let stdin = vec![0; MAX_STDIN_BYTES + 1];
         let argv = vec!["x".to_owned()];
-        assert_eq!(Request { argv, stdin }.encode(), None);
+        let input = Input::Bytes(stdin);
+        assert_eq!(Request { argv, input }.encode(), None);
         let argv = vec!["x".repeat(MAX_ARGV_BYTES)];
-        let stdin = Vec::new();
-        assert_eq!(Request { argv, stdin }.encode(), None);
+        let input = Input::Output;
+        assert_eq!(Request { argv, input }.encode(), None);
         // Lengths from outside are checked before anything of that size is reserved.
         assert_eq!(read(&[0xff; 64]), None);
+        assert_eq!(read(&[[0; 4], [0xfe; 4]].concat()), None);
     }
 }

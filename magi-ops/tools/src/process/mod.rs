@@ -2,6 +2,7 @@
 //! What is run and what its result means is the caller's matter; killing is the guard's.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use crate::guard::{Guard, MARK, MAX_REPORT_BYTES, Orphans, Report, Request, SUBCOMMAND};
+use crate::guard::{Guard, Input, MARK, MAX_REPORT_BYTES, Orphans, Report, Request, SUBCOMMAND};
 
 mod capture;
 
@@ -33,6 +34,8 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(1);
 const EXIT_LIMIT: Duration = Duration::from_millis(200);
 /// How often a guard is looked at that may be stopped.
 const AWAKE: Duration = Duration::from_millis(100);
+/// The same for a command that runs for as long as the host.
+const SELDOM: Duration = Duration::from_secs(1);
 /// How often a call's guard is woken. Who stops it again and again has its call ended.
 const MAX_WAKES: u32 = 5;
 /// How long output is still read when nothing of the command lives. Only a pipe that was handed to a
@@ -170,19 +173,139 @@ impl Command {
         guard: &Guard,
         cancel: &CancellationToken,
     ) -> Result<Finished, ProcessError> {
+        let (output, out) = io::pipe().map_err(ProcessError::Guard)?;
+        let output = pipe::Receiver::from_owned_fd(output.into()).map_err(ProcessError::Guard)?;
         let mut stdout = Captured::keeping(self.keep);
-        let mut stderr = Captured::keeping(self.keep);
-        let time_limit = self.time_limit;
-        let StartedGuard {
+        let started = self.begin(guard, out.into(), Input::Bytes)?;
+        let mut finished = started.finish(stdout.fill(output), AWAKE, cancel).await?;
+        finished.stdout = stdout;
+        Ok(finished)
+    }
+
+    /// Starts it to be talked to: what is written to the socket it reads on its standard input, and what it
+    /// writes to its standard output is read there. [`Self::stdin`], [`Self::merge`] and the time limit don't
+    /// count, and the output of what it finishes with is empty.
+    ///
+    /// The command lives as long as the future, which has to be polled: as [`Self::run`], it asks for an end when
+    /// `cancel` says so, and returns when nothing of the command lives.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError`] when there is no guard; the future's, when there is no result.
+    pub fn start(
+        mut self,
+        guard: &Guard,
+        cancel: CancellationToken,
+    ) -> Result<
+        (
+            UnixStream,
+            impl Future<Output = Result<Finished, ProcessError>> + Send + use<>,
+        ),
+        ProcessError,
+    > {
+        self.merge = false;
+        self.time_limit = Duration::MAX;
+        let pair = || -> io::Result<_> {
+            let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+            ours.set_nonblocking(true)?;
+            Ok((UnixStream::from_std(ours)?, theirs))
+        };
+        let (ours, theirs) = pair().map_err(ProcessError::Guard)?;
+        let started = self.begin(guard, theirs.into(), |_| Input::Output)?;
+        let life = async move { started.finish(async {}, SELDOM, &cancel).await };
+        Ok((ours, life))
+    }
+
+    /// Starts the guard; the command does not run before it gets its request.
+    fn begin(
+        self,
+        guard: &Guard,
+        out: OwnedFd,
+        input: impl FnOnce(Vec<u8>) -> Input,
+    ) -> Result<StartedGuard, ProcessError> {
+        let request = Request {
+            argv: self.argv,
+            input: input(self.stdin),
+        };
+        let request = request.encode().ok_or(ProcessError::TooLong)?;
+        let start = || -> io::Result<StartedGuard> {
+            let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+            ours.set_nonblocking(true)?;
+            let (errors, err) = match self.merge {
+                true => (None, out.try_clone()?),
+                false => {
+                    let (errors, err) = io::pipe()?;
+                    let errors = pipe::Receiver::from_owned_fd(errors.into())?;
+                    (Some(errors), err.into())
+                }
+            };
+            let mark = Uuid::new_v4().to_string();
+            let withheld = guard.withheld();
+            let mut command = tokio::process::Command::new(&guard.program);
+            command.arg(SUBCOMMAND).current_dir(&self.cwd);
+            for variable in &withheld {
+                command.env_remove(variable);
+            }
+            command
+                .envs(self.env.iter().map(|(name, value)| (name, value)))
+                .env(MARK, &mark)
+                .stdin(Stdio::from(OwnedFd::from(theirs)))
+                .stdout(out)
+                .stderr(err);
+            // The guard's ends of all pipes are closed here when `command` goes out of scope.
+            let handle = GuardHandle {
+                child: command.spawn()?,
+                mark,
+                guard: guard.clone(),
+                dismissed: false,
+            };
+            if let Some(pid) = handle.pid() {
+                tracing::Span::current().record("guard", pid.as_raw_nonzero().get());
+                guard.sentinel().begin(pid, &handle.mark);
+            }
+            Ok(StartedGuard {
+                request,
+                handle,
+                control: UnixStream::from_std(ours)?,
+                errors,
+                keep: self.keep,
+                time_limit: self.time_limit,
+            })
+        };
+        start().map_err(ProcessError::Guard)
+    }
+}
+
+/// A guard that waits for its request.
+struct StartedGuard {
+    request: Vec<u8>,
+    handle: GuardHandle,
+    control: UnixStream,
+    errors: Option<pipe::Receiver>,
+    keep: usize,
+    time_limit: Duration,
+}
+
+impl StartedGuard {
+    /// The command's life. `output` reads its standard output to the end; `awake` is how often the guard is looked at.
+    async fn finish(
+        self,
+        output: impl Future<Output = ()>,
+        awake: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Finished, ProcessError> {
+        let Self {
             request,
             mut handle,
             control,
-            output,
             errors,
-        } = self.begin(guard)?;
+            keep,
+            time_limit,
+        } = self;
+        let mut stderr = Captured::keeping(keep);
         let (reports, reason) = {
             let reading = async {
-                tokio::join!(stdout.fill(output), async {
+                tokio::join!(output, async {
                     if let Some(errors) = errors {
                         stderr.fill(errors).await;
                     }
@@ -190,7 +313,9 @@ impl Command {
             };
             tokio::pin!(reading);
             let talking = async {
-                let (reports, reason) = talk(control, &request, &handle, time_limit, cancel).await;
+                let awake = handle.keep_awake(awake);
+                let (reports, reason) =
+                    talk(control, &request, &handle, time_limit, awake, cancel).await;
                 handle.dismiss(&reports).await;
                 (reports, reason)
             };
@@ -213,74 +338,12 @@ impl Command {
         }
         Ok(Finished {
             status: reports.status.filter(|_| reason.is_none()),
-            stdout,
+            stdout: Captured::keeping(0),
             stderr,
             timed_out: reason == Some(EndReason::TimedOut),
             cancelled: reason == Some(EndReason::Cancelled),
         })
     }
-
-    /// Starts the guard; the command does not run before it gets its request.
-    fn begin(self, guard: &Guard) -> Result<StartedGuard, ProcessError> {
-        let request = Request {
-            argv: self.argv,
-            stdin: self.stdin,
-        };
-        let request = request.encode().ok_or(ProcessError::TooLong)?;
-        let start = || -> io::Result<StartedGuard> {
-            let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-            ours.set_nonblocking(true)?;
-            let (output, out) = io::pipe()?;
-            let (errors, err) = match self.merge {
-                true => (None, out.try_clone()?),
-                false => {
-                    let (errors, err) = io::pipe()?;
-                    (Some(pipe::Receiver::from_owned_fd(errors.into())?), err)
-                }
-            };
-            let mark = Uuid::new_v4().to_string();
-            let withheld = guard.withheld();
-            let mut command = tokio::process::Command::new(&guard.program);
-            command.arg(SUBCOMMAND).current_dir(&self.cwd);
-            for variable in &withheld {
-                command.env_remove(variable);
-            }
-            command
-                .envs(self.env.iter().map(|(name, value)| (name, value)))
-                .env(MARK, &mark)
-                .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
-                .stdout(out)
-                .stderr(err);
-            // The guard's ends of all pipes are closed here when `command` goes out of scope.
-            let handle = GuardHandle {
-                child: command.spawn()?,
-                mark,
-                guard: guard.clone(),
-                dismissed: false,
-            };
-            if let Some(pid) = handle.pid() {
-                tracing::Span::current().record("guard", pid.as_raw_nonzero().get());
-                guard.sentinel().begin(pid, &handle.mark);
-            }
-            Ok(StartedGuard {
-                request,
-                handle,
-                control: UnixStream::from_std(ours)?,
-                output: pipe::Receiver::from_owned_fd(output.into())?,
-                errors,
-            })
-        };
-        start().map_err(ProcessError::Guard)
-    }
-}
-
-/// A guard that waits for its request.
-struct StartedGuard {
-    request: Vec<u8>,
-    handle: GuardHandle,
-    control: UnixStream,
-    output: pipe::Receiver,
-    errors: Option<pipe::Receiver>,
 }
 
 /// What a guard told.
@@ -351,6 +414,7 @@ async fn talk(
     request: &[u8],
     handle: &GuardHandle,
     time_limit: Duration,
+    awake: impl Future<Output = ()>,
     cancel: &CancellationToken,
 ) -> (Reports, Option<EndReason>) {
     let (from, mut to) = control.split();
@@ -366,7 +430,7 @@ async fn talk(
         () = cancel.cancelled() => reason = Some(EndReason::Cancelled),
         () = listener.command_end() => {}
         () = sleep(time_limit) => reason = Some(EndReason::TimedOut),
-        () = handle.keep_awake() => reason = Some(EndReason::Stopped),
+        () = awake => reason = Some(EndReason::Stopped),
         () = sending => {}
     }
     // Ended by itself: the guard ends what was left running, without being asked.
@@ -410,11 +474,12 @@ impl GuardHandle {
         }
     }
 
-    /// Wakes a guard that the command stops, as long as that helps; the call is to be ended when this returns.
-    async fn keep_awake(&self) {
+    /// Wakes a guard that the command stops, as long as that helps; the call is to be ended when this returns. Looks
+    /// `often`.
+    async fn keep_awake(&self, often: Duration) {
         let mut wakes = 0;
         while wakes < MAX_WAKES {
-            sleep(AWAKE).await;
+            sleep(often).await;
             self.guard.sentinel().keep();
             if self.is_stopped() {
                 tracing::debug!("a command stopped its guard");

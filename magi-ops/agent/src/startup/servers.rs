@@ -1,0 +1,134 @@
+//! The MCP servers of a workspace, in builds that have them and in those that don't: the only place that knows which.
+//! What a server is stands in the crate `mcp`, what joins of it in `join`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use store::settings::{Launch, McpServer, ServerState};
+use store::{Home, Reason, Redactor};
+use tools::ToolSet;
+use tools::guard::Guard;
+
+/// The servers of one workspace.
+pub(crate) struct Servers {
+    #[cfg(feature = "mcp")]
+    all: mcp::Servers,
+}
+
+impl Servers {
+    /// Starts none. What this build can't start is told in `notices`.
+    #[cfg_attr(not(feature = "mcp"), allow(unused_variables))]
+    pub(super) fn of(
+        servers: &[McpServer],
+        home: &Arc<dyn Home>,
+        cwd: &Path,
+        guard: &Guard,
+        notices: &mut Vec<Reason>,
+    ) -> Arc<Self> {
+        if cfg!(not(feature = "mcp")) {
+            let approved = servers
+                .iter()
+                .filter(|server| server.state == ServerState::Approved);
+            notices.extend(approved.map(|server| Reason {
+                reason: "this build has no MCP, so this server is not started".to_owned(),
+                help: Some("use a build with the feature `mcp`".to_owned()),
+                ..server.named.clone()
+            }));
+        }
+        Arc::new(Self {
+            #[cfg(feature = "mcp")]
+            all: mcp::Servers::new(servers, &setting(home, cwd, guard)),
+        })
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl Servers {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.all.generation()
+    }
+
+    /// Starts them, unless they run; all or none. What of their tools is left out, not redacted.
+    pub(super) async fn connect(&self) -> Result<Vec<Reason>, Vec<Reason>> {
+        let failed = |errors: Vec<mcp::StartError>| {
+            errors
+                .into_iter()
+                .map(mcp::StartError::into_reason)
+                .collect()
+        };
+        self.all.connect().await.map_err(failed)
+    }
+
+    pub(super) async fn refresh(&self) {
+        self.all.refresh().await;
+    }
+
+    pub(super) fn tools(&self, cwd: &Path) -> Vec<ToolSet> {
+        let context = tools::Context::new(cwd.to_owned(), Vec::new());
+        vec![self.all.tools(context)]
+    }
+
+    /// Ends them, all at once.
+    pub(super) async fn close(&self) {
+        self.all.close().await;
+    }
+}
+
+#[cfg(not(feature = "mcp"))]
+impl Servers {
+    pub(super) fn is_empty(&self) -> bool {
+        true
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        0
+    }
+
+    pub(super) async fn connect(&self) -> Result<Vec<Reason>, Vec<Reason>> {
+        Ok(Vec::new())
+    }
+
+    pub(super) async fn refresh(&self) {}
+
+    pub(super) fn tools(&self, _: &Path) -> Vec<ToolSet> {
+        Vec::new()
+    }
+
+    pub(super) async fn close(&self) {}
+}
+
+/// Where servers of a workspace are started.
+#[cfg(feature = "mcp")]
+pub(super) fn setting(home: &Arc<dyn Home>, cwd: &Path, guard: &Guard) -> mcp::Setting {
+    mcp::Setting {
+        cwd: cwd.to_owned(),
+        guard: guard.clone(),
+        home: Arc::clone(home),
+    }
+}
+
+/// Headers carry credentials, and so do variables that are named as such.
+pub(super) fn keep_secret(servers: &[McpServer], redactor: &Redactor) {
+    for launch in servers.iter().filter_map(|server| server.launch.as_ref()) {
+        match launch {
+            Launch::Command { env, .. } => {
+                let variables = env.iter().map(|(name, value)| (&**name, &**value));
+                redactor.learn_variables(variables);
+            }
+            Launch::Http { headers, .. } => {
+                // The credential stands behind the word for its kind.
+                let values = headers.values().flat_map(|value| {
+                    [
+                        Some(&**value),
+                        value.split_once(' ').map(|(_, behind)| behind),
+                    ]
+                });
+                redactor.learn(values.flatten());
+            }
+        }
+    }
+}

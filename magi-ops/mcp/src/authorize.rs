@@ -1,0 +1,163 @@
+//! A person's login with a server over HTTP: PKCE, and a listener on this machine that the browser comes back to.
+//! What becomes of the credentials stands in `login`.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+use rmcp::transport::auth::{AuthError, AuthorizationRequest, AuthorizationSession};
+use store::Home;
+use store::settings::{Launch, McpServer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+use crate::error::{StartCause, chain};
+use crate::{http, login};
+
+/// How long a person may take.
+const LOGIN_TIME: Duration = Duration::from_secs(600);
+/// For one request of a browser.
+const REQUEST_TIME: Duration = Duration::from_secs(5);
+/// Longest head of such a request.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// Where the browser comes back to.
+const CALLBACK: &str = "/callback";
+
+/// Why a login did not come about.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginError {
+    #[error("only a server over HTTP has logins")]
+    NoAddress,
+    #[error("{0}")]
+    Server(#[from] StartCause),
+    #[error("nothing on this machine can be listened to: {0}")]
+    Listener(#[source] io::Error),
+    #[error("the server offers no login that can be used: {}", chain(&**.0))]
+    Discovery(#[source] Box<AuthError>),
+    #[error("the login was refused: {}", chain(&**.0))]
+    Refused(#[source] Box<AuthError>),
+    #[error("nobody came back from the login within {} minutes", LOGIN_TIME.as_secs() / 60)]
+    Late,
+}
+
+/// Logs in: `show` is given the address that the person has to visit. Returns when the credentials are stored.
+///
+/// # Errors
+/// [`LoginError`] when they are not.
+pub async fn log_in(
+    server: &McpServer,
+    home: &Arc<dyn Home>,
+    show: impl FnOnce(&str),
+) -> Result<(), LoginError> {
+    let Some(Launch::Http { url, .. }) = &server.launch else {
+        return Err(LoginError::NoAddress);
+    };
+    let url = http::address(url)?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+    let listener = listener.map_err(LoginError::Listener)?;
+    let port = listener.local_addr().map_err(LoginError::Listener)?.port();
+    let back = format!("http://127.0.0.1:{port}{CALLBACK}");
+
+    let unusable = |error: AuthError| LoginError::Discovery(Box::new(error));
+    let client = http::client(&url)?;
+    let manager = login::manager(client, &server.name, &url, home).await;
+    let mut manager = manager.map_err(unusable)?;
+    let found = manager.resolve_metadata().await.map_err(unusable)?;
+    manager.set_metadata(found.metadata);
+    let request = AuthorizationRequest::new(&back)
+        .with_client_name("magi-code")
+        .with_initial_scope_selection();
+    let session = match AuthorizationSession::new(manager, request).await {
+        Ok(session) => session,
+        Err((_, error)) => return Err(unusable(error)),
+    };
+    show(session.get_authorization_url());
+    let state = Url::parse(session.get_authorization_url())
+        .ok()
+        .and_then(|url| parameter(&url, "state"));
+    let Ok(callback) = timeout(LOGIN_TIME, callback(&listener, &back, state.as_deref())).await
+    else {
+        return Err(LoginError::Late);
+    };
+    let (mut browser, callback) = callback.map_err(LoginError::Listener)?;
+    let stored = session.handle_callback_url(callback.as_str()).await;
+    let words = match &stored {
+        Ok(_) => "The login is done. This page can be closed.",
+        Err(_) => "The login was refused. The terminal says why.",
+    };
+    respond(&mut browser, stored.is_ok(), words).await;
+    match stored {
+        Ok(_) => Ok(()),
+        Err(error) => Err(LoginError::Refused(Box::new(error))),
+    }
+}
+
+/// Waits for the browser that comes back with our own `state`. Whatever else asks gets an error page: any page could
+/// send it.
+async fn callback(
+    listener: &TcpListener,
+    back: &str,
+    state: Option<&str>,
+) -> io::Result<(TcpStream, Url)> {
+    loop {
+        let (mut browser, _) = listener.accept().await?;
+        let asked = timeout(REQUEST_TIME, target(&mut browser)).await;
+        let asked = asked
+            .ok()
+            .flatten()
+            .and_then(|target| Url::parse(back).ok()?.join(&target).ok());
+        match asked {
+            Some(url)
+                if url.path() == CALLBACK
+                    && state.is_some()
+                    && parameter(&url, "state").as_deref() == state =>
+            {
+                return Ok((browser, url));
+            }
+            _ => {
+                respond(
+                    &mut browser,
+                    false,
+                    "This is not the login that is waited for.",
+                )
+                .await
+            }
+        }
+    }
+}
+
+fn parameter(url: &Url, name: &str) -> Option<String> {
+    let mut pairs = url.query_pairs();
+    let found = pairs.find(|(key, _)| key == name);
+    found.map(|(_, value)| value.into_owned())
+}
+
+/// The target of a GET request, once its head is whole.
+async fn target(browser: &mut TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    while memchr::memmem::find(&head, b"\r\n\r\n").is_none() {
+        if head.len() > MAX_HEAD_BYTES || browser.read_buf(&mut head).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let head = std::str::from_utf8(&head).ok()?;
+    let mut words = head.lines().next()?.split(' ');
+    let (method, target) = (words.next()?, words.next()?);
+    (method == "GET" && target.starts_with('/')).then(|| target.to_owned())
+}
+
+async fn respond(browser: &mut TcpStream, is_good: bool, words: &str) {
+    let status = if is_good { "200 OK" } else { "400 Bad Request" };
+    let page = format!("<!doctype html><title>magi-code</title><p>{words}</p>\n");
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
+         Cache-Control: no-store\r\nConnection: close\r\n\r\n{page}",
+        page.len()
+    );
+    // A browser that is gone needs no page.
+    let _ = timeout(REQUEST_TIME, browser.write_all(answer.as_bytes())).await;
+    let _ = browser.shutdown().await;
+}

@@ -1,0 +1,22 @@
+//! MCP servers: started under the guard or reached over HTTP, their tools as a tool set, all of them bounded.
+//! No settings are read here, no policy is decided, and no protocol of ours is spoken.
+
+mod authorize;
+mod client;
+mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
+mod http;
+mod lines;
+mod login;
+mod offer;
+mod result;
+mod server;
+mod servers;
+mod stdio;
+mod tool;
+
+pub use authorize::{LoginError, log_in};
+pub use error::{StartCause, StartError};
+pub use server::Setting;
+pub use servers::Servers;

@@ -1,0 +1,442 @@
+//! One server: how it is started, listed, asked and ended. What is offered of it stands in `offer`, how several start
+//! together in `servers`.
+
+use std::future::ready;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use reqwest::Url;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
+    ClientNotification, ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams,
+    ServerResult,
+};
+use rmcp::service::{
+    Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError, serve_client_with_ct,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use serde_json::{Map, Value};
+use store::settings::{Launch, McpServer};
+use tokio::time::{timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tools::guard::Guard;
+use tools::process::Command;
+
+use crate::client::Client;
+use crate::error::{CallError, End, StartCause, StartError};
+use crate::offer::{Offer, Page};
+use crate::stdio::Stdio;
+use crate::{http, login};
+
+/// For a start, its list of tools included.
+pub(crate) const START_TIME: Duration = Duration::from_secs(10);
+/// For a call whose server tells no progress.
+const CALL_TIME: Duration = Duration::from_secs(60);
+/// For a call whose server does.
+pub(crate) const LONGEST_CALL: Duration = Duration::from_secs(600);
+/// How long a server may take to end by itself when its input has ended, before it is killed.
+const LEAVE_TIME: Duration = Duration::from_millis(300);
+/// How long it is waited for to be gone in all.
+const END_TIME: Duration = Duration::from_millis(1_500);
+/// How long the end of a program is waited for whose output has ended.
+const EXIT_TIME: Duration = Duration::from_millis(700);
+/// Most tools of one server, and most pages they come on.
+const MAX_TOOLS: usize = 512;
+const MAX_PAGES: usize = 64;
+/// Bytes kept of each end of what a program writes to standard error.
+const KEPT_WORDS: usize = 2 * 1024;
+
+/// Where servers are started.
+#[derive(Clone)]
+pub struct Setting {
+    /// The workspace, canonical.
+    pub cwd: PathBuf,
+    /// What programs run under.
+    pub guard: Guard,
+    /// Where logins are kept.
+    pub home: Arc<dyn store::Home>,
+}
+
+/// One server, running or not.
+pub(crate) struct Server {
+    pub(crate) definition: McpServer,
+    setting: Setting,
+    /// Held while it is started again.
+    connection: tokio::sync::Mutex<Option<Connection>>,
+    /// What it offered last.
+    offers: Mutex<Arc<[Offer]>>,
+    /// It told that its tools are others.
+    changed: Arc<AtomicBool>,
+    /// No start any more.
+    closing: CancellationToken,
+}
+
+/// A server that runs.
+struct Connection {
+    running: RunningService<RoleClient, Client>,
+    /// `None` of one over HTTP.
+    program: Option<Program>,
+}
+
+/// The life of a server's program.
+struct Program {
+    ended: Shared<BoxFuture<'static, Arc<End>>>,
+    /// Ends it when fired or dropped.
+    kill: CancellationToken,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill.cancel();
+    }
+}
+
+impl Server {
+    pub(crate) fn new(definition: McpServer, setting: Setting, closing: CancellationToken) -> Self {
+        Self {
+            definition,
+            setting,
+            connection: tokio::sync::Mutex::default(),
+            offers: Mutex::new(Arc::new([])),
+            changed: Arc::default(),
+            closing,
+        }
+    }
+
+    /// What it offered last.
+    pub(crate) fn offers(&self) -> Arc<[Offer]> {
+        let offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&offers)
+    }
+
+    /// Whether it told that its tools are others since they were listed.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Acquire)
+    }
+
+    /// Starts it and lists its tools; says what of them is left out.
+    pub(crate) async fn start(&self) -> Result<Vec<String>, StartError> {
+        let mut connection = self.connection.lock().await;
+        let started = self.connect().await.map_err(|cause| StartError {
+            server: self.definition.name.clone(),
+            named: self.definition.named.clone(),
+            cause,
+        });
+        let (started, left_out) = started?;
+        *connection = Some(started);
+        Ok(left_out)
+    }
+
+    async fn connect(&self) -> Result<(Connection, Vec<String>), StartCause> {
+        let limit = tokio::time::Instant::now() + START_TIME;
+        let starting = async {
+            let Ok(opened) = timeout_at(limit, self.open()).await else {
+                return Err(StartCause::Late(START_TIME));
+            };
+            let connection = opened?;
+            let listed = match timeout_at(limit, self.list(connection.running.peer())).await {
+                Ok(listed) => listed,
+                Err(_elapsed) => Err(StartCause::Late(START_TIME)),
+            };
+            match listed {
+                Ok(left_out) => Ok((connection, left_out)),
+                Err(cause) => {
+                    let ended = match cause {
+                        StartCause::Late(_) => None,
+                        _ => connection.program_end().await,
+                    };
+                    connection.end().await;
+                    Err(ended.map_or(cause, StartCause::Ended))
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.closing.cancelled() => Err(StartCause::Closing),
+            started = starting => started,
+        }
+    }
+
+    /// Begins a connection: what the transport needs, then the handshake.
+    async fn open(&self) -> Result<Connection, StartCause> {
+        // Nothing can be done without a definition; such a server is never made.
+        let launch = self.definition.launch.as_ref();
+        let launch = launch.ok_or_else(|| StartCause::Address("there is none".to_owned()))?;
+        let cwd = &self.setting.cwd;
+        let root = Url::from_file_path(cwd)
+            .map_or_else(|()| format!("file://{}", cwd.display()), Into::into);
+        let client = Client {
+            root,
+            changed: Arc::clone(&self.changed),
+        };
+        // Ends the connection however this future ends.
+        let stop = self.closing.child_token();
+        match launch {
+            Launch::Command { command, args, env } => {
+                let program = Command {
+                    argv: std::iter::once(command).chain(args).cloned().collect(),
+                    env: env.clone().into_iter().collect(),
+                    keep: KEPT_WORDS,
+                    ..Command::shell("", cwd.clone())
+                };
+                let kill = CancellationToken::new();
+                let (stream, life) = program.start(&self.setting.guard, kill.clone())?;
+                let life = tokio::spawn(life);
+                let ended = life.then(|ended| {
+                    ready(Arc::new(match ended {
+                        Ok(ended) => End::from(ended),
+                        Err(broken) => End::lost(&broken),
+                    }))
+                });
+                let program = Program {
+                    ended: ended.boxed().shared(),
+                    kill,
+                };
+                match serve_client_with_ct(client, Stdio::new(stream), stop).await {
+                    Ok(running) => Ok(Connection {
+                        running,
+                        program: Some(program),
+                    }),
+                    // The output ended, or the input could not be written: how is said by the program's own end.
+                    Err(error) => match timeout(EXIT_TIME, program.ended.clone()).await {
+                        Ok(end) => Err(StartCause::Ended((*end).clone())),
+                        Err(_lives) => Err(StartCause::Handshake(Box::new(error))),
+                    },
+                }
+            }
+            Launch::Http { url, headers } => {
+                let url = http::address(url)?;
+                let config = http::config(&url, headers)?;
+                let name = &self.definition.name;
+                let home = &self.setting.home;
+                let http = login::authorized(http::client(&url)?, name, &url, home).await?;
+                let transport = StreamableHttpClientTransport::with_client(http, config);
+                match serve_client_with_ct(client, transport, stop).await {
+                    Ok(running) => Ok(Connection {
+                        running,
+                        program: None,
+                    }),
+                    Err(error) if error.is_authorization_required() => Err(StartCause::Login),
+                    Err(error) => Err(StartCause::Handshake(Box::new(error))),
+                }
+            }
+        }
+    }
+
+    /// Takes its list of tools; says what of it is left out.
+    async fn list(&self, peer: &Peer<RoleClient>) -> Result<Vec<String>, StartCause> {
+        // Before it is read: what changes meanwhile is read again.
+        self.changed.store(false, Ordering::Release);
+        let (mut offers, mut left_out) = (Vec::new(), Vec::new());
+        let mut cursor = None;
+        for _ in 0..MAX_PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let request = ListToolsRequest::with_param(params);
+            let result = match peer
+                .send_request(ClientRequest::ListToolsRequest(request))
+                .await
+            {
+                Ok(result) => result,
+                // One that has no tools need not know the question.
+                Err(ServiceError::McpError(error))
+                    if error.code == ErrorCode::METHOD_NOT_FOUND && offers.is_empty() =>
+                {
+                    break;
+                }
+                Err(error) => return Err(StartCause::List(Box::new(error))),
+            };
+            let page =
+                Page::read(&self.definition.name, &value(&result)).ok_or(StartCause::NoList)?;
+            left_out.extend(page.left_out);
+            offers.extend(page.offers);
+            cursor = page.next;
+            if cursor.is_none() || offers.len() > MAX_TOOLS {
+                break;
+            }
+        }
+        if offers.len() > MAX_TOOLS || cursor.is_some() {
+            offers.truncate(MAX_TOOLS);
+            left_out.push(format!(
+                "more than {MAX_TOOLS} tools, or than {MAX_PAGES} pages of them: the rest is left out"
+            ));
+        }
+        left_out.truncate(MAX_TOOLS);
+        let mut kept = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = offers.into();
+        Ok(left_out)
+    }
+
+    /// Lists its tools again if it told that they are others. Keeps what it has where that fails. Whether it has others.
+    pub(crate) async fn refresh(&self) -> bool {
+        if !self.has_changed() {
+            return false;
+        }
+        let connection = self.connection.lock().await;
+        let Some(running) = connection.as_ref().map(|connection| &connection.running) else {
+            return false;
+        };
+        let before = self.offers();
+        match timeout(START_TIME, self.list(running.peer())).await {
+            Ok(Ok(left_out)) => {
+                for why in left_out {
+                    tracing::info!(server = %self.definition.name, why, "a tool of a server is left out");
+                }
+            }
+            Ok(Err(cause)) => {
+                tracing::warn!(server = %self.definition.name, %cause, "the tools of a server are not listed again")
+            }
+            Err(late) => {
+                tracing::warn!(server = %self.definition.name, %late, "the tools of a server are not listed again")
+            }
+        }
+        *before != *self.offers()
+    }
+
+    /// Calls a tool of it. A server that has ended is started once more before.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        cancelled: &CancellationToken,
+    ) -> Result<Value, CallError> {
+        let asked = async {
+            let peer = self.peer().await?;
+            let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+            let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+            let options = PeerRequestOptions::with_timeout(CALL_TIME)
+                .reset_timeout_on_progress()
+                .with_max_total_timeout(LONGEST_CALL);
+            let sent = peer.send_cancellable_request(request, options).await;
+            Ok((sent, peer))
+        };
+        let (sent, peer) = tokio::select! {
+            biased;
+            () = cancelled.cancelled() => return Err(CallError::Cancelled),
+            asked = asked => asked?,
+        };
+        let answer = match sent {
+            Ok(handle) => {
+                let id = handle.id.clone();
+                tokio::select! {
+                    biased;
+                    () = cancelled.cancelled() => {
+                        let params = CancelledNotificationParam::new(Some(id), None);
+                        let told = ClientNotification::CancelledNotification(CancelledNotification::new(params));
+                        // Best effort: whoever does not read it is not waited for.
+                        let _ = peer.send_notification(told).await;
+                        return Err(CallError::Cancelled);
+                    }
+                    answer = handle.await_response() => answer,
+                }
+            }
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(result) => Ok(value(&result)),
+            Err(ServiceError::McpError(error)) => {
+                Err(CallError::Refused(error.message.into_owned()))
+            }
+            Err(ServiceError::Timeout { .. }) => Err(CallError::Late),
+            Err(error) if error.is_authorization_required() => {
+                Err(CallError::Login(self.definition.name.clone()))
+            }
+            Err(error) => Err(self.lost(error).await),
+        }
+    }
+
+    /// The connection; that of a server that has ended is made anew, once.
+    async fn peer(&self) -> Result<Peer<RoleClient>, CallError> {
+        let mut connection = self.connection.lock().await;
+        if let Some(connection) = &*connection
+            && !connection.running.peer().is_transport_closed()
+        {
+            return Ok(connection.running.peer().clone());
+        }
+        if let Some(ended) = connection.take() {
+            ended.end().await;
+        }
+        tracing::info!(server = %self.definition.name, "a server that has ended is started again");
+        let (started, _) = self.connect().await.map_err(|cause| {
+            tracing::warn!(server = %self.definition.name, %cause, "a server is not started again");
+            CallError::Start(cause)
+        })?;
+        Ok(connection.insert(started).running.peer().clone())
+    }
+
+    /// Why a call was lost: by the end of the program, where that is why. The next call starts it again.
+    async fn lost(&self, error: ServiceError) -> CallError {
+        let server = &self.definition.name;
+        let connection = self.connection.lock().await.take();
+        let mut end = None;
+        if let Some(connection) = connection {
+            end = connection.program_end().await;
+            connection.end().await;
+        }
+        match end {
+            Some(end) => {
+                tracing::warn!(%server, %end, "a server ended during a call");
+                CallError::Ended(end.how)
+            }
+            None => {
+                let cause = &error as &dyn std::error::Error;
+                tracing::warn!(%server, error = cause, "a call of a server was lost");
+                CallError::Lost(Box::new(error))
+            }
+        }
+    }
+
+    /// Lets go of it without waiting: its guard ends it.
+    pub(crate) fn abandon(&self) {
+        if let Ok(mut connection) = self.connection.try_lock() {
+            drop(connection.take());
+        }
+    }
+
+    /// Ends it: its input first, then what is left of it. Within [`END_TIME`] and a little.
+    pub(crate) async fn end(&self) {
+        let connection = self.connection.lock().await.take();
+        if let Some(connection) = connection {
+            connection.end().await;
+        }
+    }
+}
+
+impl Connection {
+    /// How its program ended, if it did just now.
+    async fn program_end(&self) -> Option<End> {
+        let program = self.program.as_ref()?;
+        let end = timeout(EXIT_TIME, program.ended.clone()).await.ok()?;
+        Some((*end).clone())
+    }
+
+    async fn end(mut self) {
+        let leaving = async {
+            // Ends the program's input, or the session of one over HTTP.
+            let _ = self.running.close_with_timeout(END_TIME).await;
+        };
+        match &self.program {
+            None => leaving.await,
+            Some(program) => {
+                let gone = async {
+                    leaving.await;
+                    if timeout(LEAVE_TIME, program.ended.clone()).await.is_err() {
+                        program.kill.cancel();
+                        program.ended.clone().await;
+                    }
+                };
+                if timeout(END_TIME, gone).await.is_err() {
+                    tracing::warn!("a server takes long to end");
+                }
+            }
+        }
+    }
+}
+
+/// A result as JSON: whatever form the SDK took it for.
+fn value(result: &ServerResult) -> Value {
+    serde_json::to_value(result).unwrap_or_default()
+}

@@ -1,0 +1,177 @@
+//! The servers of one workspace: started side by side, offered as one set of tools, ended together.
+//! Which of them may be started is the settings' matter, when is the engine's.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_util::future::join_all;
+use store::Reason;
+use store::settings::{McpServer, ServerState};
+use tokio_util::sync::CancellationToken;
+use tools::{Context, ToolSet};
+
+use crate::error::StartError;
+use crate::server::{Server, Setting};
+use crate::tool::ServerTool;
+
+/// The approved servers of one workspace, running or not.
+pub struct Servers {
+    all: Vec<Arc<Server>>,
+    /// Whether they run; held while they are started or ended.
+    connected: tokio::sync::Mutex<bool>,
+    /// Grows whenever what is offered may be another.
+    generation: AtomicU64,
+    closing: CancellationToken,
+}
+
+impl Servers {
+    /// Those of `servers` that are approved. Starts none.
+    #[must_use]
+    pub fn new(servers: &[McpServer], setting: &Setting) -> Self {
+        let closing = CancellationToken::new();
+        let approved = servers
+            .iter()
+            .filter(|server| server.state == ServerState::Approved);
+        let server = |server: &McpServer| {
+            Arc::new(Server::new(
+                server.clone(),
+                setting.clone(),
+                closing.clone(),
+            ))
+        };
+        Self {
+            all: approved.map(server).collect(),
+            connected: tokio::sync::Mutex::default(),
+            generation: AtomicU64::default(),
+            closing,
+        }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Starts all of them side by side, unless they run: each has 10 s, its list of tools included. Where one fails the
+    /// others are ended. Gives what of their tools is left out. Dropping the future ends what was started.
+    ///
+    /// # Errors
+    /// With every server that failed, once all others are gone.
+    pub async fn connect(&self) -> Result<Vec<Reason>, Vec<StartError>> {
+        let mut connected = self.connected.lock().await;
+        if *connected {
+            return Ok(Vec::new());
+        }
+        // Whoever stops waiting stops what it waited for.
+        let unwound = Unwound(self.all.clone());
+        let started = join_all(self.all.iter().map(|server| server.start())).await;
+        let mut errors = Vec::new();
+        let mut left_out = Vec::new();
+        for (server, started) in self.all.iter().zip(started) {
+            match started {
+                Ok(why) => left_out.extend(why.into_iter().map(|why| Reason {
+                    reason: why,
+                    ..server.definition.named.clone()
+                })),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            join_all(self.all.iter().map(|server| server.end())).await;
+            return Err(errors);
+        }
+        unwound.keep();
+        left_out.extend(self.clashes());
+        *connected = true;
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        Ok(left_out)
+    }
+
+    /// A number that grows whenever the tools may be others than they were.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Lists the tools of those servers again that told of other ones. Costs nothing where none did.
+    pub async fn refresh(&self) {
+        if !self.all.iter().any(|server| server.has_changed()) {
+            return;
+        }
+        let refreshed = join_all(self.all.iter().map(|server| server.refresh())).await;
+        if refreshed.contains(&true) {
+            self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Tools that have the name of another one before them.
+    fn clashes(&self) -> Vec<Reason> {
+        let mut names = HashSet::new();
+        let mut clashes = Vec::new();
+        for server in &self.all {
+            for offer in server
+                .offers()
+                .iter()
+                .filter(|offer| !names.insert(offer.name.clone()))
+            {
+                let reason = format!(
+                    "two tools are called `{}`: the second one is left out",
+                    offer.name
+                );
+                clashes.push(Reason {
+                    reason,
+                    ..server.definition.named.clone()
+                });
+            }
+        }
+        clashes
+    }
+
+    /// The tools as they were listed last; of two of one name the first counts.
+    #[must_use]
+    pub fn tools(&self, context: Context) -> ToolSet {
+        let mut set = ToolSet::empty(context);
+        for server in &self.all {
+            for offer in server.offers().iter() {
+                let tool = ServerTool {
+                    server: Arc::clone(server),
+                    offer: offer.clone(),
+                };
+                if let Err(clash) = set.add(Arc::new(tool)) {
+                    tracing::debug!(%clash, "a tool of a server is left out");
+                }
+            }
+        }
+        set
+    }
+
+    /// Ends all of them: each is told before any is waited for. Nothing is started any more.
+    pub async fn close(&self) {
+        // Ends what is being started, and every connection: the input of a program, the session of one over HTTP.
+        self.closing.cancel();
+        join_all(self.all.iter().map(|server| server.end())).await;
+    }
+}
+
+impl std::fmt::Debug for Servers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = self.all.iter().map(|server| &server.definition.name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+/// Ends servers whose common start nobody waits for any more.
+struct Unwound(Vec<Arc<Server>>);
+
+impl Unwound {
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Unwound {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|server| server.abandon());
+    }
+}

@@ -1,0 +1,161 @@
+//! Who may be started, and what the person's commands say and write (decisions: "Trust", "Commands for people").
+
+use serde_json::{Value, json};
+
+use crate::client::Agent;
+use crate::setting::{heard, magi_code, misbehaving, settings, steps, unapproved};
+
+fn said(output: &std::process::Output) -> (i32, String) {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(text).unwrap(),
+    )
+}
+
+#[test]
+fn nothing_unapproved_is_started_and_it_fails_nothing() {
+    let place = unapproved(
+        &json!({"s": misbehaving(&[])}),
+        &steps(&[("mcp__s__echo", json!({}))]),
+    );
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(
+        doctor.contains("waits for approval") && doctor.contains("magi-code mcp approve s"),
+        "{doctor}"
+    );
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.named("activity")[1]["summary"], "unknown tool");
+    agent.end();
+    let (code, text) = said(&magi_code(&place, &["mcp", "test", "s"]));
+    assert!(code == 1 && text.contains("waiting for approval"), "{text}");
+    assert_eq!(heard(&place), Vec::<Value>::new());
+}
+
+#[test]
+fn an_approval_is_bound_to_the_definition_and_changes_its_own_bytes_alone() {
+    let place = unapproved(
+        &json!({"s": misbehaving(&[]), "t": {"url": "http://127.0.0.1:9"}}),
+        &json!([]),
+    );
+    let path = place.mc_home().join("settings.json");
+    let before = std::fs::read_to_string(&path).unwrap();
+    let (code, list) = said(&magi_code(&place, &["mcp", "list"]));
+    assert_eq!(code, 0);
+    assert_eq!(list.matches("waiting for approval").count(), 2, "{list}");
+
+    assert_eq!(said(&magi_code(&place, &["mcp", "approve", "s"])).0, 0);
+    let after = std::fs::read_to_string(&path).unwrap();
+    let digest = settings(&place)["mcp_servers"]["s"]["approved"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        digest.starts_with("sha256:") && digest.len() == 71,
+        "{digest}"
+    );
+    let line = after.lines().find(|line| line.contains(&digest)).unwrap();
+    let stripped = after.replacen(&format!(",\n{line}"), "", 1);
+    assert_eq!(stripped, before, "nothing else changed");
+    let (_, again) = said(&magi_code(&place, &["mcp", "approve", "s"]));
+    assert!(again.contains("already"), "{again}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), after);
+    let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+    assert!(
+        list.lines()
+            .any(|line| line.starts_with("s ") && line.contains("approved")),
+        "{list}"
+    );
+
+    // What the person approved is what was defined then.
+    let mut changed = settings(&place);
+    changed["mcp_servers"]["s"]["args"] = json!(["other.py"]);
+    place.write_settings(&changed);
+    let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+    assert_eq!(list.matches("waiting for approval").count(), 2, "{list}");
+
+    assert_eq!(said(&magi_code(&place, &["mcp", "approve", "s"])).0, 0);
+    assert_eq!(said(&magi_code(&place, &["mcp", "revoke", "s"])).0, 0);
+    let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+    assert_eq!(list.matches("waiting for approval").count(), 2, "{list}");
+    for command in ["approve", "revoke", "test", "login"] {
+        let (code, text) = said(&magi_code(&place, &["mcp", command, "nobody"]));
+        assert!(
+            code == 1 && text.contains("no MCP server `nobody`"),
+            "{command}: {text}"
+        );
+    }
+}
+
+#[test]
+fn a_project_approves_trusts_and_replaces_nothing() {
+    let own = misbehaving(&[]);
+    let place = unapproved(&json!({"mine": own}), &json!([]));
+    magi_code(&place, &["mcp", "approve", "mine"]);
+    let digest = settings(&place)["mcp_servers"]["mine"]["approved"].clone();
+    let other = json!({"command": "touch", "args": ["made"], "enabled": true, "approved": digest, "trust": true});
+    let theirs = json!({"mcp_servers": {"mine": other, "theirs": other}});
+    place.write_file(".magi-code/settings.json", &theirs.to_string());
+    for trusted in [false, true] {
+        if trusted {
+            place.trust();
+        }
+        let mut agent = Agent::ready(&place);
+        agent.create();
+        agent.end();
+        assert!(!place.work().join("made").exists());
+        let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+        assert_eq!(list.matches("waiting for approval").count(), 2, "{list}");
+    }
+    // It can turn one off, and states no definition by that.
+    place.write_file(
+        ".magi-code/settings.json",
+        r#"{"mcp_servers": {"mine": {"enabled": false}}}"#,
+    );
+    let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+    assert!(list.contains("disabled"), "{list}");
+}
+
+#[test]
+fn a_test_prints_a_tool_a_line_and_why_there_are_none() {
+    let place = unapproved(
+        &json!({"s": misbehaving(&["--bad-tools"]), "bad": misbehaving(&["--exit"])}),
+        &json!([]),
+    );
+    for name in ["s", "bad"] {
+        magi_code(&place, &["mcp", "approve", name]);
+    }
+    let done = magi_code(&place, &["mcp", "test", "s"]);
+    let tools = String::from_utf8(done.stdout).unwrap();
+    assert!(
+        tools.lines().all(|line| line.starts_with("mcp__s__")),
+        "{tools}"
+    );
+    assert_eq!(
+        tools.lines().filter(|line| *line == "mcp__s__echo").count(),
+        1,
+        "{tools}"
+    );
+    let left_out = String::from_utf8(done.stderr).unwrap();
+    for why in [
+        "white space",
+        "no_schema",
+        "xxxx",
+        "array",
+        "without a name",
+        "two tools are called",
+    ] {
+        assert!(left_out.contains(why), "{why}: {left_out}");
+    }
+    let (code, text) = said(&magi_code(&place, &["mcp", "test", "bad"]));
+    assert_eq!(code, 1);
+    for word in [
+        "exit code 7",
+        "cannot open the frobnicator",
+        "settings.json:",
+    ] {
+        assert!(text.contains(word), "{text}");
+    }
+}

@@ -1,0 +1,217 @@
+//! Calls of servers that do what they should not: each costs its own call and no more (issue: "hangs, floods, crashes in
+//! a call, answers late, answers twice, sends 100 MiB, or writes garbage").
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::Agent;
+use crate::setting::{finished, heard, misbehaving, place, results, settings, steps};
+use crate::support::wait_for;
+
+/// The tool's words and whether they are an error.
+fn said(result: &Value) -> (&str, bool) {
+    (
+        result["content"].as_str().unwrap(),
+        result["is_error"].as_bool().unwrap(),
+    )
+}
+
+fn played(calls: &[(&str, Value)]) -> Vec<Value> {
+    let place = place(&json!({"s": misbehaving(&[])}), &steps(calls));
+    results(&place)
+}
+
+#[test]
+fn what_is_no_answer_costs_nothing_and_a_wrong_one_its_call() {
+    let results = played(&[
+        ("mcp__s__garbage", json!({})),
+        ("mcp__s__twice", json!({})),
+        ("mcp__s__wrong", json!({})),
+        ("mcp__s__broken", json!({})),
+        ("mcp__s__refuse", json!({})),
+        ("mcp__s__fail", json!({})),
+        ("mcp__s__image", json!({})),
+        ("mcp__s__echo", json!({"text": "still here"})),
+    ]);
+    let said: Vec<_> = results.iter().map(said).collect();
+    assert_eq!(said[0], ("behind the garbage", false));
+    assert_eq!(said[1], ("first", false));
+    assert!(
+        said[2].0.contains("a strange refusal") && said[2].1,
+        "{:?}",
+        said[2]
+    );
+    assert!(
+        said[3].0.contains("cannot be read") && said[3].1,
+        "{:?}",
+        said[3]
+    );
+    assert!(
+        said[4].0.contains("refused with these words") && said[4].1,
+        "{:?}",
+        said[4]
+    );
+    assert_eq!(said[5], ("it went wrong", true));
+    assert!(
+        said[6]
+            .0
+            .starts_with("[an image: image/png, about 9 bytes]\n"),
+        "{:?}",
+        said[6]
+    );
+    assert_eq!(said[7], ("echo: still here", false));
+}
+
+#[test]
+fn a_flood_costs_its_call_and_no_memory() {
+    let calls = [
+        ("mcp__s__flood", json!({"n": 100 << 20})),
+        ("mcp__s__stderr", json!({"n": 20_000})),
+        ("mcp__s__flood", json!({"n": 1 << 20})),
+        ("mcp__s__echo", json!({"text": "still here"})),
+    ];
+    let place = place(&json!({"s": misbehaving(&[])}), &steps(&calls));
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "go");
+    assert_eq!(run.outcome(), "completed");
+    let peak = agent.server.peak_rss_kib().unwrap();
+    assert!(peak < 80 * 1024, "{peak} KiB");
+    agent.end();
+    let results = finished(&place, &session);
+    let said: Vec<_> = results.iter().map(said).collect();
+    assert!(
+        said[0].0.contains("longer than 4194304 bytes") && said[0].1,
+        "{:?}",
+        said[0]
+    );
+    assert_eq!(said[1], ("said", false));
+    assert!(
+        said[2]
+            .0
+            .contains("[truncated: the first 262144 of 1048576 bytes]"),
+        "{}",
+        said[2].0.len()
+    );
+    assert_eq!(said[3], ("echo: still here", false));
+}
+
+#[test]
+fn a_crash_fails_its_call_and_the_next_one_starts_it_again() {
+    let results = played(&[
+        ("mcp__s__crash", json!({"n": 9})),
+        ("mcp__s__echo", json!({"text": "again"})),
+    ]);
+    let (words, is_error) = said(&results[0]);
+    assert!(
+        is_error && words.contains("ended during the call: exit code 9"),
+        "{words}"
+    );
+    assert_eq!(said(&results[1]), ("echo: again", false));
+}
+
+#[test]
+fn a_cancelled_call_is_told_and_waited_for_no_longer() {
+    let place = place(
+        &json!({"s": misbehaving(&[])}),
+        &steps(&[("mcp__s__hang", json!({}))]),
+    );
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    let is_called = || {
+        heard(&place)
+            .iter()
+            .any(|message| message["method"] == "tools/call")
+    };
+    wait_for("the call", is_called);
+    let began = Instant::now();
+    agent.ok(
+        "turn.cancel",
+        json!({"session_id": session, "run_id": run_id}),
+    );
+    let run = agent.finish(run_id);
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_eq!(run.outcome(), "cancelled");
+    let id = heard(&place)
+        .iter()
+        .find(|message| message["method"] == "tools/call")
+        .unwrap()["id"]
+        .clone();
+    wait_for("the word of it", || {
+        heard(&place).iter().any(|message| {
+            message["method"] == "notifications/cancelled" && message["params"]["requestId"] == id
+        })
+    });
+    agent.end();
+}
+
+#[test]
+fn what_a_server_asks_is_answered_politely() {
+    let place = place(
+        &json!({"s": misbehaving(&[])}),
+        &steps(&[("mcp__s__ask", json!({}))]),
+    );
+    let results = results(&place);
+    let answers: Value = serde_json::from_str(said(&results[0]).0).unwrap();
+    let work = place.work().canonicalize().unwrap();
+    assert_eq!(
+        answers[0]["roots"][0]["uri"],
+        format!("file://{}", work.display())
+    );
+    assert_eq!(answers[1]["error"]["code"], -32601, "sampling: {answers}");
+    assert_eq!(answers[2]["action"], "decline", "elicitation: {answers}");
+    assert_eq!(answers[3], json!({}), "ping: {answers}");
+    assert_eq!(
+        answers[4]["error"]["code"], -32601,
+        "an unknown one: {answers}"
+    );
+}
+
+#[test]
+fn other_tools_are_offered_to_the_next_request() {
+    let results = played(&[
+        ("mcp__s__grown", json!({"text": "too early"})),
+        ("mcp__s__grow", json!({})),
+        ("mcp__s__grown", json!({"text": "now"})),
+    ]);
+    assert!(said(&results[0]).0.starts_with("no such tool"));
+    assert_eq!(said(&results[2]), ("echo: now", false));
+}
+
+#[test]
+fn a_tool_asks_unless_its_server_is_trusted_and_the_settings_say_otherwise() {
+    let calls = steps(&[
+        ("mcp__s__echo", json!({"text": "the input"})),
+        ("mcp__s__fail", json!({})),
+    ]);
+    let place = place(&json!({"s": misbehaving(&[])}), &calls);
+    let mut changed = settings(&place);
+    changed["mcp_servers"]["s"]["trust"] = json!(false);
+    changed["permissions"] = json!({"mcp__s__fail": "deny"});
+    place.write_settings(&changed);
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    let asked = agent.until("approval.requested");
+    let asked = asked.last().unwrap()["data"].clone();
+    let question = asked["summary"].as_str().unwrap();
+    assert!(
+        question.contains("mcp__s__echo") && question.contains("the input"),
+        "{question}"
+    );
+    agent.ok(
+        "approval.answer",
+        json!({"session_id": session, "run_id": run_id,
+        "approval_id": asked["approval_id"], "allow": true}),
+    );
+    agent.finish(run_id);
+    agent.end();
+    let results = finished(&place, &session);
+    assert_eq!(said(&results[0]), ("echo: the input", false));
+    assert!(
+        said(&results[1]).0.contains("The settings deny this tool"),
+        "{results:?}"
+    );
+}

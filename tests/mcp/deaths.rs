@@ -1,0 +1,81 @@
+//! Nothing of a server lives a second after any end of the process (spec: "Bounds and failure policy").
+
+use std::io::{BufRead, BufReader};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::client::{Agent, launch};
+use crate::setting::{misbehaving, place};
+use crate::support::wait_for;
+
+fn lives(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Death {
+    EndOfInput,
+    Shutdown,
+    ClosedOutput,
+    Signal(Signal),
+}
+
+#[test]
+fn no_process_of_a_server_outlives_its_host() {
+    for death in [
+        Death::EndOfInput,
+        Death::Shutdown,
+        Death::ClosedOutput,
+        Death::Signal(Signal::TERM),
+        Death::Signal(Signal::KILL),
+    ] {
+        // It stays when its input ends, and so do two that it started and left.
+        let servers = json!({"a": misbehaving(&["--spawn", "--stay"]), "b": misbehaving(&[])});
+        let place = place(&servers, &json!([]));
+        let path = place.work().join("pids");
+        let mut agent = Agent::spawn(match death {
+            Death::ClosedOutput => launch().place(&place).stalled(),
+            _ => launch().place(&place),
+        });
+        let mut output = None;
+        if let Death::ClosedOutput = death {
+            let mut lines = BufReader::new(agent.server.take_stdout());
+            agent.send("initialize", json!({"required_capabilities": []}));
+            let mut answer = String::new();
+            lines.read_line(&mut answer).unwrap();
+            assert!(answer.contains("\"ready\""), "{answer}");
+            output = Some(lines);
+        } else {
+            agent.initialize();
+        }
+        let told = || std::fs::read_to_string(&path).unwrap_or_default();
+        wait_for("the processes", || told().lines().count() >= 3);
+        let pids = told();
+        assert!(pids.lines().all(lives), "{pids}");
+        match death {
+            Death::EndOfInput => agent.server.close_stdin(),
+            Death::Shutdown => drop(agent.send("shutdown", json!({}))),
+            Death::ClosedOutput => {
+                drop(output);
+                agent.send("status", json!({}));
+            }
+            Death::Signal(signal) => agent.server.signal(signal),
+        }
+        let exit = agent.server.wait_exit();
+        let ended = Instant::now();
+        while pids.lines().any(lives) {
+            assert!(
+                ended.elapsed() < Duration::from_secs(1),
+                "{death:?} leaves something"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(exit.stderr, "", "{death:?}");
+        if let Death::EndOfInput | Death::Shutdown = death {
+            assert_eq!(exit.code, Some(0), "{death:?}");
+        }
+    }
+}

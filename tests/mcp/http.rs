@@ -1,0 +1,191 @@
+//! Servers over streamable HTTP: headers, streams, refusals, and logins that are renewed without a question.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::client::{Agent, BIN, launch};
+use crate::setting::{log, magi_code, place, results, settings, steps};
+use crate::support::Place;
+
+/// A server of this test that is ended with it.
+struct HttpServer {
+    process: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+}
+
+impl HttpServer {
+    fn start(flags: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mcp/http_server.py");
+        let mut process = Command::new("python3")
+            .arg(script)
+            .args(flags)
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        Self {
+            process,
+            port: line.trim().parse().unwrap(),
+            folder,
+        }
+    }
+
+    fn definition(&self) -> Value {
+        json!({"url": format!("http://127.0.0.1:{}/mcp", self.port)})
+    }
+
+    /// Method, path, headers and body of each request.
+    fn asked(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.folder.path().join("asked")).unwrap_or_default();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// Starts a child there and gives the code of `initialize`, and the log.
+fn refused(place: &Arc<Place>) -> (String, String) {
+    let mut agent = Agent::spawn(launch().place(place).env("MC_LOG", "info"));
+    let code = agent.err("initialize", json!({"required_capabilities": []}));
+    agent.end();
+    (code, log(place))
+}
+
+#[test]
+fn tools_are_called_and_the_session_ends_with_the_process() {
+    for flags in [&["--key"][..], &["--key", "--stream"]] {
+        let server = HttpServer::start(flags);
+        let mut definition = server.definition();
+        definition["headers"] = json!({"X-Key": "header-canary-1"});
+        let calls = [
+            ("mcp__web__echo", json!({})),
+            ("mcp__web__flood", json!({})),
+            ("mcp__web__echo", json!({})),
+        ];
+        let place = place(&json!({"web": definition}), &steps(&calls));
+        let results = results(&place);
+        assert_eq!(results[0]["content"], "xxxxx");
+        assert_eq!(results[1]["is_error"], true, "{flags:?}");
+        assert_eq!(results[2]["content"], "xxxxx");
+        let last = server.asked();
+        assert_eq!(last.last().unwrap()[0], "DELETE", "{flags:?}");
+    }
+}
+
+#[test]
+fn a_refusal_names_the_server_and_its_status_and_hides_what_is_secret() {
+    let server = HttpServer::start(&["--error"]);
+    let mut definition = server.definition();
+    definition["headers"] = json!({"Authorization": "Bearer header-canary-2"});
+    let place = place(&json!({"web": definition}), &json!([]));
+    let (code, log) = refused(&place);
+    assert_eq!(code, "mcp_unavailable");
+    assert!(
+        log.contains("503") && log.contains("the MCP server `web`"),
+        "{log}"
+    );
+    assert!(!log.contains("header-canary"), "{log}");
+    let gone = server.definition();
+    drop(server);
+    let place = crate::setting::place(&json!({"gone": gone}), &json!([]));
+    let (code, log) = refused(&place);
+    assert_eq!(code, "mcp_unavailable");
+    assert!(log.contains("refused"), "{log}");
+}
+
+#[test]
+fn a_missing_login_is_told_and_one_is_renewed_without_a_question() {
+    let server = HttpServer::start(&["--login"]);
+    let place = place(
+        &json!({"web": server.definition()}),
+        &steps(&[("mcp__web__echo", json!({}))]),
+    );
+    let (code, log) = refused(&place);
+    assert_eq!(code, "mcp_unavailable");
+    assert!(
+        log.contains("wants a login") && log.contains("magi-code mcp login web"),
+        "{log}"
+    );
+
+    // A browser that goes where it is sent, and one before it that knows no state.
+    let browser = place.root().join("browser");
+    let visit = "#!/usr/bin/env python3\nimport sys, urllib.request, urllib.parse\n\
+        back = urllib.parse.parse_qs(urllib.parse.urlparse(sys.argv[1]).query)['redirect_uri'][0]\n\
+        try: urllib.request.urlopen(back + '?code=stolen&state=wrong')\n\
+        except urllib.error.HTTPError as error: assert error.code == 400\n\
+        print(urllib.request.urlopen(sys.argv[1]).read())\n";
+    std::fs::write(&browser, visit).unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let done = Command::new(BIN)
+        .args(["mcp", "login", "web"])
+        .current_dir(place.work())
+        .env("HOME", place.home())
+        .env("MC_HOME", place.mc_home())
+        .env("BROWSER", &browser)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        said.lines()
+            .any(|line| line.starts_with("http://127.0.0.1:") && line.contains("code_challenge")),
+        "{said}"
+    );
+    let path = place.mc_home().join("auth.json");
+    let account: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let account = &account["mcp_servers"]["web"];
+    assert_eq!(account["url"], server.definition()["url"]);
+    assert_eq!(
+        account["oauth"]["token_response"]["access_token"],
+        "access-canary-1"
+    );
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+
+    // The token has run out meanwhile.
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let results = results(&place);
+    assert_eq!(results[0]["content"], "xxxxx");
+    let account: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let account = &account["mcp_servers"]["web"];
+    assert_ne!(
+        account["oauth"]["token_response"]["access_token"],
+        "access-canary-1"
+    );
+    assert!(account["generation"].as_u64().unwrap() > 1, "{account}");
+
+    // It belongs to the address that it was obtained for.
+    let other = HttpServer::start(&["--login"]);
+    let mut moved = settings(&place);
+    moved["mcp_servers"]["web"]["url"] = other.definition()["url"].clone();
+    place.write_settings(&moved);
+    assert!(
+        magi_code(&place, &["mcp", "approve", "web"])
+            .status
+            .success()
+    );
+    let (code, _) = refused(&place);
+    assert_eq!(code, "mcp_unavailable");
+    assert!(!json!(other.asked()).to_string().contains("canary"));
+}
