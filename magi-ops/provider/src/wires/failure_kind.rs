@@ -145,6 +145,9 @@ fn is_quota(text: &str) -> bool {
         "out of credits",
         "payment required",
         "billing_hard_limit",
+        // A subscription's allowance of hours or days.
+        "usage_limit_reached",
+        "usage_not_included",
     ];
     says_any(text, &parts)
 }
@@ -170,4 +173,35 @@ fn is_unknown_model(text: &str) -> bool {
     text.contains("model")
         && !says_any(text, &about_members)
         && (unsupported || says_any(text, &absent))
+}
+
+/// A limit below this counts as none: it is not the length that the server minds.
+const LEAST_IMAGE_LIMIT: usize = 64 * 1024;
+
+/// The longest image that a server takes, by its refusal of a request whose longest was of `sent` bytes; `None` if the
+/// refusal is about something else. `text` is in lower case.
+pub(super) fn image_limit(status: Option<u16>, text: &str, sent: usize) -> Option<usize> {
+    // Some servers call it their own failure.
+    if !matches!(status, Some(400 | 404 | 413 | 415 | 422 | 500 | 501)) {
+        return None;
+    }
+    let about = ["image", "vision", "multimodal", "multi-modal", "mmproj"];
+    // Images follow the results as the person's message, which not every server takes there.
+    let order = says_any(text, &["role"]) && says_any(text, &["after", "order", "alternat"]);
+    let size = [
+        "exceed",
+        "too large",
+        "too big",
+        "too long",
+        "maximum",
+        "max ",
+    ];
+    let too_long = status == Some(413) || says_any(text, &size);
+    if too_long && (status == Some(413) || says_any(text, &about)) {
+        // The encoded length counts with some: three quarters of that.
+        return Some(sent / 4 * 3)
+            .filter(|most| *most > LEAST_IMAGE_LIMIT)
+            .or(Some(0));
+    }
+    (order || says_any(text, &about)).then_some(0)
 }

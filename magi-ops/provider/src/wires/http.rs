@@ -166,7 +166,7 @@ impl Endpoint {
             let asked = asked.and_then(|value| value.to_str().ok());
             let retry_after = asked.and_then(|value| retry_after(value, SystemTime::now()));
             let mut error = refused(status, &refusal_body(answer).await);
-            error.retry_after = retry_after;
+            error.retry_after = retry_after.or(error.retry_after);
             return Err(error);
         }
         Ok(answer)

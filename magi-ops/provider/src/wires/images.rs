@@ -7,13 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use media::Image;
 
-use super::failure_kind::says_any;
 use super::quirks::Quirks;
 use super::wire::Parameters;
 use crate::message::Message;
-
-/// A limit below this counts as none: it is not the length that the server minds.
-const LEAST_LIMIT: usize = 64 * 1024;
 
 /// Whether a server that takes images of this kind at all takes one so long.
 fn fits(image: &Image, quirks: &Quirks) -> bool {
@@ -63,34 +59,6 @@ pub(crate) fn longest(messages: &[Message], parameters: &Parameters<'_>) -> Opti
         .filter(|image| fits(image, &parameters.quirks));
     let longest = shown.map(|image| image.bytes().len()).max();
     longest.filter(|_| parameters.images)
-}
-
-/// The longest image that a server takes, by its refusal of a request whose longest was of `sent` bytes; `None` if the
-/// refusal is about something else. `text` is in lower case.
-pub(crate) fn limit(status: Option<u16>, text: &str, sent: usize) -> Option<usize> {
-    // Some servers call it their own failure.
-    if !matches!(status, Some(400 | 404 | 413 | 415 | 422 | 500 | 501)) {
-        return None;
-    }
-    let about = ["image", "vision", "multimodal", "multi-modal", "mmproj"];
-    // Images follow the results as the person's message, which not every server takes there.
-    let order = says_any(text, &["role"]) && says_any(text, &["after", "order", "alternat"]);
-    let size = [
-        "exceed",
-        "too large",
-        "too big",
-        "too long",
-        "maximum",
-        "max ",
-    ];
-    let too_long = status == Some(413) || says_any(text, &size);
-    if too_long && (status == Some(413) || says_any(text, &about)) {
-        // The encoded length counts with some: three quarters of that.
-        return Some(sent / 4 * 3)
-            .filter(|most| *most > LEAST_LIMIT)
-            .or(Some(0));
-    }
-    (order || says_any(text, &about)).then_some(0)
 }
 
 /// An image's bytes as JSON has them.

@@ -7,8 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::call_ids::IdForm;
-use super::failure_kind::says_any;
-use super::images;
+use super::failure_kind::{image_limit, says_any};
 use crate::error::{ErrorKind, ProviderError};
 
 /// Most models of one provider that something is kept of.
@@ -50,8 +49,7 @@ impl Quirks {
         }
         let text = refusal.message().unwrap_or_default().to_ascii_lowercase();
         let image = sent.longest_image;
-        if let Some(most) =
-            image.and_then(|longest| images::limit(refusal.status(), &text, longest))
+        if let Some(most) = image.and_then(|longest| image_limit(refusal.status(), &text, longest))
         {
             self.max_image_bytes = Some(most);
             return true;

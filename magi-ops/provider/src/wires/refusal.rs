@@ -1,6 +1,8 @@
 //! What a server says when it fails: every shape in which that was seen. Which kind of failure it is, `failure_kind`
 //! says. No connection, and nothing of a response that succeeds.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use super::failure_kind::{of_error, of_status};
@@ -203,12 +205,24 @@ pub(crate) fn refused(status: u16, body: &[u8]) -> ProviderError {
     let kind = of_status(status, &text.to_ascii_lowercase(), about_member);
     let mut failure = ProviderError::new(kind).with_status(status);
     failure.param = param.map(str::to_owned);
+    failure.retry_after = value.as_ref().and_then(retry_delay);
     match message {
         // A redirect's words are about where it leads.
         Some(message) if kind != ErrorKind::Redirected => failure.with_message(&message),
         None if value.is_none() && is_page(text) => failure.with_note("it sent a web page"),
         _ => failure,
     }
+}
+
+/// The wait that Google's servers ask for inside the refusal, such as `34.5s`.
+fn retry_delay(refusal: &Value) -> Option<Duration> {
+    let items = refusal.as_array();
+    let refusal = items.and_then(|items| items.first()).unwrap_or(refusal);
+    let details = refusal.pointer("/error/details")?.as_array()?;
+    let asked = details
+        .iter()
+        .find_map(|detail| detail["retryDelay"].as_str())?;
+    Duration::try_from_secs_f64(asked.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// The member of the request that a refusal says it is about.
@@ -284,6 +298,7 @@ mod tests {
         for (status, body, expected) in [
             (429, "", RateLimited),
             (429, r#"{"error":{"code":"insufficient_quota"}}"#, Quota),
+            (429, r#"{"error":{"type":"usage_limit_reached"}}"#, Quota),
             (
                 402,
                 r#"{"error":{"message":"Insufficient Balance"}}"#,
@@ -354,6 +369,31 @@ mod tests {
             assert_eq!(failure.kind(), expected, "{status} {body}");
             assert_eq!(failure.status(), Some(status));
         }
+    }
+
+    #[test]
+    fn a_wait_may_stand_in_the_refusal() {
+        let of = |delay: Value| {
+            let error =
+                json!({"error": {"code": 429, "details": [{"a": 1}, {"retryDelay": delay}]}});
+            let inside = refused(429, json!([error]).to_string().as_bytes()).retry_after;
+            assert_eq!(
+                refused(429, error.to_string().as_bytes()).retry_after,
+                inside
+            );
+            inside
+        };
+        assert_eq!(of(json!("34.5s")), Some(Duration::from_millis(34_500)));
+        for none in [
+            json!("soon"),
+            json!("-1s"),
+            json!("1e99s"),
+            json!(7),
+            json!(""),
+        ] {
+            assert_eq!(of(none.clone()), None, "{none}");
+        }
+        assert_eq!(refused(429, b"").retry_after, None);
     }
 
     #[test]

@@ -426,6 +426,14 @@ async fn servers_that_name_items_their_own_way_are_understood() {
         let (chunks, error) = read_of(&events).await;
         assert_eq!((&chunks[..], error), (&both[..], None), "{events:?}");
     }
+    // Pieces without anything in them are no call.
+    let events = [
+        event("function_call_arguments.delta", json!({"delta": null})),
+        event("output_item.done", json!({"item": null})),
+        delta(0, "Hi"),
+        completed(json!({})),
+    ];
+    assert_eq!(read_of(&events).await, (vec![text("Hi")], None));
     // Text that only its end has, and an item that nobody knows.
     let events = [
         added(0, json!({"type": "web_search_call", "id": "ws"})),

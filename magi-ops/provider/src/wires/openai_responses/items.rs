@@ -41,7 +41,7 @@ pub(super) struct Text {
     pub(super) said: String,
     joiner: Joiner,
     /// It has been told as a whole.
-    pub(super) told: bool,
+    told: bool,
 }
 
 impl Text {
@@ -72,6 +72,21 @@ impl Text {
         let rest = self.joiner.finish();
         self.said.extend(rest);
         rest
+    }
+
+    /// Takes a whole text in the place of its pieces, unless it has been told; an empty one takes no place.
+    pub(super) fn replace(&mut self, whole: String, lone: bool) {
+        if !whole.is_empty() && !self.told {
+            *self = Self::default();
+            self.add(whole, lone);
+        }
+    }
+
+    /// The text, which is complete, if it says something and has not been told.
+    pub(super) fn tell(&mut self) -> Option<String> {
+        let _ = self.finish();
+        let is_new = !std::mem::replace(&mut self.told, true);
+        (is_new && !self.said.trim().is_empty()).then(|| self.said.clone())
     }
 }
 
@@ -120,6 +135,11 @@ impl Item {
 
     pub(super) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Whether nothing was said of a call but that a piece of one came.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.name.is_empty() && self.call_id.is_empty() && self.arguments.said.trim().is_empty()
     }
 }
 
@@ -199,7 +219,8 @@ impl Items {
     }
 
     pub(super) fn has_calls(&self) -> bool {
-        self.0.iter().any(|item| item.kind == Kind::Call)
+        let is_call = |item: &Item| item.kind == Kind::Call && !item.is_nothing();
+        self.0.iter().any(is_call)
     }
 }
 

@@ -98,7 +98,7 @@ impl Reader for ResponseReader {
                 if call.name.is_empty() {
                     call.name = name;
                 }
-                replace(&mut call.arguments, whole, lone);
+                call.arguments.replace(whole, lone);
             }
             "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
                 let response = take(&mut event, "response");
@@ -222,17 +222,14 @@ impl ResponseReader {
                 if let Value::Array(summaries) = take(&mut item, "summary") {
                     for (index, summary) in (0..).zip(summaries) {
                         let whole = text(summary).unwrap_or_default();
-                        let known = self.items.0[at].summary(index)?;
-                        if !known.told {
-                            replace(known, whole, lone);
-                        }
+                        self.items.0[at].summary(index)?.replace(whole, lone);
                     }
                 }
             }
             Kind::Call => {
                 let whole = arguments(take(&mut item, "arguments"));
                 let call = &mut self.items.0[at];
-                replace(&mut call.arguments, whole, lone);
+                call.arguments.replace(whole, lone);
                 let words = [("call_id", &mut call.call_id), ("name", &mut call.name)];
                 for (name, known) in words {
                     let own = word(item.get(name));
@@ -342,12 +339,10 @@ impl ResponseReader {
             return Ok(());
         }
         let lone = self.lone;
-        let summary = self.summary(event)?;
-        if !summary.told {
-            replace(summary, whole, lone);
-        }
-        let told = told(summary);
-        self.out.extend(told);
+        let text = self.summary(event)?;
+        text.replace(whole, lone);
+        let told = text.tell();
+        self.out.extend(told.map(summary));
         Ok(())
     }
 
@@ -359,8 +354,8 @@ impl ResponseReader {
     ) -> Result<(), ProviderError> {
         self.finish_parts(at);
         let item = &mut self.items.0[at];
-        self.out
-            .extend(item.summaries.values_mut().filter_map(told));
+        let told = item.summaries.values_mut().filter_map(Text::tell);
+        self.out.extend(told.map(summary));
         let encrypted = encrypted.filter(|text| !text.is_empty());
         let wanted = match self.wanted {
             Some(Reasoning::None) => false,
@@ -406,6 +401,9 @@ impl ResponseReader {
     fn give_call(&mut self, at: usize, complete: bool) {
         let call = &mut self.items.0[at];
         let _ = call.arguments.finish();
+        if call.is_nothing() {
+            return;
+        }
         let input = std::mem::take(&mut call.arguments.said);
         let own = if call.call_id.is_empty() {
             call.id()
@@ -469,24 +467,12 @@ impl ResponseReader {
     }
 }
 
-/// A whole text takes the place of its pieces; an empty one takes no place.
-fn replace(text: &mut Text, whole: String, lone: bool) {
-    if !whole.is_empty() {
-        let told = text.told;
-        *text = Text::default();
-        text.add(whole, lone);
-        text.told = told;
-    }
-}
-
-/// A summary that is complete and has not been told.
-fn told(summary: &mut Text) -> Option<Chunk> {
-    let _ = summary.finish();
-    let is_new = !std::mem::replace(&mut summary.told, true);
-    (is_new && !summary.said.trim().is_empty()).then(|| Chunk::Reasoning {
-        text: summary.said.clone(),
+/// A summary that is complete.
+fn summary(text: String) -> Chunk {
+    Chunk::Reasoning {
+        text,
         provider_summary: true,
-    })
+    }
 }
 
 /// Arguments of a call, as text or as the object itself.
