@@ -251,31 +251,64 @@ fn what_asks_is_denied_and_no_subagent_is_a_session() {
 }
 
 #[test]
-fn a_cancelled_turn_tells_nothing_of_its_subagents_behind_its_end() {
-    let place = place(
-        &json!([task("One", true), task("Two", false), {"text": "never"}]),
-        &[
-            ("One", json!([{"wait_ms": 600_000}])),
-            ("Two", json!([{"tool": "list"}, {"wait_ms": 600_000}])),
-        ],
-    );
+fn a_cancelled_turn_ends_its_subagents_and_those_that_wait() {
+    let prompts = ["T1", "T2", "T3", "T4", "T5", "T6"];
+    let mut steps: Vec<_> = prompts
+        .iter()
+        .map(|prompt| task(prompt, *prompt != "T6"))
+        .collect();
+    steps.push(json!({"text": "never"}));
+    let tasks = prompts.map(|prompt| (prompt, json!([{"wait_ms": 600_000}])));
+    let place = place(&Value::Array(steps), &tasks);
     let mut service = Service::ready_in(&place);
     let mut turn = service.begin(None, "x");
-    while of(&turn, "tool_name", "list").len() < 2 {
+    while of(&turn, "category", "subagent_task").len() < 6 {
         let event = service.event();
         turn.take(event);
     }
     service.ok("turn.cancel", &json!({"turn_id": turn.turn_id}));
     turn.finish(&mut service);
     assert_eq!(turn.status(), "cancelled");
-    for id in of(&turn, "category", "subagent_task")
+    let tasks = of(&turn, "category", "subagent_task");
+    let mut ended: Vec<_> = tasks
         .iter()
-        .map(|task| &task["activity_id"])
-    {
-        assert_eq!(statuses(&turn, id), ["running", "cancelled"]);
-    }
+        .map(|task| statuses(&turn, &task["activity_id"]).join(" "))
+        .collect();
+    ended.sort();
+    let (waited, worked) = ended.split_at(2);
+    assert!(
+        waited.iter().all(|told| told == "queued cancelled"),
+        "{ended:?}"
+    );
+    assert!(
+        worked.iter().all(|told| told == "running cancelled"),
+        "{ended:?}"
+    );
+    let batch = of(&turn, "category", "subagent_batch");
+    assert_eq!(
+        statuses(&turn, &batch[0]["activity_id"]),
+        ["running", "cancelled"]
+    );
     // The next turn's events are its own: the client checks each.
     let session = turn.session_id.clone();
     let next = service.begin(Some(&session), "again");
     assert_ne!(next.turn_id, turn.turn_id);
+}
+
+#[test]
+#[cfg(feature = "code-mode")]
+fn what_a_snippet_of_a_subagent_calls_stands_beneath_the_snippet() {
+    let snippet = json!([{"tool": "code", "input": {"source": "return await tools.list({})"}}, {"text": "1"}]);
+    let place = place(
+        &json!([task("One", false), {"text": "Done."}]),
+        &[("One", snippet)],
+    );
+    let mut service = Service::ready_in(&place);
+    let turn = service.hold(None, "x");
+    let task = of(&turn, "category", "subagent_task")[0];
+    let code = of(&turn, "tool_name", "code");
+    assert_eq!(code[0]["parent_activity_id"], task["activity_id"]);
+    let list = of(&turn, "tool_name", "list");
+    assert_eq!(list[0]["parent_activity_id"], code[0]["activity_id"]);
+    assert_eq!(list.last().unwrap()["status"], "completed");
 }

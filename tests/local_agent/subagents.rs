@@ -298,6 +298,32 @@ fn no_subagent_has_more_tools_than_its_profile_or_its_parent() {
 }
 
 #[test]
+#[cfg(feature = "code-mode")]
+fn snippets_of_a_subagent_have_no_more_tools_than_it_has() {
+    let source = "const names = Object.keys(tools); \
+        try { await tools.write({path: 'w.txt', content: 'x'}) } catch (error) { names.push(error.name) } return names";
+    let steps = json!([task_of("reader", "One"), {"text": "Done."}]);
+    let snippet = json!([{"tool": "code", "input": {"source": source}}, {"text": "1"}]);
+    let place = place(&steps, &[("One", snippet)]);
+    settings(
+        &place,
+        &json!({"permissions": {"code": {"write": "allow", "grep": "deny"}}}),
+    );
+    profile(&place, "reader", "---\ntools: [code, read, grep]\n---\n");
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    assert_eq!(agent.turn(&session, "go").outcome(), "completed");
+    assert!(!place.work().join("w.txt").exists());
+    let child = &conversations(&place, &session)[0];
+    let (content, is_error) = results(child).pop().unwrap();
+    assert!(
+        !is_error && content.contains(r#"["read","TypeError"]"#),
+        "{content}"
+    );
+    agent.end();
+}
+
+#[test]
 fn subagents_of_subagents_give_no_tasks() {
     let deeper = |prompt: &str| json!([task(prompt), {"text": "Back."}]);
     let place = place(

@@ -166,3 +166,47 @@ async fn a_subagent_without_a_word_says_so_and_one_that_panics_fails_alone() {
     );
     assert_eq!(error_code(&played.events), None);
 }
+
+/// Answers the person, and nobody else ever.
+struct Hanging(Canned);
+
+impl Provider for Hanging {
+    fn id(&self) -> &str {
+        "fixture"
+    }
+
+    fn respond(&self, request: Request, cancel: CancellationToken) -> Response {
+        if request.messages[0] == (Message::User { text: "go".into() }) {
+            return self.0.respond(request, cancel);
+        }
+        Response::from_stream(futures_util::stream::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subagent_that_takes_too_long_is_ended_and_its_run_goes_on() {
+    let provider = Arc::new(Hanging(Canned {
+        responses: vec![vec![task("c1", "sub")], vec![text("done")]],
+        asked: Mutex::default(),
+    }));
+    let begun = tokio::time::Instant::now();
+    let played = play_with(provider, "{}", Vec::new()).await;
+    let minutes = begun.elapsed().as_secs() / 60;
+    assert!((30..32).contains(&minutes), "{minutes}");
+    let (content, is_error) = &brought(&played)[0];
+    assert!(*is_error && content.contains("took too long"), "{content}");
+    let timed_out = played.events.iter().any(|event| {
+        matches!(
+            event,
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::Tool {
+                    timed_out: Some(true),
+                    ..
+                }),
+                ..
+            }
+        )
+    });
+    assert!(timed_out);
+    assert_eq!(error_code(&played.events), None);
+}
