@@ -60,9 +60,14 @@ impl Place {
 
     /// Turns of the offline provider that play `steps`.
     pub(crate) fn with_steps(steps: &str) -> Self {
+        Self::with_script(&format!(r#"{{"turns":[{{"steps":[{steps}]}}]}}"#))
+    }
+
+    /// Turns of the offline provider that plays `text`.
+    pub(crate) fn with_script(text: &str) -> Self {
         let place = Self::with_settings("{}");
         let script = place.0.path().join("script.json");
-        std::fs::write(&script, format!(r#"{{"turns":[{{"steps":[{steps}]}}]}}"#)).unwrap();
+        std::fs::write(&script, text).unwrap();
         let settings = format!(
             r#"{{"permissions":{{"bash":"allow"}},"providers":{{"fixture":{{"script":{script:?}}}}}}}"#
         );

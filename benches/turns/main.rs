@@ -1,5 +1,5 @@
 //! `cargo bench --bench turns [-- PART…]`: turns and stored sessions of the built binary, both dialects, each beside the least that a
-//! program could do in the same run. Parts: overhead, latency, cancel, memory, together, open, list. Asserts nothing of speed.
+//! program could do in the same run. Parts: overhead, latency, cancel, memory, together, subagents, open, list. Asserts nothing of speed.
 //! `MAGI_CODE_BIN` names another build of the program, for a pair in one run.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -13,6 +13,7 @@ mod agent;
 mod live;
 mod model;
 mod stored;
+mod subagents;
 mod together;
 
 fn main() {
@@ -27,12 +28,13 @@ fn main() {
         .arg(source)
         .status();
     assert!(built.unwrap().success());
-    let parts: [(&str, &dyn Fn()); 7] = [
+    let parts: [(&str, &dyn Fn()); 8] = [
         ("overhead", &|| live::overhead(program)),
         ("latency", &|| live::latency(program, &bare)),
         ("cancel", &|| live::cancel(program)),
         ("memory", &|| live::memory(program)),
         ("together", &|| together::together(program)),
+        ("subagents", &|| subagents::subagents(program)),
         ("open", &|| stored::open(program)),
         ("list", &|| stored::list(program)),
     ];

@@ -164,7 +164,10 @@ impl Worker {
         if !accepted.is_empty() {
             self.content += accepted.len();
             turn.segment
-                .get_or_insert_with(|| Segment::new(turn.response, self.workspace.redactor()))
+                .get_or_insert_with(|| {
+                    let redactor = self.workspace.redactor();
+                    Segment::new(turn.response, redactor, &self.policy.text)
+                })
                 .push(accepted, &self.sink, &mut self.persist)
                 .await;
         }

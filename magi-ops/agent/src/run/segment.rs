@@ -20,19 +20,21 @@ pub(super) struct Segment {
     pub(super) id: Arc<str>,
     response: u32,
     raw: String,
-    stream: StreamRedactor,
+    /// `None` of a text that nobody is shown.
+    stream: Option<StreamRedactor>,
     deltas: Deltas,
 }
 
 impl Segment {
-    pub(super) fn new(response: u32, redactor: &Redactor) -> Self {
+    pub(super) fn new(response: u32, redactor: &Redactor, policy: &TextPolicy) -> Self {
         let id: Arc<str> = crate::new_id().into();
+        let is_shown = policy.authoritative != Authoritative::Nowhere;
         Self {
             deltas: Deltas::new(Arc::clone(&id)),
             id,
             response,
             raw: String::new(),
-            stream: redactor.stream(),
+            stream: is_shown.then(|| redactor.stream()),
         }
     }
 
@@ -45,7 +47,8 @@ impl Segment {
         if !sink.has_room_within(CALLER_TIME).await {
             persist.settle(Flush::Written).await;
         }
-        if let Some(shown) = self.stream.push(text) {
+        let shown = self.stream.as_mut().and_then(|stream| stream.push(text));
+        if let Some(shown) = shown {
             self.deltas.push(sink, &shown).await;
         }
     }
@@ -60,10 +63,14 @@ impl Segment {
         sink: &Sink,
         persist: &mut Persist,
     ) -> (String, Redacted, Result<(), Lost>) {
+        let Some(mut stream) = self.stream.take() else {
+            persist.message(&self.id, self.response, &self.raw, partial);
+            return (self.raw, Redacted::default(), Ok(()));
+        };
         // What breaks off may break off within a secret.
         let (rest, whole) = match partial {
-            true => (self.stream.cut(), redactor.redact_cut(&self.raw)),
-            false => (self.stream.finish(), redactor.redact(&self.raw)),
+            true => (stream.cut(), redactor.redact_cut(&self.raw)),
+            false => (stream.finish(), redactor.redact(&self.raw)),
         };
         self.deltas.push(sink, &rest).await;
         self.deltas.finish(sink).await;
@@ -73,7 +80,7 @@ impl Segment {
                 let max = policy.max_event_bytes;
                 self.reconcile(partial, &whole, max, sink).await
             }
-            Authoritative::AtTheEnd => Ok(()),
+            Authoritative::AtTheEnd | Authoritative::Nowhere => Ok(()),
         };
         (self.raw, whole, sent)
     }

@@ -120,6 +120,8 @@ pub enum Authoritative {
     ByMessage,
     /// In the terminal event, all of it.
     AtTheEnd,
+    /// No event has any of the text: it is for whoever gets the conversation.
+    Nowhere,
 }
 
 impl RunPolicy {

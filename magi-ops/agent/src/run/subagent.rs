@@ -351,7 +351,7 @@ fn policy(of: &RunPolicy, label: usize) -> RunPolicy {
         text: TextPolicy {
             max_bytes: MIB,
             max_json_bytes: None,
-            authoritative: Authoritative::ByMessage,
+            authoritative: Authoritative::Nowhere,
             ..of.text
         },
         max_activities: of.max_activities.min(2048),
