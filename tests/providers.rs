@@ -231,9 +231,8 @@ fn a_turn_over_the_messages_api() {
         assert!(system[0]["text"].as_str().unwrap().contains("Directory: "));
         body
     });
-    let prompt = json!({"type": "text", "text": "What do the notes say?"});
-    let mut cached_prompt = prompt.clone();
-    cached_prompt["cache_control"] = cached.clone();
+    let cached_prompt =
+        json!({"type": "text", "text": "What do the notes say?", "cache_control": cached});
     let expected = |messages: Value| {
         json!({
             "model": "claude-haiku-4-5",
@@ -245,12 +244,12 @@ fn a_turn_over_the_messages_api() {
     };
     assert_eq!(
         first,
-        expected(json!([{"role": "user", "content": [cached_prompt]}]))
+        expected(json!([{"role": "user", "content": [cached_prompt.clone()]}]))
     );
     assert_eq!(
         second,
         expected(json!([
-            {"role": "user", "content": [prompt]},
+            {"role": "user", "content": [cached_prompt]},
             {"role": "assistant", "content": [
                 {"type": "thinking", "thinking": "canary thinking", "signature": "U0lH"},
                 {"type": "text", "text": "I read it."},

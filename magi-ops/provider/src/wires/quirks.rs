@@ -35,8 +35,10 @@ impl Quirks {
     /// The schema of a tool's input without the keywords that the server does not take.
     pub(crate) fn schema(&self, schema: &Value) -> Value {
         let mut schema = schema.clone();
-        if self.leaves_out(ADDITIONAL) {
-            drop_keyword(&mut schema, false);
+        for keyword in SCHEMA_KEYWORDS {
+            if self.leaves_out(keyword) {
+                drop_keyword(&mut schema, keyword, false);
+            }
         }
         schema
     }
@@ -100,19 +102,46 @@ pub(crate) struct Sent<'a> {
     pub(crate) longest_image: Option<usize>,
 }
 
-/// A keyword of schemas that some servers don't take.
-pub(crate) const ADDITIONAL: &str = "additionalProperties";
+/// Keywords of the tools' schemas that only narrow or describe: every wire's requests can do without them.
+const SCHEMA_KEYWORDS: [&str; 22] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "patternProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "default",
+    "examples",
+    "title",
+    "$schema",
+];
 
-/// Drops [`ADDITIONAL`] where it is a keyword. Members of `properties` are names of the tool's own.
-fn drop_keyword(schema: &mut Value, is_properties: bool) {
+/// Drops a keyword where it is one. Members of `properties` are names of the tool's own.
+fn drop_keyword(schema: &mut Value, keyword: &str, is_properties: bool) {
     match schema {
-        Value::Array(items) => items.iter_mut().for_each(|item| drop_keyword(item, false)),
+        Value::Array(items) => {
+            for item in items {
+                drop_keyword(item, keyword, false);
+            }
+        }
         Value::Object(members) => {
             if !is_properties {
-                members.remove(ADDITIONAL);
+                members.remove(keyword);
             }
             for (name, value) in members {
-                drop_keyword(value, !is_properties && name == "properties");
+                drop_keyword(value, keyword, !is_properties && name == "properties");
             }
         }
         _ => {}
@@ -135,15 +164,17 @@ const ALIASES: [(&str, &str); 10] = [
 /// What Google's servers take for the signature of a call that another model made.
 pub(crate) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The optional members of `body` that a refusal means: the one in its `param`, else those that it puts
-/// in quotes, else those that it mentions. `param` and `text` are in lower case.
+/// The members of `body` that a refusal means and that a request can do without, those of the tools' schemas among them:
+/// the one in its `param`, else those that it puts in quotes, else those that it mentions. `param` and `text` are in lower
+/// case.
 fn named(param: &str, text: &str, body: &[u8], optional: &[&'static str]) -> Vec<&'static str> {
     let is_meant = |by: &dyn Fn(&str) -> bool| -> Vec<&'static str> {
         let named = |member: &&&str| {
             let mut others = ALIASES.iter().filter(|(_, meant)| meant == *member);
             by(&member.to_ascii_lowercase()) || others.any(|(name, _)| by(name))
         };
-        let named: Vec<_> = optional.iter().filter(named).copied().collect();
+        let optional = optional.iter().chain(&SCHEMA_KEYWORDS);
+        let named: Vec<_> = optional.filter(named).copied().collect();
         // Who names what is inside does not mean what is around it.
         let is_outer = |member: &str| {
             let mut inner = named.iter().filter_map(|inner| inner.strip_prefix(member));
@@ -165,8 +196,12 @@ fn named(param: &str, text: &str, body: &[u8], optional: &[&'static str]) -> Vec
                     })
             })
     };
+    // Some keywords are plain words, which a refusal of something else may use.
+    let plain = [
+        "minimum", "maximum", "pattern", "format", "default", "examples", "title",
+    ];
     let ways: [&dyn Fn(&str) -> bool; 3] = [&|name| names(param, name), &quoted, &|name| {
-        names(text, name)
+        names(text, name) && !plain.contains(&name)
     }];
     ways.into_iter()
         .map(is_meant)
@@ -265,10 +300,9 @@ mod tests {
         }
     }
 
-    const OPTIONAL: [&str; 5] = [
+    const OPTIONAL: [&str; 4] = [
         "stream_options",
         "reasoning_effort",
-        "additionalProperties",
         "max_tokens",
         "reasoning_content",
     ];
@@ -297,7 +331,7 @@ mod tests {
     fn the_member_that_is_meant_is_left_out_and_no_other() {
         let body =
             br#"{"stream_options":{"include_usage":true},"stream":true,"reasoning_effort":"low",
-            "max_tokens":1,"tools":[{"additionalProperties":false}]}"#;
+            "max_tokens":1,"tools":[{"additionalProperties":false,"minimum":1}]}"#;
         for (param, words, expected) in [
             (
                 "reasoning_effort",
@@ -318,6 +352,13 @@ mod tests {
             ),
             (
                 "",
+                "Schema keyword 'minimum' is not supported",
+                &["minimum"],
+            ),
+            ("tools.0.function.parameters.minimum", "no", &["minimum"]),
+            ("", "max_tokens is below the minimum", &["max_tokens"]),
+            (
+                "",
                 "`stream_options` is allowed only when `stream` is enabled",
                 &["stream_options"],
             ),
@@ -336,7 +377,7 @@ mod tests {
             assert_eq!(left_out, expected, "{param} {words}");
         }
         let mut quirks = Quirks::default();
-        quirks.left_out.insert(ADDITIONAL);
+        quirks.left_out.insert("additionalProperties");
         let schema = serde_json::json!({"additionalProperties": false, "properties": {
             "additionalProperties": {"type": "object", "additionalProperties": true}}});
         let kept = serde_json::json!({"properties": {"additionalProperties": {"type": "object"}}});

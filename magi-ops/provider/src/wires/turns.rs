@@ -106,8 +106,9 @@ pub(crate) fn turns<'a>(messages: &'a [Message], parameters: &Parameters<'_>) ->
     turns
 }
 
-/// How many of the messages stand before the last response that follows something from the other side: what comes later
-/// neither answers a call before it nor joins the message before it.
+/// How many of the messages stand before the last response but one that follows something from the other side: what comes
+/// later neither answers a call before it nor joins the message before it, and the last two messages of the other side
+/// stand behind it, which a wire may mark.
 fn settled(messages: &[Message]) -> usize {
     let is_response = |message: &Message| matches!(message, Message::Assistant { text, tool_calls, .. } if says_something(text) || !tool_calls.is_empty());
     let is_answered = |before: &[Message]| {
@@ -122,7 +123,8 @@ fn settled(messages: &[Message]) -> usize {
         }
     };
     let cut = |at: &usize| is_response(&messages[*at]) && is_answered(&messages[..*at]);
-    (1..messages.len()).rev().find(cut).unwrap_or(0)
+    let mut cuts = (1..messages.len()).rev().filter(cut);
+    cuts.nth(1).unwrap_or(0)
 }
 
 /// The conversation as elements of a JSON array, without its brackets; `write` gives those of a part, the last

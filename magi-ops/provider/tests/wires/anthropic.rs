@@ -311,7 +311,8 @@ async fn tools_and_system_are_offered() {
     );
     assert_eq!(
         body["tools"],
-        json!([{"name": "read", "description": "Reads.", "input_schema": {"type": "object"}}])
+        json!([{"name": "read", "description": "Reads.", "input_schema": {"type": "object"},
+                "cache_control": {"type": "ephemeral"}}])
     );
 }
 

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use super::http::{Endpoint, KeyHeader};
-use super::quirks::ADDITIONAL;
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{BuildError, ProviderConfig, Reasoning};
 use crate::models::known;
@@ -67,7 +66,13 @@ impl Wire for Anthropic {
     }
 
     fn optional(&self) -> &'static [&'static str] {
-        &["thinking", "output_config", "cache_control", ADDITIONAL]
+        &[
+            "thinking",
+            "output_config",
+            "cache_control",
+            "service_tier",
+            "is_error",
+        ]
     }
 
     fn reader(&self, request: &Request, parameters: &Parameters<'_>) -> Box<dyn Reader> {

@@ -103,7 +103,14 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
                 "input_schema": quirks.schema(&tool.input_schema),
             })
         });
-        body["tools"] = tools.collect();
+        let mut tools: Vec<_> = tools.collect();
+        if let Some(last) = tools.last_mut() {
+            *last = cached(last.take(), quirks);
+        }
+        body["tools"] = tools.into();
+    }
+    if request.fast && !quirks.leaves_out("service_tier") {
+        body["service_tier"] = json!("auto");
     }
     if !quirks.leaves_out("thinking")
         && let Some(thinking) = thinking(model, parameters)
@@ -142,17 +149,24 @@ fn messages(part: &[Message], is_last: bool, parameters: &Parameters<'_>) -> Vec
                     wire_id(&call.call.id, own, parameters.quirks.ids).into_owned()
                 };
                 push("assistant", said(state, text, &calls, parameters, &id));
-                let results = calls.iter().map(|call| result_block(call, id(call)));
+                let quirks = &parameters.quirks;
+                let results = calls
+                    .iter()
+                    .map(|call| result_block(call, id(call), quirks));
                 push("user", results.collect());
             }
         }
     }
-    // The conversation up to here is asked for again with the next response.
-    if is_last
-        && let Some(("user", blocks)) = messages.last_mut()
-        && let Some(last) = blocks.last_mut()
-    {
-        *last = cached(last.take(), &parameters.quirks);
+    // The conversation up to here is asked for again with the next response; up to the mark before it was asked for with
+    // the last one.
+    if is_last {
+        let users = messages
+            .iter_mut()
+            .rev()
+            .filter(|(role, _)| *role == "user");
+        for last in users.take(2).filter_map(|(_, blocks)| blocks.last_mut()) {
+            *last = cached(last.take(), &parameters.quirks);
+        }
     }
     messages
         .into_iter()
@@ -209,8 +223,12 @@ fn call_block(answered: &Answered<'_>, id: String) -> Value {
     })
 }
 
-fn result_block(answered: &Answered<'_>, id: String) -> Value {
+fn result_block(answered: &Answered<'_>, id: String, quirks: &Quirks) -> Value {
     let mut block = json!({ "type": "tool_result", "tool_use_id": id });
+    if answered.is_error && quirks.leaves_out("is_error") {
+        block["content"] = json!(format!("Error: {}", answered.content));
+        return block;
+    }
     if answered.is_error {
         block["is_error"] = json!(true);
     }

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use super::http::{Endpoint, KeyHeader};
-use super::quirks::ADDITIONAL;
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{Api, BuildError, ProviderConfig};
 use crate::message::ThinkingLevel;
@@ -64,7 +63,7 @@ impl Wire for OpenaiChat {
             "reasoning_details",
             "reasoning",
             "extra_content",
-            ADDITIONAL,
+            "service_tier",
         ]
     }
 

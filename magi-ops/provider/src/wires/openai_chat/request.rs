@@ -48,6 +48,9 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
     if let Some(effort) = effort(parameters.level) {
         optional("reasoning_effort", json!(effort));
     }
+    if request.fast {
+        optional("service_tier", json!("priority"));
+    }
     // The second is OpenAI's newer name of the first, which some of its models take alone.
     if let Some(most) = parameters.max_tokens
         && !optional("max_tokens", json!(most))
@@ -417,6 +420,18 @@ mod tests {
         for at in [1, 3] {
             assert_eq!(sent["messages"][at]["reasoning_content"], "hm");
         }
+    }
+
+    #[test]
+    fn speed_is_the_service_tier() {
+        let mut request = with_state("p");
+        assert_eq!(usual(&request).get("service_tier"), None);
+        request.fast = true;
+        assert_eq!(usual(&request)["service_tier"], "priority");
+        let mut quirks = Quirks::default();
+        quirks.left_out.insert("service_tier");
+        let sent = json_of(&request, ModelLimits::default(), &quirks);
+        assert_eq!(sent.get("service_tier"), None);
     }
 
     #[test]

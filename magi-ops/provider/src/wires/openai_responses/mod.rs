@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use super::http::{Endpoint, KeyHeader};
-use super::quirks::ADDITIONAL;
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{BuildError, ProviderConfig};
 use crate::request::Request;
@@ -34,7 +33,6 @@ pub(super) const OPTIONAL: &[&str] = &[
     "service_tier",
     "strict",
     "store",
-    ADDITIONAL,
 ];
 
 pub(super) struct OpenaiResponses;

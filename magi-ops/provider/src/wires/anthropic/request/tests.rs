@@ -133,7 +133,8 @@ fn system_tools_and_thinking_stand_where_the_api_wants_them() {
             "max_tokens": 64_000,
             "stream": true,
             "system": [{ "type": "text", "text": "Be brief.", "cache_control": { "type": "ephemeral" } }],
-            "tools": [{ "name": "read", "description": "Reads.", "input_schema": { "type": "object" } }],
+            "tools": [{ "name": "read", "description": "Reads.", "input_schema": { "type": "object" },
+                "cache_control": { "type": "ephemeral" } }],
             "thinking": { "type": "enabled", "budget_tokens": 4_096 },
             "messages": [{ "role": "user", "content": [
                 { "type": "text", "text": "hi", "cache_control": { "type": "ephemeral" } },
@@ -164,7 +165,9 @@ fn results_and_the_next_prompt_are_one_message() {
     assert_eq!(
         json_of(&request)["messages"],
         json!([
-            { "role": "user", "content": [{ "type": "text", "text": "go" }] },
+            { "role": "user", "content": [
+                { "type": "text", "text": "go", "cache_control": { "type": "ephemeral" } },
+            ] },
             { "role": "assistant", "content": [
                 { "type": "tool_use", "id": "a", "name": "read", "input": { "path": "x" } },
                 { "type": "tool_use", "id": "b", "name": "read", "input": { "invalid_input": "{\"pa" } },
@@ -315,4 +318,109 @@ proptest! {
         let said = of("text", "text").concat();
         prop_assert_eq!(said.replace(' ', ""), text.replace(' ', ""));
     }
+}
+
+/// The bytes of what a request consists of, block by block and without marks, and which of them are marked.
+fn blocks(body: &Value) -> (Vec<String>, Vec<usize>) {
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let mut blocks: Vec<_> = [&body["tools"], &body["system"]].map(list).concat();
+    for (at, message) in list(&body["messages"]).iter().enumerate() {
+        for mut block in list(&message["content"]) {
+            block["of"] = json!([at, message["role"]]);
+            blocks.push(block);
+        }
+    }
+    let mut take_mark = |block: &mut Value| block.as_object_mut().unwrap().remove("cache_control");
+    let marked = blocks.iter_mut().map(|block| take_mark(block).is_some());
+    let marks = marked
+        .enumerate()
+        .filter_map(|(at, marked)| marked.then_some(at));
+    let marks = marks.collect();
+    (blocks.iter().map(Value::to_string).collect(), marks)
+}
+
+#[test]
+fn each_of_ten_turns_begins_with_what_the_turn_before_had_cached() {
+    let mut growing = request(Vec::new());
+    growing.system = "Be brief.".into();
+    growing.tools = ["list", "read"]
+        .map(|name| ToolSpec {
+            name: name.into(),
+            description: "Does it.".into(),
+            input_schema: json!({ "type": "object" }),
+        })
+        .into();
+    let mut messages = Vec::new();
+    let mut before: Option<(Vec<String>, Vec<usize>)> = None;
+    let mut asked = 0;
+    let mut ask = |messages: &[Message]| {
+        growing.messages = Arc::new(messages.to_vec());
+        let body = json_of(&growing);
+        let fresh = Request {
+            written: Default::default(),
+            ..growing.clone()
+        };
+        assert_eq!(body, json_of(&fresh));
+        let now = blocks(&body);
+        assert!((3..=4).contains(&now.1.len()), "{now:?}");
+        if let Some((cached, marks)) = before.replace(now.clone()) {
+            // The server has everything up to the last mark, and finds it, since one stands there again.
+            let last = *marks.last().unwrap();
+            assert_eq!(now.0[..=last], cached[..=last]);
+            assert!(now.1.contains(&last), "{marks:?} {:?}", now.1);
+        }
+        asked += 1;
+    };
+    for turn in 0..10 {
+        messages.push(Message::User {
+            text: format!("turn {turn}"),
+        });
+        ask(&messages);
+        for step in 0..turn % 3 {
+            let id = format!("c{turn}_{step}");
+            messages.push(Message::Assistant {
+                state: state(vec![thought("hm", false, (0, 0), "U0lH")]),
+                text: String::new(),
+                tool_calls: vec![call(&id, json!({ "path": "x" })), call("d", json!({}))],
+            });
+            messages.push(result(&id, "found", false));
+            messages.push(result("d", "lost", true));
+            ask(&messages);
+        }
+        messages.push(Message::Assistant {
+            state: state(Vec::new()),
+            text: format!("done {turn}"),
+            tool_calls: Vec::new(),
+        });
+    }
+    assert_eq!(asked, 19);
+}
+
+#[test]
+fn speed_and_failure_are_said_as_the_server_takes_them() {
+    let mut request = request(vec![
+        Message::User { text: "go".into() },
+        Message::Assistant {
+            state: ProviderState::default(),
+            text: String::new(),
+            tool_calls: vec![call("a", json!({}))],
+        },
+        result("a", "no", true),
+    ]);
+    assert_eq!(json_of(&request).get("service_tier"), None);
+    request.fast = true;
+    let body = json_of(&request);
+    assert_eq!(body["service_tier"], "auto");
+    assert_eq!(body["messages"][2]["content"][0]["is_error"], true);
+    let mut quirks = Quirks::default();
+    quirks
+        .left_out
+        .extend(["service_tier", "is_error", "cache_control"]);
+    let limits = ModelLimits::default();
+    let parameters = Parameters::new(&Anthropic, "anthropic", &limits, &request, quirks);
+    let body: Value = serde_json::from_slice(&Anthropic.body(&request, &parameters)).unwrap();
+    assert_eq!(body.get("service_tier"), None);
+    let result = json!({ "type": "tool_result", "tool_use_id": "a", "content": "Error: no" });
+    assert_eq!(body["messages"][2]["content"][0], result);
+    assert!(!body.to_string().contains("cache_control"));
 }
