@@ -36,6 +36,8 @@ mod codex;
 mod differences;
 #[path = "providers/images.rs"]
 mod images;
+#[path = "providers/recordings.rs"]
+mod recordings;
 
 const KEY: &str = "canary-key-0123456789";
 

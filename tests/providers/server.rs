@@ -1,11 +1,14 @@
 //! A small HTTP server that plays a model: one scripted answer for each request, in order.
 //! It knows no wire; it keeps what it was asked.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 /// Longer than any wait of the client, so that only a hang reaches it.
@@ -33,7 +36,7 @@ impl Asked {
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    pub(crate) content_type: &'static str,
+    pub(crate) content_type: Cow<'static, str>,
     pub(crate) body: Vec<u8>,
     /// The connection stays open behind the body, as long as the client likes.
     pub(crate) stays: bool,
@@ -41,10 +44,13 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// A body of any kind with status 200.
-    pub(crate) fn raw(content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn raw(
+        content_type: impl Into<Cow<'static, str>>,
+        body: impl Into<Vec<u8>>,
+    ) -> Self {
         Self {
             status: 200,
-            content_type,
+            content_type: content_type.into(),
             body: body.into(),
             stays: false,
         }
@@ -54,6 +60,21 @@ impl Answer {
     pub(crate) fn events<T: std::fmt::Display>(data: &[T]) -> Self {
         let events = data.iter().map(|data| format!("data: {data}\n\n"));
         Self::raw("text/event-stream", events.collect::<String>())
+    }
+
+    /// The answer of an exchange that `MC_RECORD` kept (docs/recording.md).
+    pub(crate) fn recorded(exchange: &Value) -> Self {
+        let answer = &exchange["response"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let body = match answer["body_base64"].as_str() {
+            Some(encoded) => STANDARD.decode(encoded).unwrap(),
+            None => text(&answer["body"]).into_bytes(),
+        };
+        let status = answer["status"].as_u64().unwrap_or(200);
+        Self {
+            status: status.try_into().unwrap(),
+            ..Self::raw(text(&answer["headers"]["content-type"]), body)
+        }
     }
 
     /// A refusal.

@@ -218,6 +218,16 @@ impl Redactor {
         Redacted(masked(text, self.find(text, true).ranges))
     }
 
+    /// Masks every secret in a text that is kept and not shown: what must not be shown stays, unless a secret is hidden by it.
+    pub fn mask(&self, text: &str) -> Redacted {
+        let shown = self.redact(text);
+        let exact = masked(text, self.find(text, true).ranges);
+        match *displayable(&exact) == *shown.as_str() {
+            true => Redacted(exact),
+            false => shown,
+        }
+    }
+
     /// The same for a text that breaks off where nobody meant it to end: the first half of a secret is masked too.
     pub fn redact_cut(&self, text: &str) -> Redacted {
         let mut stream = self.stream();

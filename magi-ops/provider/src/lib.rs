@@ -19,6 +19,11 @@ mod message;
 mod models;
 mod play;
 mod provider;
+#[cfg_attr(
+    not(feature = "wires"),
+    expect(dead_code, reason = "wires alone have exchanges")
+)]
+mod recorder;
 mod registry;
 mod request;
 mod response;
@@ -42,6 +47,7 @@ pub use http_client::HttpClient;
 pub use media::Image;
 pub use message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
 pub use provider::Provider;
+pub use recorder::Recorder;
 pub use registry::{build, build_with};
 pub use request::Request;
 pub use response::{Chunk, Response, Retry, Usage};

@@ -7,8 +7,10 @@ use crate::config::{Api, BuildError, Patience, ProviderConfig};
 use crate::credential::CredentialSource;
 use crate::fixture::Fixture;
 use crate::provider::Provider;
+use crate::recorder::Recorder;
 
-/// Builds a provider. Connects nowhere. Blocks: a script and the system's certificates are read.
+/// Builds a provider, whose exchanges `recorder` keeps. Connects nowhere. Blocks: a script and the system's certificates are
+/// read.
 ///
 /// # Errors
 /// [`BuildError::NotLinked`] for an api that this build has no wire for: without the feature `wires` everything
@@ -16,8 +18,9 @@ use crate::provider::Provider;
 pub fn build(
     config: &ProviderConfig,
     credentials: Arc<dyn CredentialSource>,
+    recorder: Option<Arc<Recorder>>,
 ) -> Result<Arc<dyn Provider>, BuildError> {
-    build_with(config, credentials, Patience::default())
+    build_with(config, credentials, recorder, Patience::default())
 }
 
 /// [`build`] with other waits.
@@ -27,6 +30,7 @@ pub fn build(
 pub fn build_with(
     config: &ProviderConfig,
     credentials: Arc<dyn CredentialSource>,
+    recorder: Option<Arc<Recorder>>,
     patience: Patience,
 ) -> Result<Arc<dyn Provider>, BuildError> {
     match config.api {
@@ -35,10 +39,10 @@ pub fn build_with(
             Some(path) => Fixture::from_script(path)?,
         })),
         #[cfg(feature = "wires")]
-        _ => crate::wires::build(config, credentials, patience),
+        _ => crate::wires::build(config, credentials, recorder, patience),
         #[cfg(not(feature = "wires"))]
         _ => {
-            drop((credentials, patience));
+            drop((credentials, recorder, patience));
             Err(BuildError::NotLinked)
         }
     }

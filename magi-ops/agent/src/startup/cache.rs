@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, ready};
 use provider::{
-    BuildError, Credential, CredentialError, CredentialSource, Provider, ProviderConfig, Secret,
+    BuildError, Credential, CredentialError, CredentialSource, Provider, ProviderConfig, Recorder,
+    Secret,
 };
 use store::{Account, AccountError, Home, Redactor, StoredCredential};
 
@@ -31,6 +32,8 @@ pub(crate) struct ProviderCache {
     redactor: Redactor,
     /// Where logins are stored.
     home: Arc<dyn Home>,
+    /// Keeps their exchanges.
+    recorder: Option<Arc<Recorder>>,
 }
 
 /// A provider's configuration and how it authenticates.
@@ -55,11 +58,16 @@ pub(super) enum Login {
 }
 
 impl ProviderCache {
-    pub(crate) fn new(redactor: Redactor, home: Arc<dyn Home>) -> Self {
+    pub(crate) fn new(
+        redactor: Redactor,
+        home: Arc<dyn Home>,
+        recorder: Option<Arc<Recorder>>,
+    ) -> Self {
         Self {
             providers: Mutex::default(),
             redactor,
             home,
+            recorder,
         }
     }
 
@@ -91,7 +99,7 @@ impl ProviderCache {
             return Ok(Arc::clone(&cached[cached.len() - 1].1));
         }
         let credentials = self.credentials(&remote)?;
-        let provider = provider::build(&remote.config, credentials)?;
+        let provider = provider::build(&remote.config, credentials, self.recorder.clone())?;
         if cached.len() == MAX_CACHED {
             cached.remove(0);
         }

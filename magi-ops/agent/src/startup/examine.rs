@@ -98,7 +98,7 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
             .extend(guidance.choose_model(&mut settings, environment)),
         Err(error) => found.problems = error.reasons,
     }
-    let providers = ProviderCache::new(redactor.clone(), Arc::clone(&home));
+    let providers = ProviderCache::new(redactor.clone(), Arc::clone(&home), None);
     if is_selection_known && let Err(error) = select(&settings, environment, &providers) {
         found.problems.extend(error.reasons);
     }

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
+use provider::Recorder;
 use store::sessions::{SessionStore, now_ms};
 use store::{Home, Redactor};
 use tokio_util::sync::CancellationToken;
@@ -63,7 +64,11 @@ impl Services {
             environment: environment.clone(),
             replays: Replays::new(Arc::clone(&sessions), redactor.clone()),
             sessions,
-            providers: ProviderCache::new(redactor.clone(), Arc::clone(&home)),
+            providers: ProviderCache::new(
+                redactor.clone(),
+                Arc::clone(&home),
+                recorder(environment, &redactor),
+            ),
             home,
             redactor,
             calls: Pool::new(CALLS),
@@ -101,6 +106,17 @@ impl Services {
         self.stopped.cancel();
         self.providers.clear();
     }
+}
+
+/// What keeps the exchanges with models, if `MC_RECORD` names a folder for them.
+fn recorder(environment: &Environment, redactor: &Redactor) -> Option<Arc<Recorder>> {
+    let folder = environment
+        .var("MC_RECORD")
+        .filter(|folder| !folder.is_empty())?;
+    let recorder = Recorder::create(&environment.cwd.join(folder), redactor.clone());
+    let recorder =
+        recorder.inspect_err(|error| tracing::warn!(%error, "MC_RECORD names no usable folder"));
+    recorder.ok().map(Arc::new)
 }
 
 impl std::fmt::Debug for Services {

@@ -21,6 +21,7 @@ use super::wire::{Parameters, Progress, Wire};
 use crate::config::{ModelLimits, Patience};
 use crate::credential::{Credential, CredentialSource};
 use crate::error::{ErrorKind, ProviderError};
+use crate::recorder::{Recorder, Recording};
 use crate::request::Request;
 use crate::response::{Chunk, Response, Retry};
 
@@ -35,6 +36,7 @@ pub(super) struct Link {
     pub(super) wire: &'static dyn Wire,
     pub(super) endpoint: Endpoint,
     pub(super) credentials: Arc<dyn CredentialSource>,
+    pub(super) recorder: Option<Arc<Recorder>>,
     pub(super) patience: Patience,
     pub(super) learned: Learned,
 }
@@ -62,6 +64,7 @@ pub(super) fn start(link: Arc<Link>, request: Request, cancel: CancellationToken
         attempts: 0,
         refreshed: false,
         credential: None,
+        recording: None,
         state: State::Send,
         ready: VecDeque::new(),
         spoken: false,
@@ -93,6 +96,8 @@ struct Exchange {
     refreshed: bool,
     /// What the last attempt carried.
     credential: Option<Credential>,
+    /// The attempt under way, where exchanges are kept.
+    recording: Option<Recording>,
     state: State,
     /// Read, but not yet given.
     ready: VecDeque<Chunk>,
@@ -143,6 +148,10 @@ impl Exchange {
                 () = cancel.cancelled() => return Some(Err(ErrorKind::Cancelled.into())),
                 outcome = self.step(state) => outcome,
             };
+            let is_over = matches!(outcome, Err(_) | Ok(State::Ended));
+            if let Some(recording) = self.recording.take_if(|_| is_over) {
+                recording.end(outcome.as_ref().err()).await;
+            }
             self.state = match outcome {
                 Ok(state) => state,
                 Err(error) => self.after(error),
@@ -179,7 +188,13 @@ impl Exchange {
             .map_err(|error| ProviderError::new(ErrorKind::NoCredential).with_source(error))?;
         let target = link.wire.target(&self.request);
         let credential = self.credential.as_ref();
-        let sending = link.endpoint.send(self.body.clone(), credential, &target);
+        let body = self.body.clone();
+        self.recording = link.recorder.as_ref().and_then(|recorder| {
+            let model = &self.request.model;
+            recorder.begin(&link.provider, model, self.attempts, body.clone())
+        });
+        let recording = self.recording.as_mut();
+        let sending = link.endpoint.send(body, credential, &target, recording);
         let answer = first.bound(sending).await.map_err(stalled)??;
         let parameters = link.parameters(&self.request);
         let body = Body::new(link.wire.reader(&self.request, &parameters));
@@ -212,6 +227,9 @@ impl Exchange {
                 return Ok(State::Ended);
             }
         };
+        if let (Some(recording), Some(bytes)) = (&mut self.recording, &bytes) {
+            recording.arrived(bytes);
+        }
         let progress = reading.body.read(bytes.as_deref());
         let pieces = reading.body.pieces();
         // Counts are replaced by later ones.

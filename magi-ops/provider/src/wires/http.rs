@@ -13,6 +13,7 @@ use crate::config::BuildError;
 use crate::credential::Credential;
 use crate::error::{ErrorKind, ProviderError};
 use crate::http_client::{address, client};
+use crate::recorder::Recording;
 
 /// Most bytes of a refusal's body that are read.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
@@ -119,6 +120,7 @@ impl Endpoint {
         body: Bytes,
         credential: Option<&Credential>,
         target: &Target,
+        mut recording: Option<&mut Recording>,
     ) -> Result<reqwest::Response, ProviderError> {
         let mut url = self.url.clone();
         if let (Some(part), Ok(mut path)) = (&target.path, url.path_segments_mut()) {
@@ -145,6 +147,9 @@ impl Endpoint {
                 );
             }
         }
+        if let Some(recording) = &mut recording {
+            recording.asked(url.path(), named(&headers));
+        }
         let sent = self
             .client
             .post(url)
@@ -161,16 +166,30 @@ impl Endpoint {
             ProviderError::new(kind).with_source(error.without_url())
         })?;
         let status = answer.status().as_u16();
+        if let Some(recording) = &mut recording {
+            recording.answered(status, named(answer.headers()));
+        }
         if !answer.status().is_success() {
             let asked = answer.headers().get(RETRY_AFTER);
             let asked = asked.and_then(|value| value.to_str().ok());
             let retry_after = asked.and_then(|value| retry_after(value, SystemTime::now()));
-            let mut error = refused(status, &refusal_body(answer).await);
+            let body = refusal_body(answer).await;
+            if let Some(recording) = recording {
+                recording.arrived(&body);
+            }
+            let mut error = refused(status, &body);
             error.retry_after = retry_after.or(error.retry_after);
             return Err(error);
         }
         Ok(answer)
     }
+}
+
+/// Headers by their names, in lower case.
+fn named(headers: &HeaderMap) -> impl Iterator<Item = (&str, &[u8])> {
+    headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_bytes()))
 }
 
 /// A header's value that no log shows.

@@ -18,6 +18,7 @@ use crate::config::{Api, BuildError, Patience, ProviderConfig};
 use crate::credential::CredentialSource;
 use crate::message::ThinkingLevel;
 use crate::provider::Provider;
+use crate::recorder::Recorder;
 use crate::request::Request;
 use crate::response::Response;
 
@@ -62,6 +63,7 @@ fn wire(config: &ProviderConfig) -> Option<&'static dyn Wire> {
 pub(crate) fn build(
     config: &ProviderConfig,
     credentials: Arc<dyn CredentialSource>,
+    recorder: Option<Arc<Recorder>>,
     patience: Patience,
 ) -> Result<Arc<dyn Provider>, BuildError> {
     let wire = wire(config).ok_or(BuildError::NotLinked)?;
@@ -76,6 +78,7 @@ pub(crate) fn build(
         wire,
         endpoint: wire.endpoint(config, patience.connect)?,
         credentials,
+        recorder,
         patience,
         learned: Learned::new(usual),
     }))))

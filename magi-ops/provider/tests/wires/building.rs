@@ -22,7 +22,11 @@ fn config(api: Api, base_url: Option<&str>) -> ProviderConfig {
 }
 
 fn built(config: &ProviderConfig, key: Option<&str>) -> Result<Arc<dyn Provider>, BuildError> {
-    build(config, Arc::new(FixedCredential::new(key.map(Secret::new))))
+    build(
+        config,
+        Arc::new(FixedCredential::new(key.map(Secret::new))),
+        None,
+    )
 }
 
 fn refusal(config: &ProviderConfig) -> BuildError {

@@ -231,7 +231,7 @@ pub(crate) fn provider(api: Api, base: &str, patience: Patience) -> Arc<dyn Prov
         models: ModelLimits::default(),
     };
     let credential = FixedCredential::new(Some(Secret::new(KEY)));
-    build_with(&config, Arc::new(credential), patience).unwrap()
+    build_with(&config, Arc::new(credential), None, patience).unwrap()
 }
 
 /// Waits that no test notices where they are not the subject.

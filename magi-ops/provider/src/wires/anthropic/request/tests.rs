@@ -330,7 +330,7 @@ fn blocks(body: &Value) -> (Vec<String>, Vec<usize>) {
             blocks.push(block);
         }
     }
-    let mut take_mark = |block: &mut Value| block.as_object_mut().unwrap().remove("cache_control");
+    let take_mark = |block: &mut Value| block.as_object_mut().unwrap().remove("cache_control");
     let marked = blocks.iter_mut().map(|block| take_mark(block).is_some());
     let marks = marked
         .enumerate()

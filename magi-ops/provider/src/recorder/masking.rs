@@ -1,0 +1,247 @@
+//! The redaction of recorded bodies: JSON text by text, and the texts of a stream also across its events.
+//! What is a secret is the seam's to say; nothing is written here.
+
+use std::collections::HashMap;
+
+use redact::Redactor;
+use serde_json::Value;
+
+/// Longest text of a body that is kept, in bytes: images are longer.
+const MAX_TEXT_BYTES: usize = 256 * 1024;
+
+/// A request's body: as JSON, or as text where masks leave none.
+pub(super) fn request(body: &[u8], redactor: &Redactor) -> Value {
+    let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
+        let text = String::from_utf8_lossy(body);
+        return Value::from(redactor.mask(&text).into_string());
+    };
+    mask_texts(&mut value, redactor);
+    let text = value.to_string();
+    // Names beside values say more than each text by itself.
+    let masked = redactor.mask(&text).into_string();
+    match masked == text {
+        true => value,
+        false => serde_json::from_str(&masked).unwrap_or(Value::String(masked)),
+    }
+}
+
+/// Masks every text in a value, names of members among them. Whether there was one to mask.
+fn mask_texts(value: &mut Value, redactor: &Redactor) -> bool {
+    match value {
+        Value::String(text) if text.len() > MAX_TEXT_BYTES => {
+            *text = format!("[{} bytes are left out]", text.len());
+            true
+        }
+        Value::String(text) => {
+            let masked = redactor.mask(text).into_string();
+            let changed = masked != *text;
+            *text = masked;
+            changed
+        }
+        Value::Array(items) => {
+            let mut changed = false;
+            for item in items {
+                changed |= mask_texts(item, redactor);
+            }
+            changed
+        }
+        Value::Object(members) => {
+            let mut changed = false;
+            let mut masked = serde_json::Map::new();
+            for (name, mut value) in std::mem::take(members) {
+                changed |= mask_texts(&mut value, redactor);
+                let shown = redactor.mask(&name).into_string();
+                changed |= shown != name;
+                masked.insert(shown, value);
+            }
+            *members = masked;
+            changed
+        }
+        _ => false,
+    }
+}
+
+/// One line of an answer.
+enum Line<'a> {
+    Raw(&'a str),
+    /// JSON, what stands before it, and what ends the line.
+    Json {
+        before: &'a str,
+        value: Value,
+        raw: &'a str,
+        end: &'a str,
+        changed: bool,
+    },
+}
+
+/// An answer's body as text, and whether that is the body to the letter. Events of a stream stay events; where a secret
+/// runs over several, its whole text stands in the first of them. `is_whole`: it ended where the server meant it to.
+pub(super) fn answer(body: &[u8], is_whole: bool, redactor: &Redactor) -> (String, bool) {
+    let text = String::from_utf8_lossy(body);
+    let mut lines: Vec<_> = text.split_inclusive('\n').map(line).collect();
+    for line in &mut lines {
+        if let Line::Json { value, changed, .. } = line {
+            // Long texts too: the joined ones are short then.
+            *changed |= mask_texts(value, redactor);
+        }
+    }
+    mask_across(&mut lines, redactor);
+    let mut out = String::with_capacity(text.len());
+    for line in &lines {
+        match line {
+            Line::Raw(raw) => out.push_str(raw),
+            Line::Json {
+                before,
+                value,
+                end,
+                changed: true,
+                ..
+            } => {
+                out.push_str(before);
+                out.push_str(&value.to_string());
+                out.push_str(end);
+            }
+            Line::Json { raw, .. } => out.push_str(raw),
+        }
+    }
+    // What is no JSON, and what names beside values tell.
+    let whole = redactor.mask(&out).into_string();
+    let shown = match is_whole {
+        true => whole,
+        false => cut(&whole, redactor),
+    };
+    let exact = shown == text;
+    (shown, exact)
+}
+
+/// The last line of what broke off may end within a secret.
+fn cut(text: &str, redactor: &Redactor) -> String {
+    let at = text
+        .trim_end_matches('\n')
+        .rfind('\n')
+        .map_or(0, |at| at + 1);
+    let (before, last) = text.split_at(at);
+    let shown = redactor.redact_cut(last);
+    let last = match shown.as_str() == last.trim_end() {
+        true => last,
+        false => shown.as_str(),
+    };
+    format!("{before}{last}")
+}
+
+fn line(raw: &str) -> Line<'_> {
+    let content = raw.trim_end_matches(['\n', '\r']);
+    let json = content
+        .strip_prefix("data:")
+        .unwrap_or(content)
+        .trim_start();
+    if !json.starts_with(['{', '[']) {
+        return Line::Raw(raw);
+    }
+    match serde_json::from_str(json) {
+        Ok(value) => Line::Json {
+            before: &content[..content.len() - json.len()],
+            value,
+            raw,
+            end: &raw[content.len()..],
+            changed: false,
+        },
+        Err(_) => Line::Raw(raw),
+    }
+}
+
+/// Where a text stands in an event: names and places, and the numbers that tell calls and blocks apart.
+type Path = String;
+
+/// Members that are whole in each event: one behind the other they would look like secrets.
+const REPEATED: [&str; 9] = [
+    "/id",
+    "/item_id",
+    "/type",
+    "/object",
+    "/model",
+    "/role",
+    "/created",
+    "/obfuscation",
+    "/system_fingerprint",
+];
+
+/// Masks secrets whose parts stand at one place of several events.
+fn mask_across(lines: &mut [Line<'_>], redactor: &Redactor) {
+    let mut joined: HashMap<Path, (usize, String)> = HashMap::new();
+    for line in lines.iter_mut() {
+        if let Line::Json { value, .. } = line {
+            each_text(value, &mut String::new(), &mut |path, text| {
+                let repeats = REPEATED.iter().any(|name| path.ends_with(name));
+                if !repeats {
+                    let (count, all) = joined.entry(path.to_owned()).or_default();
+                    *count += 1;
+                    all.push_str(text);
+                }
+                false
+            });
+        }
+    }
+    let mut replaced: HashMap<Path, String> = HashMap::new();
+    for (path, (_, all)) in joined.into_iter().filter(|(_, (count, _))| *count > 1) {
+        let masked = redactor.mask(&all).into_string();
+        if masked != all {
+            replaced.insert(path, masked);
+        }
+    }
+    if replaced.is_empty() {
+        return;
+    }
+    for line in lines.iter_mut() {
+        if let Line::Json { value, changed, .. } = line {
+            *changed |= each_text(value, &mut String::new(), &mut |path, text| {
+                let Some(all) = replaced.get_mut(path) else {
+                    return false;
+                };
+                // The first takes all of it, the others nothing.
+                *text = std::mem::take(all);
+                true
+            });
+        }
+    }
+}
+
+/// Calls `with` for every text of a value. Whether one of the calls said so.
+fn each_text(
+    value: &mut Value,
+    path: &mut Path,
+    with: &mut dyn FnMut(&str, &mut String) -> bool,
+) -> bool {
+    match value {
+        Value::String(text) => with(path, text),
+        Value::Array(items) => {
+            let mut said = false;
+            for (at, item) in items.iter_mut().enumerate() {
+                let length = path.len();
+                path.push_str(&format!("/{at}"));
+                said |= each_text(item, path, with);
+                path.truncate(length);
+            }
+            said
+        }
+        Value::Object(members) => {
+            let start = path.len();
+            for name in ["index", "output_index", "content_index", "item_id"] {
+                if let Some(number) = members.get(name) {
+                    path.push_str(&format!("#{number}"));
+                }
+            }
+            let mut said = false;
+            for (name, value) in members.iter_mut() {
+                let length = path.len();
+                path.push('/');
+                path.push_str(name);
+                said |= each_text(value, path, with);
+                path.truncate(length);
+            }
+            path.truncate(start);
+            said
+        }
+        _ => false,
+    }
+}
