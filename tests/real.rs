@@ -192,6 +192,7 @@ fn the_proxy_litellm_before_llama_cpp() {
     let server = Server::start(command, "/health/liveliness");
     turns("openai-chat", &format!("{}/v1", server.base()), "tiny");
     turns("anthropic", &server.base(), "tiny");
+    turns("openai-responses", &format!("{}/v1", server.base()), "tiny");
 }
 
 #[test]

@@ -422,7 +422,7 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
         let home: Arc<dyn Home> = Arc::new(environment.home_as_it_is()?);
         let settings = environment.settings(&*home, &environment.cwd)?;
         home.accounts().check()?;
-        let providers = ProviderCache::new(redactor.clone(), home);
+        let providers = ProviderCache::new(redactor.clone(), home, None);
         Ok(login(&settings, environment, &providers, &settings.provider).is_ok())
     };
     ready().map_err(|error: StartupError| error.redacted(&redactor))

@@ -286,7 +286,7 @@ impl Exchange {
         let sent = Sent {
             body: &self.body,
             optional: link.wire.optional(),
-            longest_image: images::longest(&self.request.messages, &parameters),
+            longest_image: images::longest(&self.request.messages, parameters.taken_images()),
         };
         if link.learned.learn(&self.request.model, &error, &sent) {
             self.body = link.body(&self.request);

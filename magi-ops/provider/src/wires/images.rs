@@ -7,26 +7,30 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use media::Image;
 
-use super::quirks::Quirks;
-use super::wire::Parameters;
 use crate::message::Message;
 
-/// Whether a server that takes images of this kind at all takes one so long.
-fn fits(image: &Image, quirks: &Quirks) -> bool {
-    let most = quirks.max_image_bytes;
-    most.is_none_or(|most| image.bytes().len() <= most)
+/// Which images a model gets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    /// It takes images.
+    pub(crate) any: bool,
+    /// The longest one that its server takes, in bytes.
+    pub(crate) most: Option<usize>,
 }
 
-/// What a tool said and showed, as the model gets it: words stand for what it can't have. `takes`: the model takes images.
+impl Taken {
+    fn takes(self, image: &Image) -> bool {
+        self.any && self.most.is_none_or(|most| image.bytes().len() <= most)
+    }
+}
+
+/// What a tool said and showed, as the model gets it: words stand for what it can't have.
 pub(crate) fn shown<'a>(
     content: &'a str,
     images: &'a [Image],
-    takes: bool,
-    quirks: &Quirks,
+    taken: Taken,
 ) -> (Cow<'a, str>, Vec<&'a Image>) {
-    let (given, kept): (Vec<_>, Vec<_>) = images
-        .iter()
-        .partition(|image| takes && fits(image, quirks));
+    let (given, kept): (Vec<_>, Vec<_>) = images.iter().partition(|image| taken.takes(image));
     if kept.is_empty() {
         return (content.into(), given);
     }
@@ -35,7 +39,7 @@ pub(crate) fn shown<'a>(
         if !content.is_empty() && !content.ends_with('\n') {
             content.push('\n');
         }
-        let why = match takes && quirks.max_image_bytes != Some(0) {
+        let why = match taken.any && taken.most != Some(0) {
             true => "the server takes none so long",
             false => "the model takes none",
         };
@@ -45,7 +49,7 @@ pub(crate) fn shown<'a>(
 }
 
 /// Length of the longest image that a model gets of `messages`.
-pub(crate) fn longest(messages: &[Message], parameters: &Parameters<'_>) -> Option<usize> {
+pub(crate) fn longest(messages: &[Message], taken: Taken) -> Option<usize> {
     let shown = messages.iter().filter_map(|message| match message {
         Message::ToolResult {
             images,
@@ -54,11 +58,8 @@ pub(crate) fn longest(messages: &[Message], parameters: &Parameters<'_>) -> Opti
         } => Some(images),
         _ => None,
     });
-    let shown = shown
-        .flatten()
-        .filter(|image| fits(image, &parameters.quirks));
-    let longest = shown.map(|image| image.bytes().len()).max();
-    longest.filter(|_| parameters.images)
+    let given = shown.flatten().filter(|image| taken.takes(image));
+    given.map(|image| image.bytes().len()).max()
 }
 
 /// An image's bytes as JSON has them.

@@ -94,9 +94,9 @@ pub(crate) fn turns<'a>(messages: &'a [Message], parameters: &Parameters<'_>) ->
                     .find(|(at, answered)| answered.call.id == *call_id && open.contains(at));
                 if let Some((at, answered)) = answered {
                     // Where a wire has a field for failure, it takes words alone beside it.
-                    let takes = parameters.images && !is_error;
-                    (answered.content, answered.images) =
-                        images::shown(content, images, takes, &parameters.quirks);
+                    let mut taken = parameters.taken_images();
+                    taken.any &= !is_error;
+                    (answered.content, answered.images) = images::shown(content, images, taken);
                     answered.is_error = *is_error;
                     open.remove(&at);
                 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::http::{Endpoint, Target};
+use super::images::Taken;
 use super::quirks::Quirks;
 use crate::config::{BuildError, ModelLimits, ProviderConfig, Reasoning};
 use crate::error::ProviderError;
@@ -94,6 +95,14 @@ impl<'a> Parameters<'a> {
             reasoning: limits.reasoning(model),
             images: limits.images(model).unwrap_or_else(|| wire.images(model)),
             quirks,
+        }
+    }
+
+    /// Which images the model gets.
+    pub(crate) fn taken_images(&self) -> Taken {
+        Taken {
+            any: self.images,
+            most: self.quirks.max_image_bytes,
         }
     }
 }

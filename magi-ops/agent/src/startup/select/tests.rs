@@ -28,7 +28,7 @@ fn providers(stored: &str) -> (tempfile::TempDir, ProviderCache) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("auth.json"), stored).unwrap();
     let home = store::LocalHome::prepare(dir.path()).unwrap();
-    let cache = ProviderCache::new(store::Redactor::default(), Arc::new(home));
+    let cache = ProviderCache::new(store::Redactor::default(), Arc::new(home), None);
     (dir, cache)
 }
 
