@@ -16,6 +16,7 @@ use lines::Lines;
 
 /// The parts of both programs that log something, by the names of their crates; a test compares them with the manifests.
 const PARTS: &[&str] = &[
+    "account",
     "agent",
     "host",
     "magi",

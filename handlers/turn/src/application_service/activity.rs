@@ -249,6 +249,31 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_of_a_server_is_hashed_with_its_server_and_never_named() {
+        // Also one that has the name of a tool of ours.
+        for name in ["mcp__secret__tool", "read"] {
+            let shown = shown(Raw::Tool {
+                id: "abc".to_owned(),
+                parent: None,
+                kind: agent::ActivityKind::Tool,
+                tool: name.to_owned(),
+                server: Some("abc".into()),
+                name: Default::default(),
+                state: ActivityState::Started,
+                summary: Default::default(),
+                timed_out: None,
+            });
+            assert_eq!(shown["server_id"], format!("server-{ABC}"));
+            assert_eq!(shown["tool_id"], hashed("tool", name));
+            assert_eq!(
+                (&shown["transport"], &shown["tool_name"]),
+                (&json!("mcp"), &Value::Null)
+            );
+            assert!(!shown.to_string().contains("secret"), "{shown}");
+        }
+    }
+
+    #[test]
     fn a_tool_runs_and_then_completes_or_fails() {
         for (state, word) in [
             (ActivityState::Started, "running"),
@@ -268,6 +293,7 @@ mod tests {
                 parent: Some("abc".to_owned()),
                 kind: agent::ActivityKind::Tool,
                 tool: "read".to_owned(),
+                server: None,
                 name: Default::default(),
                 state,
                 summary: Default::default(),
@@ -396,6 +422,7 @@ mod tests {
                 parent: parent.map(str::to_owned),
                 kind: agent::ActivityKind::Tool,
                 tool: "read".to_owned(),
+                server: None,
                 name: Default::default(),
                 state,
                 summary: Default::default(),
