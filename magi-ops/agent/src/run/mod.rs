@@ -27,6 +27,7 @@ mod event;
 mod hooks;
 mod index;
 mod notice;
+mod passing;
 mod persist;
 mod queue;
 mod repeats;

@@ -2,13 +2,13 @@
 //! its conversation, what it works with and its bounds, and its events go on through the run that it works for.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use provider::Message;
+use store::Redacted;
 use store::resources::Profile;
 use store::sessions::{Outcome, SessionError, SessionId, SessionWriter};
-use store::{Redacted, Redactor};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tools::{ActivityKind, Delegation, Success, ToolError, ToolOutcome};
 use tracing::{Instrument, info_span};
@@ -17,9 +17,9 @@ use work::{Deadline, Expired, Pool};
 use super::active::ActiveRun;
 use super::allowance::Allowance;
 use super::call::{Site, refused};
-use super::event::{Activity, MayDrop, MustArrive, RunEvent};
 use super::notice::{Notices, Task};
-use super::queue::{Lost, RunEvents, Sink};
+use super::passing::{Costs, pass};
+use super::queue::RunEvents;
 use super::tasks::activity_of;
 use super::{
     Authoritative, DeliveryPolicy, Ended, Owner, ParentRun, Parts, RunErrorCode, RunPolicy,
@@ -57,16 +57,8 @@ pub(super) struct Subagents {
     /// What answers the run.
     selected: OnceLock<Arc<Selected>>,
     places: Semaphore,
-    cost: Mutex<Option<Cost>>,
-}
-
-/// Tokens of requests.
-#[derive(Clone, Copy)]
-pub(super) struct Cost {
-    pub(super) effective_input: u64,
-    pub(super) output: u64,
-    /// `None` if one of the requests did not say.
-    pub(super) cache_read: Option<u64>,
+    /// What their requests cost.
+    pub(super) costs: Costs,
 }
 
 impl Subagents {
@@ -83,36 +75,13 @@ impl Subagents {
             activities,
             selected: OnceLock::new(),
             places: Semaphore::new(AT_ONCE),
-            cost: Mutex::default(),
+            costs: Costs::default(),
         })
     }
 
     /// What answers the run, once that is chosen.
     pub(super) fn choose(&self, selected: &Arc<Selected>) {
         let _ = self.selected.set(Arc::clone(selected));
-    }
-
-    /// What their requests cost so far; `None` without any.
-    pub(super) fn cost(&self) -> Option<Cost> {
-        *self.costs()
-    }
-
-    fn costs(&self) -> MutexGuard<'_, Option<Cost>> {
-        self.cost.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, more: Cost) {
-        let mut costs = self.costs();
-        *costs = Some(costs.map_or(more, |cost| {
-            Cost {
-                effective_input: cost.effective_input.saturating_add(more.effective_input),
-                output: cost.output.saturating_add(more.output),
-                cache_read: cost
-                    .cache_read
-                    .zip(more.cache_read)
-                    .map(|(one, other)| one.saturating_add(other)),
-            }
-        }));
     }
 
     /// Places a conversation of its own beside the run's.
@@ -139,8 +108,8 @@ pub(super) async fn delegate(
         let role = role(site, task.profile.as_deref())?;
         let selected = selected(site, subagents, role).await?;
         let _place = place(subagents, notices, call, &until).await?;
-        let hired = hire(site, subagents, notices, call, role, selected, task.prompt).await?;
-        let ended = hired
+        let prepared = prepare(site, subagents, notices, call, role, selected, task.prompt).await?;
+        let ended = prepared
             .work(site, subagents, call, &until.clone().within(MAX_TIME))
             .await;
         notices
@@ -230,7 +199,7 @@ async fn place<'a>(
 }
 
 /// A subagent that is about to begin.
-struct Hired {
+struct Prepared {
     active: Arc<ActiveRun>,
     child: Arc<Child>,
     events: RunEvents,
@@ -250,7 +219,7 @@ struct Ending {
     late: bool,
 }
 
-async fn hire(
+async fn prepare(
     site: &Site,
     subagents: &Subagents,
     notices: &Notices,
@@ -258,7 +227,7 @@ async fn hire(
     role: Option<&Profile>,
     selected: Arc<Selected>,
     prompt: String,
-) -> Result<Hired, ToolOutcome> {
+) -> Result<Prepared, ToolOutcome> {
     let writer = subagents.conversation().await.map_err(|error| {
         error.log("task_unavailable");
         ToolOutcome::failed(
@@ -326,7 +295,7 @@ async fn hire(
         transcript: Transcript::within(ceilings),
         activities: Allowance::new(max_activities, Some(Arc::clone(&subagents.activities))),
     });
-    Ok(Hired {
+    Ok(Prepared {
         active,
         child,
         events,
@@ -363,7 +332,7 @@ fn policy(of: &RunPolicy, label: usize) -> RunPolicy {
     }
 }
 
-impl Hired {
+impl Prepared {
     /// Lets it work until it ends, or is over its time.
     async fn work(
         self,
@@ -383,7 +352,14 @@ impl Hired {
         let _ends = active.cancel.clone().drop_guard();
         let task = activity_of(call);
         let redactor = site.workspace.redactor();
-        let passed = pass(events, &site.sink, subagents, &task, &label, redactor);
+        let passed = pass(
+            events,
+            &site.sink,
+            &subagents.costs,
+            &task,
+            &label,
+            redactor,
+        );
         let span = info_span!(
             "run",
             run = active.run_id,
@@ -477,89 +453,6 @@ impl Ending {
         ToolOutcome {
             timed_out: self.late,
             ..ToolOutcome::failed(content, code)
-        }
-    }
-}
-
-/// Passes on what happens in a subagent's run. Returns the last thing that a person was told: of a run that failed, why.
-async fn pass(
-    mut events: RunEvents,
-    sink: &Sink,
-    subagents: &Subagents,
-    task: &str,
-    label: &str,
-    redactor: &Redactor,
-) -> Option<Redacted> {
-    let mut reason = None;
-    let labelled = |summary: &Redacted| {
-        let mut words = redactor.redact(label);
-        words.push(summary);
-        words
-    };
-    while let Some(event) = events.recv().await {
-        let passed = match event {
-            RunEvent::MustArrive(MustArrive::ApprovalRequested {
-                approval_id,
-                summary,
-                expires_in_ms,
-            }) => {
-                let asked = MustArrive::ApprovalRequested {
-                    approval_id,
-                    summary: labelled(&summary),
-                    expires_in_ms,
-                };
-                sink.send(asked).await
-            }
-            RunEvent::MustArrive(MustArrive::Diagnostic { code, summary }) => {
-                let told = MustArrive::Diagnostic {
-                    code,
-                    summary: labelled(&summary),
-                };
-                reason = Some(summary);
-                sink.send(told).await
-            }
-            RunEvent::MayDrop {
-                event: MayDrop::Activity(activity),
-                ..
-            } => pass_activity(activity, sink, subagents, task).await,
-            // Its text and its end are the outcome of the call.
-            RunEvent::MustArrive(_) | RunEvent::MayDrop { .. } => Ok(()),
-        };
-        if passed.is_err() {
-            break;
-        }
-    }
-    reason
-}
-
-async fn pass_activity(
-    activity: Activity,
-    sink: &Sink,
-    subagents: &Subagents,
-    task: &str,
-) -> Result<(), Lost> {
-    match activity {
-        Activity::Usage {
-            effective_input,
-            output,
-            cache_read,
-            ..
-        } => {
-            subagents.add(Cost {
-                effective_input,
-                output,
-                cache_read,
-            });
-            Ok(())
-        }
-        // Of its own conversation, which nobody is shown.
-        Activity::Context { .. } | Activity::ReasoningSummary { .. } => Ok(()),
-        // Of a subagent of its own.
-        deeper @ Activity::OfTask { .. } => sink.activity(deeper).await,
-        own => {
-            let activity = Box::new(own);
-            let task = task.to_owned();
-            sink.activity(Activity::OfTask { task, activity }).await
         }
     }
 }

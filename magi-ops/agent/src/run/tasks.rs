@@ -156,7 +156,7 @@ impl Worker {
 
     /// What all subagents of the run cost, once it is over: a loss shows at its end.
     pub(super) async fn report_tasks(&self) {
-        let Some(cost) = self.subagents.cost() else {
+        let Some(cost) = self.subagents.costs.all() else {
             return;
         };
         let usage = Activity::Usage {
