@@ -299,6 +299,45 @@ fn in_snippets() {
     }
 }
 
+/// In tasks, in what their subagents say, summarize, read, call and fail with.
+#[test]
+fn in_tasks() {
+    let task = |canary: &Canary| format!("Task: {}", canary.line());
+    let steps = |canary: &Canary| {
+        json!([
+            {"tool": "task", "input": {"prompt": task(canary), "profile": canary.line()}},
+            {"tool": "task", "input": {"prompt": task(canary)}},
+            {"text": "ok"}
+        ])
+    };
+    let child = |canary: &Canary| {
+        let (line, file) = (canary.line(), format!("{}.txt", canary.name));
+        json!([
+            {"reasoning": line, "provider_summary": true},
+            {"text": line, "chunks": 5},
+            {"tool": "read", "input": {"path": file}},
+            {"tool": "read", "input": {"path": line}},
+            {"tool": "bash", "input": {"command": format!("cat '{file}' >&2; exit 3")}},
+            {"text": line},
+            {"error": "malformed"}
+        ])
+    };
+    let each = play(&all(), steps, go, |place| {
+        allow_commands(place);
+        let path = place.root().join("script.json");
+        let mut script: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let tasks = all().into_iter().map(|canary| {
+            place.write_file(&format!("{}.txt", canary.name), &canary.line());
+            json!({"prompt": task(&canary), "turns": [{"steps": child(&canary)}]})
+        });
+        script["tasks"] = tasks.collect();
+        std::fs::write(path, script.to_string()).unwrap();
+    });
+    for shown in &each {
+        assert!(shown.holds("subagent default: "), "{shown:?}");
+    }
+}
+
 #[test]
 fn in_names_of_files() {
     // What can be a name; the shape must be known without its line's end.
