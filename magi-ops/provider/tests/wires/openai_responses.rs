@@ -329,6 +329,19 @@ async fn what_says_failure_fails_and_no_call_is_made() {
             ErrorKind::Failed,
         ),
         (
+            vec![event(
+                "failed",
+                json!({"response": {"status": "completed"}}),
+            )],
+            ErrorKind::Failed,
+        ),
+        (
+            vec![completed(
+                json!({"incomplete_details": {"reason": "content_filter"}}),
+            )],
+            ErrorKind::Filtered,
+        ),
+        (
             vec![json!({"type": "error", "code": "x", "message": "boom"}).to_string()],
             ErrorKind::Failed,
         ),

@@ -436,14 +436,15 @@ impl ResponseReader {
         }
         self.count(&response["usage"]);
         let status = response["status"].as_str().unwrap_or_default();
-        let reason = match (status, event) {
-            ("incomplete", _) | (_, "incomplete") => {
-                let reason = response.pointer("/incomplete_details/reason");
-                reason.and_then(Value::as_str).unwrap_or("incomplete")
-            }
-            ("" | "in_progress" | "queued", "done" | "completed") => "completed",
-            ("" | "in_progress" | "queued", _) => event,
-            (status, _) => status,
+        let cut = response.pointer("/incomplete_details/reason");
+        // What is careful counts, where they say different things.
+        let reason = match (status, event, cut.and_then(Value::as_str)) {
+            (_, "failed" | "cancelled", _) => event,
+            ("failed" | "cancelled", ..) => status,
+            (_, _, Some(cut)) => cut,
+            ("incomplete", ..) | (_, "incomplete", _) => "incomplete",
+            ("" | "in_progress" | "queued", "done" | "completed", _) => "completed",
+            _ => status,
         };
         self.ending.reason(reason)?;
         Ok(match self.ending.progress() {
