@@ -14,6 +14,9 @@ mod activity;
 mod attachments;
 #[path = "application_service/client.rs"]
 mod client;
+#[cfg(all(feature = "session", feature = "turn"))]
+#[path = "application_service/compaction.rs"]
+mod compaction;
 #[path = "application_service/envelope.rs"]
 mod envelope;
 #[path = "application_service/framing.rs"]

@@ -37,6 +37,8 @@ mod service;
 
 #[path = "faults/approvals.rs"]
 mod approvals;
+#[path = "faults/compaction.rs"]
+mod compaction;
 #[cfg(target_os = "linux")]
 #[path = "faults/disk.rs"]
 mod disk;

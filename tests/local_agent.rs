@@ -55,6 +55,9 @@ mod policy;
 
 // What needs a session, a run and its history.
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
+#[path = "local_agent/compaction.rs"]
+mod compaction;
+#[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/faults.rs"]
 mod faults;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]

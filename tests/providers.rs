@@ -32,6 +32,8 @@ use support::Place;
 
 #[path = "providers/codex.rs"]
 mod codex;
+#[path = "providers/compaction.rs"]
+mod compaction;
 #[path = "providers/differences.rs"]
 mod differences;
 #[path = "providers/images.rs"]

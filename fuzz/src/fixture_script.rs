@@ -75,8 +75,14 @@ fn object<'a>(value: &'a Value, known: &[&str]) -> Option<&'a Map<String, Value>
 
 /// The steps of each turn as they were written, if that is a script.
 fn turns(script: &Value) -> Option<Vec<&[Value]>> {
-    let turns = object(script, &["turns"])?.get("turns")?.as_array()?;
+    let script = object(script, &["turns", "compaction"])?;
+    let turns = script.get("turns")?.as_array()?;
     let steps = |turn| object(turn, &["steps"])?.get("steps")?.as_array();
+    if let Some(compaction) = member(script, "compaction")
+        && !steps(compaction)?.iter().all(is_step)
+    {
+        return None;
+    }
     let turns: Option<Vec<&[Value]>> = turns
         .iter()
         .map(|turn| steps(turn).map(Vec::as_slice))
@@ -155,6 +161,7 @@ fn error(value: &Value) -> Option<ErrorKind> {
         "unauthorized" => ErrorKind::Unauthorized,
         "network" => ErrorKind::Network,
         "malformed" => ErrorKind::Malformed,
+        "context_length" => ErrorKind::ContextLength,
         _ => return None,
     })
 }
@@ -216,6 +223,7 @@ fn request(turn: usize, response: usize) -> Request {
         messages: Arc::new(messages),
         tools: Vec::new(),
         workspace: "/".into(),
+        ..Request::default()
     }
 }
 

@@ -178,6 +178,7 @@ fn request(model: &str, messages: Vec<Message>) -> Request {
         messages: Arc::new(messages),
         tools: Vec::new(),
         workspace: "/".into(),
+        ..Request::default()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::support::Place;
 use crate::turn::playing;
 
 /// All items of a session, read in pages of `limit`, each page checked.
-fn replayed(service: &mut Service, id: &str, limit: u64) -> Vec<Value> {
+pub(crate) fn replayed(service: &mut Service, id: &str, limit: u64) -> Vec<Value> {
     let (mut items, mut after) = (Vec::new(), Value::Null);
     loop {
         let page = page(service, id, &json!({"after": after, "limit": limit}));
@@ -31,7 +31,7 @@ fn replayed(service: &mut Service, id: &str, limit: u64) -> Vec<Value> {
     }
 }
 
-fn page(service: &mut Service, id: &str, payload: &Value) -> Value {
+pub(crate) fn page(service: &mut Service, id: &str, payload: &Value) -> Value {
     let page = service.ok_on(id, "session.replay", payload);
     assert_eq!(
         keys(&page),
@@ -52,6 +52,7 @@ fn page(service: &mut Service, id: &str, payload: &Value) -> Value {
     for event in page["events"].as_array().unwrap() {
         let expected: &[&str] = match event["kind"].as_str() {
             Some("message") => &["cursor", "kind", "last_part", "part", "role", "text"],
+            Some("summary") => &["cursor", "kind", "last_part", "part", "text"],
             Some("terminal") => &["cursor", "kind", "status"],
             _ => panic!("{event}"),
         };

@@ -65,7 +65,7 @@ pub(crate) fn assemble(entries: &[Value]) -> Vec<Message> {
                 kind: match entry["kind"].as_str().expect("kind") {
                     "user" => Kind::User,
                     "assistant" => Kind::Assistant,
-                    "reasoning_summary" => Kind::Summary,
+                    "reasoning_summary" | "compaction" => Kind::Summary,
                     "activity" => Kind::Activity,
                     "diagnostic" => Kind::Diagnostic,
                     other => panic!("unexpected kind {other}"),

@@ -15,6 +15,7 @@ fn entry(entry: HistoryEntry) -> Entry {
             EntryKind::Assistant => vocabulary::EntryKind::Assistant,
             EntryKind::ReasoningSummary => vocabulary::EntryKind::ReasoningSummary,
             EntryKind::Activity => vocabulary::EntryKind::Activity,
+            EntryKind::Compaction => vocabulary::EntryKind::Compaction,
             EntryKind::Diagnostic => vocabulary::EntryKind::Diagnostic,
         },
         text: entry.text.into_string(),

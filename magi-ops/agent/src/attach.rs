@@ -10,7 +10,8 @@ use store::sessions::{
 };
 
 use crate::ceilings::Ceilings;
-use crate::conversation::Replay;
+use crate::compaction::Length;
+use crate::conversation::{Replay, Stored};
 use crate::error::{EngineError, ErrorKind};
 use crate::heap;
 use crate::history::Snapshot;
@@ -65,6 +66,12 @@ pub(crate) enum Lifetime {
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     pub(crate) messages: Arc<Vec<Message>>,
+    /// The numbers of the records that they began with; see [`Stored`].
+    pub(crate) starts: Vec<u64>,
+    /// The record of the summary that they begin with.
+    pub(crate) checkpoint: Option<Body>,
+    /// How long they are for a model.
+    pub(crate) length: Length,
     /// What a provider's wire wrote of them.
     pub(crate) written: Written,
     /// What the file says of the selection.
@@ -87,6 +94,7 @@ impl Transcript {
     pub(crate) fn bound_images(&mut self) {
         if images::exceed(&self.messages) {
             images::drop_old(Arc::make_mut(&mut self.messages).as_mut_slice());
+            self.length = self.length.shortened(&self.messages);
             // What was written stands for other messages.
             self.written = Written::default();
         }
@@ -239,11 +247,19 @@ impl Content {
             }
         })?;
         taken?;
+        let Stored {
+            messages,
+            starts,
+            checkpoint,
+        } = replay.finish();
         Ok(Self {
             writer,
             cwd_verified: verify_cwd(&about, cwd)?,
             transcript: Transcript {
-                messages: Arc::new(replay.finish()),
+                length: Length::of(&messages),
+                messages: Arc::new(messages),
+                starts,
+                checkpoint,
                 written: Written::default(),
                 recorded: last_selection(&about),
                 ceilings,
@@ -334,7 +350,7 @@ pub(crate) fn create_durable(
     };
     writer
         .append(None, vec![begin], Flush::Durable)
-        .map_err(|error| EngineError::caused(ErrorKind::SessionInvalid, error))?;
+        .map_err(EngineError::from)?;
     let conversation = Conversation::new(writer, directory, None, Transcript::default());
     Ok(Attachment::of(conversation, lifetime))
 }

@@ -10,13 +10,44 @@ use crate::is_id;
 
 /// What the model is told of a call whose result was never stored.
 const UNKNOWN_RESULT: &str = "The call was interrupted; whether it had an effect is unknown.";
+/// What stands before a summary.
+const SUMMARY: &str = "[The earlier part of this conversation was left out to save room. This summary stands in its place; \
+    it is what you know of it.]";
 /// Longest id of a tool call, in bytes (spec: local-agent, "Bounds and failure policy").
 pub(crate) const MAX_CALL_ID_BYTES: usize = 1024;
+
+/// Messages, and the number of the record that each of them began with: of the results of calls, that of their response.
+/// A summary has 0.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Stored {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) starts: Vec<u64>,
+    /// The [`Body::Checkpoint`] that the first one is of.
+    pub(crate) checkpoint: Option<Body>,
+}
+
+impl Stored {
+    fn push(&mut self, message: Message, start: u64) {
+        self.messages.push(message);
+        self.starts.push(start);
+    }
+}
+
+/// What a model is told in the place of what `summary` stands for.
+pub(crate) fn summary_message(summary: &str, users: u64, responses: u64) -> Message {
+    Message::Summary {
+        text: format!("{SUMMARY}\n\n{summary}"),
+        users,
+        responses,
+    }
+}
 
 /// Puts the conversation together, record by record.
 #[derive(Default)]
 pub(crate) struct Replay {
-    messages: Vec<Message>,
+    all: Stored,
+    /// The number of the record that is taken.
+    at: u64,
     current: Option<Response>,
     /// What answers from here on.
     provider: String,
@@ -24,6 +55,7 @@ pub(crate) struct Replay {
 
 /// One provider response and what its tools answered.
 struct Response {
+    start: u64,
     number: u32,
     state: Vec<Value>,
     /// Message ids and texts.
@@ -35,11 +67,35 @@ impl Replay {
     /// Takes the next record. Refuses one whose ids could not be shown; nothing comes of the others
     /// then.
     pub(crate) fn take(&mut self, record: Record) -> Result<(), EngineError> {
+        self.at = record.n;
+        let checkpoint =
+            matches!(record.body, Body::Checkpoint { .. }).then(|| record.body.clone());
         match record.body {
             Body::UserInput { message_id, text } => {
                 check(&message_id)?;
                 self.close();
-                self.messages.push(Message::User { text });
+                self.all.push(Message::User { text }, record.n);
+            }
+            Body::Checkpoint {
+                activity_id,
+                cutoff,
+                input,
+                inputs,
+                responses,
+                summary,
+                ..
+            } => {
+                check(&activity_id)?;
+                self.close();
+                let before = std::mem::take(&mut self.all);
+                self.all.checkpoint = checkpoint;
+                let summary = summary_message(&summary, inputs, responses);
+                self.all.push(summary, 0);
+                for (message, start) in before.messages.into_iter().zip(before.starts) {
+                    if start > cutoff || Some(start) == input {
+                        self.all.push(message, start);
+                    }
+                }
             }
             Body::AssistantText {
                 message_id,
@@ -139,15 +195,18 @@ impl Replay {
                 self.close();
                 self.provider = provider;
             }
-            Body::Diagnostic { .. } | Body::Delegation { .. } | Body::Task { .. } => {}
+            Body::Continuation { .. }
+            | Body::Diagnostic { .. }
+            | Body::Delegation { .. }
+            | Body::Task { .. } => {}
         }
         Ok(())
     }
 
     /// The conversation as far as it came.
-    pub(crate) fn finish(mut self) -> Vec<Message> {
+    pub(crate) fn finish(mut self) -> Stored {
         self.close();
-        self.messages
+        self.all
     }
 
     fn response(&mut self, number: u32) -> &mut Response {
@@ -155,6 +214,7 @@ impl Replay {
             self.close();
         }
         self.current.get_or_insert_with(|| Response {
+            start: self.at,
             number,
             state: Vec::new(),
             texts: Vec::new(),
@@ -188,15 +248,17 @@ impl Replay {
         if text.is_empty() && tool_calls.is_empty() {
             return;
         }
-        self.messages.push(Message::Assistant {
+        let answer = Message::Assistant {
             state: ProviderState {
                 provider: self.provider.clone(),
                 items: response.state,
             },
             text,
             tool_calls,
-        });
-        self.messages.extend(results);
+        };
+        for message in std::iter::once(answer).chain(results) {
+            self.all.push(message, response.start);
+        }
     }
 }
 

@@ -148,6 +148,13 @@ impl From<store::sessions::SessionError> for EngineError {
     }
 }
 
+/// Nothing more can be stored in the session as it stands.
+impl From<store::sessions::AppendError> for EngineError {
+    fn from(error: store::sessions::AppendError) -> Self {
+        Self::caused(ErrorKind::SessionInvalid, error)
+    }
+}
+
 impl From<store::sessions::ListError> for EngineError {
     fn from(error: store::sessions::ListError) -> Self {
         let kind = match &error {

@@ -22,7 +22,9 @@ pub(crate) fn free(messages: Vec<Message>) {
 /// Bytes of a message's text and images.
 pub(crate) fn message_bytes(message: &Message) -> usize {
     match message {
-        Message::User { text, .. } | Message::Assistant { text, .. } => text.len(),
+        Message::Summary { text, .. }
+        | Message::User { text, .. }
+        | Message::Assistant { text, .. } => text.len(),
         Message::ToolResult {
             content, images, ..
         } => images

@@ -3,6 +3,7 @@
 
 mod attach;
 mod ceilings;
+mod compaction;
 mod conversation;
 mod engine;
 mod error;
@@ -24,12 +25,12 @@ pub use attach::{Attached, Notice};
 pub use code as snippet;
 pub use engine::{Capacity, Detached, Engine};
 pub use error::{EngineError, ErrorKind};
-pub use history::{EntryKind, HistoryEntry, HistoryPage};
+pub use history::{EntryKind, HistoryEntry, HistoryPage, TurnEnd};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{
-    ActiveRun, Activity, ActivityState, Authoritative, Category, ContextSource, DeliveryPolicy,
-    MayDrop, MustArrive, ParentRun, Persistence, Run, RunErrorCode, RunEvent, RunEvents, RunIds,
-    RunPolicy, RunSpec, TextPolicy, UsageSource,
+    ActiveRun, Activity, ActivityState, Authoritative, Category, CompactionState, ContextSource,
+    DeliveryPolicy, MayDrop, MustArrive, ParentRun, Persistence, Run, RunErrorCode, RunEvent,
+    RunEvents, RunIds, RunPolicy, RunSpec, TextPolicy, UsageSource,
 };
 pub use startup::{
     Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted, Workspace,

@@ -8,8 +8,9 @@ use std::time::SystemTime;
 
 use store::Redactor;
 use store::sessions::{
-    AppendError, Body, Flush, ListError, Position, Record, SCHEMA_VERSION, SessionError, SessionId,
-    SessionLease, SessionList, SessionStore, SessionSummary, SessionWriter, Version, Window,
+    AppendError, Body, Extent, Flush, ListError, Moved, Position, Record, SCHEMA_VERSION,
+    SessionError, SessionId, SessionLease, SessionList, SessionStore, SessionSummary,
+    SessionWriter, Version, Window,
 };
 
 /// Two clones are one store.
@@ -140,7 +141,9 @@ impl SessionStore for MemorySessions {
         }
         Ok(Some(Window {
             records: session.records.ok_or(SessionError::Missing)?,
-            gap: false,
+            part: 1,
+            damaged: false,
+            cut: false,
             version,
         }))
     }
@@ -242,6 +245,39 @@ impl SessionWriter for Writer {
         session.generation += 1;
         self.generation += 1;
         Ok(())
+    }
+
+    fn extent(&self) -> Extent {
+        let session = self.lease.sessions.get(&self.lease.id).unwrap_or_default();
+        let records = session.records.unwrap_or_default();
+        Extent::of_session(records.len() as u64, 0)
+    }
+
+    fn begin_part(
+        &mut self,
+        turn: Option<&str>,
+        head: Vec<Body>,
+        keeps: &dyn Fn(&Record) -> bool,
+    ) -> Result<Moved, AppendError> {
+        let old = {
+            let mut all = self.lease.sessions.lock();
+            let session = all.get_mut(&self.lease.id).ok_or(AppendError::Changed)?;
+            session.records.replace(Vec::new()).unwrap_or_default()
+        };
+        let begin = Body::Continuation { part: 2 };
+        let head = std::iter::once(begin).chain(head).collect();
+        self.append(turn, head, Flush::Durable)?;
+        let mut kept = Vec::new();
+        let mut all = self.lease.sessions.lock();
+        let session = all.get_mut(&self.lease.id).ok_or(AppendError::Changed)?;
+        let records = session.records.get_or_insert_default();
+        for mut record in old.into_iter().filter(keeps) {
+            let n = records.len() as u64 + 1;
+            kept.push((record.n, n));
+            record.n = n;
+            records.push(record);
+        }
+        Ok(kept)
     }
 
     fn position(&self) -> Option<Position> {

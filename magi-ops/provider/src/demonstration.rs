@@ -1,6 +1,7 @@
 //! The offline demonstration: what it says and which tools it asks for, from the messages alone.
 //! Reads no file and counts nothing but what the tools really answered.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -54,6 +55,12 @@ pub(crate) fn response(request: &Request, current: &[Message]) -> Vec<Step> {
         // Asked once more after the final answer: there is nothing to add.
         _ => Vec::new(),
     }
+}
+
+/// The steps that stand for a part of a conversation which no script tells the summary of.
+pub(crate) fn summary() -> Arc<[Step]> {
+    let text = "The offline provider summarizes nothing: what was said before is left out here.";
+    Arc::from([say(text.to_owned())])
 }
 
 fn say(text: String) -> Step {

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::config::ModelLimits;
 use crate::demonstration;
 use crate::message::Message;
 use crate::play::play;
 use crate::provider::Provider;
-use crate::request::Request;
+use crate::request::{Purpose, Request};
 use crate::response::Response;
 use crate::script::{Script, ScriptError};
 
@@ -24,12 +25,16 @@ pub const FIXTURE_MODEL: &str = "fixture-model";
 pub struct Fixture {
     /// `None` plays the demonstration.
     script: Option<Arc<Script>>,
+    limits: ModelLimits,
 }
 
 impl Fixture {
     /// Plays the fixed demonstration: real tools on the real workspace, honest about itself.
     pub fn demonstration() -> Self {
-        Self { script: None }
+        Self {
+            script: None,
+            limits: ModelLimits::default(),
+        }
     }
 
     /// Reads and checks a whole script (at most [`crate::MAX_SCRIPT_BYTES`] bytes), so that a
@@ -44,7 +49,15 @@ impl Fixture {
     pub(crate) fn playing(script: Script) -> Self {
         Self {
             script: Some(Arc::new(script)),
+            limits: ModelLimits::default(),
         }
+    }
+
+    /// With what the settings say of its model.
+    #[must_use]
+    pub fn limited(mut self, limits: ModelLimits) -> Self {
+        self.limits = limits;
+        self
     }
 }
 
@@ -57,11 +70,25 @@ impl Provider for Fixture {
         true
     }
 
+    fn context_window(&self, model: &str) -> Option<u64> {
+        self.limits.context_window(model)
+    }
+
     fn respond(&self, request: Request, cancel: CancellationToken) -> Response {
         let place = Place::of(&request.messages);
-        let steps = match &self.script {
-            Some(script) => script.response(place.opening, place.turn, place.response),
-            None => demonstration::response(&request, place.current).into(),
+        let steps = match (&self.script, request.purpose) {
+            (Some(script), Purpose::Summary) => script.summary(),
+            (Some(script), _) => script.response(place.opening, place.turn, place.response),
+            (None, Purpose::Summary) => demonstration::summary(),
+            (None, _) => demonstration::response(&request, place.current).into(),
+        };
+        let steps = match place.shortened {
+            true => steps
+                .iter()
+                .filter(|step| !step.is_of_length())
+                .cloned()
+                .collect(),
+            false => steps,
         };
         let call_id = format!("call_{}_{}", place.turn, place.response);
         play(steps, call_id, cancel)
@@ -76,6 +103,8 @@ struct Place<'a> {
     turn: usize,
     /// Responses already given to the current prompt.
     response: usize,
+    /// A summary stands in the place of its beginning.
+    shortened: bool,
     /// The messages from the current prompt on.
     current: &'a [Message],
 }
@@ -83,7 +112,13 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     fn of(messages: &'a [Message]) -> Self {
         let is_user = |message: &Message| matches!(message, Message::User { .. });
-        let users = messages.iter().filter(|message| is_user(message)).count();
+        let (before, responses) = match messages.first() {
+            Some(Message::Summary {
+                users, responses, ..
+            }) => (*users as usize, *responses as usize),
+            _ => (0, 0),
+        };
+        let here = messages.iter().filter(|message| is_user(message)).count();
         let opening = messages.iter().find_map(|message| match message {
             Message::User { text } => Some(text.as_str()),
             _ => None,
@@ -92,11 +127,13 @@ impl<'a> Place<'a> {
         let current = &messages[start..];
         Self {
             opening: opening.unwrap_or_default(),
-            turn: users.saturating_sub(1),
+            turn: (before + here).saturating_sub(1),
             response: current
                 .iter()
                 .filter(|message| matches!(message, Message::Assistant { .. }))
-                .count(),
+                .count()
+                + if here == 1 { responses } else { 0 },
+            shortened: matches!(messages.first(), Some(Message::Summary { .. })),
             current,
         }
     }

@@ -49,7 +49,7 @@ pub use message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
 pub use provider::Provider;
 pub use recorder::Recorder;
 pub use registry::{build, build_with};
-pub use request::Request;
+pub use request::{Purpose, Request};
 pub use response::{Chunk, Response, Retry, Usage};
 pub use script::{MAX_SCRIPT_BYTES, ScriptError};
 pub use written::Written;

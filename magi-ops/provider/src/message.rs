@@ -8,6 +8,15 @@ pub use store::settings::ThinkingLevel;
 /// One message of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
+    /// What stands in the place of the conversation's beginning; first, or not at all.
+    Summary {
+        /// As the model is told it.
+        text: String,
+        /// How many [`Message::User`] it stands for.
+        users: u64,
+        /// How many responses to the first [`Message::User`] behind it.
+        responses: u64,
+    },
     /// What the person asked.
     User { text: String },
     /// One provider response: its text and the tools it asked for.

@@ -33,6 +33,13 @@ pub(crate) enum Step {
     Wait(Duration),
 }
 
+impl Step {
+    /// Whether it refuses a conversation for its length: one that was shortened is not.
+    pub(crate) fn is_of_length(&self) -> bool {
+        *self == Self::Error(ErrorKind::ContextLength)
+    }
+}
+
 /// How a text becomes pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pieces {

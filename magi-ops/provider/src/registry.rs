@@ -34,10 +34,13 @@ pub fn build_with(
     patience: Patience,
 ) -> Result<Arc<dyn Provider>, BuildError> {
     match config.api {
-        Api::Fixture => Ok(Arc::new(match &config.script {
-            None => Fixture::demonstration(),
-            Some(path) => Fixture::from_script(path)?,
-        })),
+        Api::Fixture => {
+            let fixture = match &config.script {
+                None => Fixture::demonstration(),
+                Some(path) => Fixture::from_script(path)?,
+            };
+            Ok(Arc::new(fixture.limited(config.models.clone())))
+        }
         #[cfg(feature = "wires")]
         _ => crate::wires::build(config, credentials, recorder, patience),
         #[cfg(not(feature = "wires"))]

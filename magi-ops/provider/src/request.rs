@@ -29,4 +29,16 @@ pub struct Request {
     pub tools: Vec<ToolSpec>,
     /// The directory the session works in.
     pub workspace: PathBuf,
+    /// Most tokens of the response, where it has a bound beside the settings'.
+    pub max_output: Option<u64>,
+    pub purpose: Purpose,
+}
+
+/// What a response is for. No server is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    #[default]
+    Answer,
+    /// To stand in the place of a part of the conversation, which the request tells of in its only message.
+    Summary,
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use store::Object;
 
+use crate::demonstration;
 use crate::error::{ErrorKind, ProviderError};
 use crate::play::{Pieces, Step};
 use crate::response::Usage;
@@ -64,6 +65,8 @@ pub(crate) struct Script {
     turns: Turns,
     /// How the prompts begin that open other conversations, and what is played there.
     tasks: Vec<(String, Turns)>,
+    /// What answers a request for a summary.
+    compaction: Option<Arc<[Step]>>,
 }
 
 impl Script {
@@ -102,10 +105,20 @@ impl Script {
             let at = format!("tasks[{index}].");
             tasks.push((task.prompt, checked(task.turns, &at)?));
         }
+        let compaction = raw.compaction.map(|Object(raw)| raw.check("compaction"));
         Ok(Self {
             turns: checked(raw.turns, "")?,
             tasks,
+            compaction: compaction
+                .transpose()?
+                .and_then(|all| all.into_iter().next()),
         })
+    }
+
+    /// The steps that answer a request for a summary.
+    pub(crate) fn summary(&self) -> Arc<[Step]> {
+        let own = self.compaction.clone();
+        own.unwrap_or_else(demonstration::summary)
     }
 
     /// The steps of one response in a conversation that `prompt` opened. The last turn repeats; past a turn's last
@@ -130,21 +143,7 @@ fn checked(raw: Vec<Object<RawTurn>>, at: &str) -> Result<Turns, ScriptError> {
     }
     let mut turns = Vec::with_capacity(raw.len());
     for (turn, Object(raw)) in raw.into_iter().enumerate() {
-        let mut responses = Vec::new();
-        let mut steps = Vec::new();
-        for (index, Object(raw)) in raw.steps.into_iter().enumerate() {
-            let ends = raw.tool.is_some() && raw.together != Some(true);
-            let step = raw.check().map_err(|(field, reason)| match field {
-                "" => invalid(format!("{at}turns[{turn}].steps[{index}]"), reason),
-                _ => invalid(format!("{at}turns[{turn}].steps[{index}].{field}"), reason),
-            })?;
-            steps.push(step);
-            if ends {
-                responses.push(std::mem::take(&mut steps).into());
-            }
-        }
-        responses.push(steps.into());
-        turns.push(responses);
+        turns.push(raw.check(&format!("{at}turns[{turn}]"))?);
     }
     Ok(turns)
 }
@@ -162,6 +161,7 @@ struct RawScript {
     turns: Vec<Object<RawTurn>>,
     #[serde(default)]
     tasks: Vec<Object<RawTask>>,
+    compaction: Option<Object<RawTurn>>,
 }
 
 #[derive(Deserialize)]
@@ -175,6 +175,27 @@ struct RawTask {
 #[serde(deny_unknown_fields)]
 struct RawTurn {
     steps: Vec<Object<RawStep>>,
+}
+
+impl RawTurn {
+    /// The responses of what stands at `place` in the script.
+    fn check(self, place: &str) -> Result<Vec<Arc<[Step]>>, ScriptError> {
+        let mut responses = Vec::new();
+        let mut steps = Vec::new();
+        for (index, Object(raw)) in self.steps.into_iter().enumerate() {
+            let ends = raw.tool.is_some() && raw.together != Some(true);
+            let step = raw.check().map_err(|(field, reason)| match field {
+                "" => invalid(format!("{place}.steps[{index}]"), reason),
+                _ => invalid(format!("{place}.steps[{index}].{field}"), reason),
+            })?;
+            steps.push(step);
+            if ends {
+                responses.push(std::mem::take(&mut steps).into());
+            }
+        }
+        responses.push(steps.into());
+        Ok(responses)
+    }
 }
 
 /// Every field of every kind of step: one flat struct, because an untagged enum could only say
@@ -206,6 +227,7 @@ enum RawError {
     Unauthorized,
     Network,
     Malformed,
+    ContextLength,
 }
 
 /// The field at fault ("" for the step itself) and what is wrong with it.

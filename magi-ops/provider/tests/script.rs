@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use provider::{
     Chunk, ErrorKind, Fixture, MAX_SCRIPT_BYTES, Message, Provider, ProviderError, ProviderState,
-    Request, Response, ScriptError, ToolCall, Usage,
+    Purpose, Request, Response, ScriptError, ToolCall, Usage,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -534,4 +534,66 @@ proptest! {
     fn any_bytes_are_answered(bytes: Vec<u8>) {
         prop_assert!(load(&bytes).is_err());
     }
+}
+
+fn summarized(users: u64, responses: u64) -> Vec<Message> {
+    let summary = Message::Summary {
+        text: "so far".into(),
+        users,
+        responses,
+    };
+    vec![summary, Message::User { text: "go".into() }]
+}
+
+#[tokio::test]
+async fn a_summary_stands_for_the_prompts_and_responses_that_it_replaced() {
+    let fixture = fixture(&json!({"turns": [
+        {"steps": [{"text": "first"}]},
+        {"steps": [{"tool": "read", "input": {}}, {"error": "context_length"}, {"text": "second"}]},
+    ]}));
+    let cancel = CancellationToken::new();
+    let said = |messages| {
+        let mut response = respond(&fixture, messages, &cancel);
+        async move { response.next().await }
+    };
+    assert_eq!(
+        said(summarized(0, 0)).await,
+        Some(Ok(Chunk::Text("first".into())))
+    );
+    let called = said(summarized(1, 0)).await;
+    assert!(matches!(called, Some(Ok(Chunk::ToolCall(_)))));
+    // What was shortened is refused for its length no more.
+    assert_eq!(
+        said(summarized(1, 1)).await,
+        Some(Ok(Chunk::Text("second".into())))
+    );
+}
+
+#[tokio::test]
+async fn a_request_for_a_summary_has_steps_of_its_own() {
+    let of = |script: Value| {
+        let fixture = fixture(&script);
+        let request = Request {
+            purpose: Purpose::Summary,
+            ..Request::default()
+        };
+        fixture.respond(request, CancellationToken::new())
+    };
+    let turns = json!([{"steps": [{"text": "an answer"}]}]);
+    let own = json!({"steps": [{"text": "in short"}, {"error": "overloaded"}]});
+    let mut response = of(json!({"turns": turns, "compaction": own}));
+    assert_eq!(
+        response.next().await,
+        Some(Ok(Chunk::Text("in short".into())))
+    );
+    assert!(response.next().await.is_some_and(|end| end.is_err()));
+    // Without them there is a summary all the same.
+    let mut response = of(json!({ "turns": turns }));
+    let Some(Ok(Chunk::Text(word))) = response.next().await else {
+        panic!("no text");
+    };
+    assert!(word.starts_with("The"));
+    let invalid = load(br#"{"turns":[{"steps":[]}],"compaction":{"steps":[{}]}}"#);
+    let reason = invalid.unwrap_err().to_string();
+    assert!(reason.contains("compaction.steps[0]"), "{reason}");
 }

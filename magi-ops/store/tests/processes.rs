@@ -78,6 +78,20 @@ fn child() {
                 say(n);
             }
         }
+        "parts" => {
+            append(&mut *writer, "0", Flush::Durable).unwrap();
+            say(writer.lease().id());
+            for n in 1.. {
+                if n % 2 == 0 {
+                    let last = writer.extent().records;
+                    writer
+                        .begin_part(None, Vec::new(), &|record| record.n + 3 > last)
+                        .unwrap();
+                }
+                append(&mut *writer, &n.to_string(), Flush::Durable).unwrap();
+                say(n);
+            }
+        }
         "appender" => {
             append(&mut *writer, "held", Flush::Durable).unwrap();
             // As if it were within an append.
@@ -206,7 +220,7 @@ fn reads_beside_a_stream_of_appends_see_whole_records_only() {
         match here.window(&id, None) {
             Ok(window) => {
                 let window = window.unwrap();
-                assert!(!window.gap);
+                assert!(!window.damaged && !window.cut);
                 assert!(window.records.len() > acknowledged);
                 seen += 1;
             }
@@ -238,6 +252,41 @@ fn killed_at_any_moment_everything_acknowledged_is_there() {
         assert!(opened.1.len() > acknowledged);
         append(&mut *opened.0, "goes on", Flush::Durable).unwrap();
         assert!(opened.0.is_unchanged());
+    }
+}
+
+#[test]
+fn killed_while_it_begins_parts_a_session_opens_with_what_was_acknowledged_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = sessions(dir.path());
+    for round in 0..20 {
+        let mut other = Other::start("parts", dir.path(), "");
+        let id = other.id();
+        let mut acknowledged: u64 = 0;
+        for _ in 0..=(round * 7 % 40) {
+            acknowledged = other.said().unwrap().parse().unwrap();
+        }
+        other.child.kill().unwrap();
+        other.child.wait().unwrap();
+        while let Some(line) = other.said() {
+            acknowledged = acknowledged.max(line.parse().unwrap_or(0));
+        }
+        let (mut writer, records) = open(&here, &id).unwrap();
+        let inputs = records.iter().filter_map(|record| match &record.body {
+            Body::UserInput { text, .. } => Some(text.parse::<u64>().unwrap()),
+            _ => None,
+        });
+        let inputs: Vec<_> = inputs.collect();
+        // In order and without a hole up to what was acknowledged, or the one behind it.
+        let last = *inputs.last().unwrap();
+        assert!((acknowledged..=acknowledged + 1).contains(&last));
+        let expected = (0..=last).rev().take(inputs.len()).collect::<Vec<_>>();
+        assert!(inputs.iter().rev().eq(&expected), "{inputs:?}");
+        assert!(inputs.len() as u64 > last.min(2), "{inputs:?}");
+        append(&mut *writer, "goes on", Flush::Durable).unwrap();
+        assert!(writer.is_unchanged());
+        let list = here.list(None, 32, &store::Redactor::default()).unwrap();
+        assert!(!list.incomplete);
     }
 }
 

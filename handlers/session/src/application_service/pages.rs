@@ -1,7 +1,7 @@
 //! `session.list` and `session.replay` of application-service (spec: application-service, "Listing",
 //! "Durable replay"). Pages are cut by the engine; nothing here attaches a session.
 
-use agent::{Outcome, ReplayBody, Role, SessionId};
+use agent::{ReplayBody, Role, SessionId, TurnEnd};
 use application_service::messages::{
     Item, PagePayload, ReplayEvent, ReplayPage, SessionPage, Summary,
 };
@@ -89,11 +89,21 @@ fn item(body: ReplayBody) -> Item {
             part: part.into(),
             last_part,
         },
-        ReplayBody::Terminal(outcome) => Item::Terminal {
-            status: match outcome {
-                Outcome::Completed => vocabulary::ReplayStatus::Completed,
-                Outcome::Cancelled => vocabulary::ReplayStatus::Cancelled,
-                Outcome::Failed => vocabulary::ReplayStatus::Failed,
+        ReplayBody::Summary {
+            text,
+            part,
+            last_part,
+        } => Item::Summary {
+            text: text.into_string(),
+            part: part.into(),
+            last_part,
+        },
+        ReplayBody::Terminal(end) => Item::Terminal {
+            status: match end {
+                TurnEnd::Completed => vocabulary::ReplayStatus::Completed,
+                TurnEnd::Cancelled => vocabulary::ReplayStatus::Cancelled,
+                TurnEnd::Failed => vocabulary::ReplayStatus::Failed,
+                TurnEnd::CompactionRequired => vocabulary::ReplayStatus::CompactionRequired,
             },
         },
     }
@@ -203,7 +213,7 @@ mod tests {
         );
         let event = ReplayEvent {
             cursor: "d".to_owned(),
-            item: item(ReplayBody::Terminal(Outcome::Cancelled)),
+            item: item(ReplayBody::Terminal(TurnEnd::Cancelled)),
         };
         assert_eq!(
             serde_json::to_value(&event).unwrap(),

@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use agent::{ActivityState, Category, ContextSource, UsageSource as Source};
+use agent::{ActivityState, Category, CompactionState, ContextSource, UsageSource as Source};
 use application_service::messages::{
-    Activity, Context, Kind, Lifecycle, ReasoningSummary, Tool, Usage,
+    Activity, Compaction, Context, Kind, Lifecycle, ReasoningSummary, Tool, Usage,
 };
-use application_service::words::{self as vocabulary, LifecycleStatus, Transport, UsageSource};
+use application_service::words::{
+    self as vocabulary, CompactionStatus, LifecycleStatus, Transport, UsageSource,
+};
 use sha2::{Digest, Sha256};
 
 /// Raw identities of the two streams that have no other: each update reuses its stream's.
@@ -79,10 +81,17 @@ pub(super) fn shown(activity: agent::Activity) -> Activity {
                         vocabulary::ContextSource::LastProviderUsage
                     }
                     ContextSource::ProviderPartial => vocabulary::ContextSource::ProviderPartial,
+                    ContextSource::FallbackEstimate => vocabulary::ContextSource::FallbackEstimate,
+                    ContextSource::FallbackProjection => {
+                        vocabulary::ContextSource::FallbackProjection
+                    }
                 },
             });
             (CONTEXT_STREAM.to_owned(), kind)
         }
+        Raw::Compaction {
+            id, state, tokens, ..
+        } => (id, compaction_kind(state, tokens)),
         Raw::Usage {
             effective_input,
             output,
@@ -165,6 +174,22 @@ fn tool_kind(
         },
         timed_out,
         details_omitted: true,
+    })
+}
+
+fn compaction_kind(state: CompactionState, tokens: Option<(u64, u64)>) -> Kind {
+    let (status, replay_required) = match state {
+        CompactionState::Triggered => (CompactionStatus::Triggered, false),
+        CompactionState::Running => (CompactionStatus::Running, false),
+        CompactionState::Completed => (CompactionStatus::Completed, true),
+        CompactionState::Failed => (CompactionStatus::Failed, true),
+        CompactionState::Cancelled => (CompactionStatus::Cancelled, true),
+    };
+    Kind::Compaction(Compaction {
+        status,
+        current_tokens: tokens.map(|(current, _)| current),
+        max_tokens: tokens.map(|(_, max)| max),
+        replay_required,
     })
 }
 
@@ -403,6 +428,37 @@ mod tests {
                 json!({
                     "activity_id": activity_id, "parent_activity_id": parent, "kind": "lifecycle",
                     "category": "subagent_task", "status": status, "details_omitted": true,
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn a_compaction_has_counts_at_its_beginning_and_its_end() {
+        let activity_id = format!("activity-{ABC}");
+        use CompactionState::{Cancelled, Completed, Failed, Running, Triggered};
+        for (state, word, counts, ended) in [
+            (Triggered, "triggered", true, false),
+            (Running, "running", false, false),
+            (Completed, "completed", true, true),
+            (Failed, "failed", false, true),
+            (Cancelled, "cancelled", false, true),
+        ] {
+            let (current, max) = match counts {
+                true => (json!(7), json!(9)),
+                false => (Value::Null, Value::Null),
+            };
+            let raw = Raw::Compaction {
+                id: "abc".to_owned(),
+                state,
+                tokens: counts.then_some((7, 9)),
+                summary: Default::default(),
+            };
+            assert_eq!(
+                shown(raw),
+                json!({
+                    "activity_id": activity_id, "kind": "compaction", "status": word, "current_tokens": current,
+                    "max_tokens": max, "replay_required": ended,
                 })
             );
         }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent::{MayDrop, MustArrive, Outcome, Persistence, RunEvent, RunEvents};
+use agent::{Activity, MayDrop, MustArrive, Outcome, Persistence, RunEvent, RunEvents};
 use application_service::messages::{AssistantDelta, TurnActivity, TurnStarted, TurnTerminal};
 use application_service::words::{StartStatus, TurnStatus};
 use host::{EventSink, Undelivered};
@@ -34,6 +34,15 @@ host::event! {
 pub(super) struct Turn {
     turn_id: Arc<str>,
     session_id: Arc<str>,
+    /// The conversation was made shorter, or that was tried.
+    compacted: bool,
+}
+
+fn is_compaction(event: &RunEvent) -> bool {
+    let RunEvent::MayDrop { event, .. } = event else {
+        return false;
+    };
+    matches!(event, MayDrop::Activity(Activity::Compaction { .. }))
 }
 
 impl Turn {
@@ -41,13 +50,14 @@ impl Turn {
         Self {
             turn_id: turn_id.into(),
             session_id: session_id.into(),
+            compacted: false,
         }
     }
 
     /// Sends a turn's events until its terminal, or until nobody listens; the engine notices the latter.
     /// Gives the events back: with them end the turn's reservations, which outlive the attempt to
     /// write the terminal (spec: "Attachments, close, and conflicts").
-    pub(super) async fn forward(self, mut events: RunEvents, sink: EventSink) -> RunEvents {
+    pub(super) async fn forward(mut self, mut events: RunEvents, sink: EventSink) -> RunEvents {
         let started = TurnStarted {
             turn_id: Arc::clone(&self.turn_id),
             session_id: Arc::clone(&self.session_id),
@@ -61,6 +71,7 @@ impl Turn {
             return events;
         }
         while let Some(event) = next {
+            self.compacted |= is_compaction(&event);
             let last = matches!(event, RunEvent::MustArrive(MustArrive::Finished { .. }));
             // Asking for more behind the last event would end the reservations.
             if self.send(&sink, event).await.is_err() || last {
@@ -145,7 +156,7 @@ impl Turn {
             sequence,
             activity_dropped: Some(activity_dropped),
             activity_replay_available: Some(false),
-            replay_required: Some(activity_dropped > 0 || !recorded),
+            replay_required: Some(activity_dropped > 0 || !recorded || self.compacted),
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use agent::{
-    Activity, ActivityKind, ActivityState, MayDrop, MustArrive, Outcome, Persistence, RunErrorCode,
-    RunEvent, RunEvents,
+    Activity, ActivityKind, ActivityState, CompactionState, MayDrop, MustArrive, Outcome,
+    Persistence, RunErrorCode, RunEvent, RunEvents,
 };
 use host::{EventSink, Undelivered};
 #[cfg(feature = "approval")]
@@ -163,6 +163,33 @@ async fn send(
             })
             .await
         }
+        RunEvent::MayDrop {
+            event:
+                MayDrop::Activity(Activity::Compaction {
+                    id, state, summary, ..
+                }),
+            ..
+        } => {
+            let state = match state {
+                CompactionState::Triggered => vocabulary::ActivityState::Started,
+                // Told with the one before.
+                CompactionState::Running => return Ok(()),
+                CompactionState::Completed => vocabulary::ActivityState::Completed,
+                CompactionState::Failed | CompactionState::Cancelled => {
+                    vocabulary::ActivityState::Failed
+                }
+            };
+            sink.send(&ActivityEvent {
+                session_id,
+                run_id,
+                activity_id: id,
+                kind: vocabulary::ActivityKind::Compaction,
+                state,
+                name: "compaction".to_owned(),
+                summary: summary.into_string(),
+            })
+            .await
+        }
         // The dialect has no words for the others.
         RunEvent::MayDrop {
             event: MayDrop::Activity(_),
@@ -233,6 +260,9 @@ fn word(code: RunErrorCode) -> Word {
         RunErrorCode::PersistenceFailed => Word::PersistenceFailed,
         RunErrorCode::OutputUnavailable => Word::OutputUnavailable,
         RunErrorCode::ContentLimit => Word::ContentLimit,
-        RunErrorCode::ProviderUnavailable => Word::ProviderUnavailable,
+        // The dialect has no word for it; what the model does not take is its provider's refusal.
+        RunErrorCode::ProviderUnavailable | RunErrorCode::CompactionRequired => {
+            Word::ProviderUnavailable
+        }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) const GUIDE: Guide = Guide {
         Bound::new(
             SESSIONS,
             "file of a session",
-            "64 MiB in at most 100,000 lines",
+            "64 MiB in at most 100,000 lines; a session that fills one goes on in another, of which the same holds",
         ),
         Bound::new(&[], "`required_capabilities`", "16 names"),
         Bound::new(

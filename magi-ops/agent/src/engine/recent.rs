@@ -59,17 +59,16 @@ mod tests {
 
     #[test]
     fn the_last_ones_are_kept_within_the_bounds() {
-        let known = |bytes: usize| Known {
-            cwd: PathBuf::new(),
-            position: Position(Box::new(())),
-            transcript: Transcript {
-                messages: Arc::new(vec![Message::User {
-                    text: "x".repeat(bytes),
-                }]),
-                written: Default::default(),
-                recorded: None,
-                ceilings: Default::default(),
-            },
+        let known = |bytes: usize| {
+            let mut transcript = Transcript::default();
+            transcript.messages = Arc::new(vec![Message::User {
+                text: "x".repeat(bytes),
+            }]);
+            Known {
+                cwd: PathBuf::new(),
+                position: Position(Box::new(())),
+                transcript,
+            }
         };
         let id = |n: usize| format!("s{n}").parse::<SessionId>();
         let mut recent = Recent::default();

@@ -12,8 +12,9 @@ mod chunk;
 mod project;
 
 pub(crate) use chunk::{json_len, split};
-use project::{Projection, Projector};
-pub(crate) use project::{project, shown_name};
+use project::Projection;
+pub use project::TurnEnd;
+pub(crate) use project::{COMPACTION_REQUIRED, Projector, shown_name};
 
 /// Most bytes of one page, however its members are serialized as JSON (spec: local-agent,
 /// "Bounds and failure policy").
@@ -39,6 +40,8 @@ pub enum EntryKind {
     Assistant,
     ReasoningSummary,
     Activity,
+    /// A summary that stands for what was said before it, to a model; a person still has that.
+    Compaction,
     Diagnostic,
 }
 
@@ -65,7 +68,7 @@ pub struct HistoryPage {
     pub entries: Vec<HistoryEntry>,
     /// At most 64 bytes; `None` on the last page.
     pub next_cursor: Option<String>,
-    /// The last page of a history without interrupted turns.
+    /// The last page of a whole history without interrupted turns.
     pub complete: bool,
 }
 
@@ -145,7 +148,7 @@ impl Snapshot {
         Ok(Self {
             parts,
             pages,
-            complete: !projection.interrupted,
+            complete: !projection.incomplete,
         })
     }
 

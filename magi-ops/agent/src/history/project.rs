@@ -13,6 +13,11 @@ const MAX_LINE_BYTES: usize = 1024;
 /// Longest tool name that is shown, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 64;
 
+/// The stored code of a turn that could not go on with a conversation of its length.
+pub(crate) const COMPACTION_REQUIRED: &str = "compaction_required";
+
+const EARLIER: &str = "What stood before in this session became too long to be read here. It is kept, and the summary below \
+    stands for it.";
 const INTERRUPTED: &str =
     "This turn was interrupted before its end was stored; what is shown of it may be incomplete.";
 
@@ -75,18 +80,30 @@ fn detail<'a>(summary: &'a str, name: &str, state: &str) -> &'a str {
 pub(crate) struct Projection {
     pub(crate) messages: Vec<Message>,
     /// Where turns ended: after how many messages, and how.
-    pub(crate) ends: Vec<(usize, Outcome)>,
-    /// A turn has no stored end.
-    pub(crate) interrupted: bool,
+    pub(crate) ends: Vec<(usize, TurnEnd)>,
+    /// A turn has no stored end, or what stood before is not at hand.
+    pub(crate) incomplete: bool,
 }
 
-/// The projection of records in order. Numbers tell where some are missing.
-pub(crate) fn project(records: &[Record]) -> Projection {
-    let mut projector = Projector::default();
-    for record in records {
-        projector.take(record);
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnEnd {
+    Completed,
+    Cancelled,
+    Failed,
+    /// It failed because the conversation is too long for its model and could not be made shorter.
+    CompactionRequired,
+}
+
+impl TurnEnd {
+    fn of(outcome: Outcome, error_code: Option<&str>) -> Self {
+        match outcome {
+            Outcome::Completed => Self::Completed,
+            Outcome::Cancelled => Self::Cancelled,
+            Outcome::Failed if error_code == Some(COMPACTION_REQUIRED) => Self::CompactionRequired,
+            Outcome::Failed => Self::Failed,
+        }
     }
-    projector.finish()
 }
 
 /// Puts a projection together, record by record: of most bytes of a long session nothing is shown.
@@ -114,6 +131,11 @@ impl Projector {
         self.out
     }
 
+    /// Nothing before the record number `next` counts: it is no hole that it is not given.
+    pub(crate) fn goes_on_at(&mut self, next: u64) {
+        self.last = next.wrapping_sub(1);
+    }
+
     /// Takes the next record.
     pub(crate) fn take(&mut self, record: &Record) {
         if record.n != self.last.wrapping_add(1) {
@@ -127,6 +149,7 @@ impl Projector {
         | Body::AssistantMessage { .. }
         | Body::ToolStarted { .. }
         | Body::ToolFinished { .. }
+        | Body::Checkpoint { .. }
         | Body::TurnFinished { .. } = record.body
         {
             self.broken = false;
@@ -217,8 +240,26 @@ impl Projector {
                     false,
                 );
             }
-            Body::TurnFinished { outcome, .. } => {
-                self.out.ends.push((self.out.messages.len(), *outcome));
+            Body::Checkpoint {
+                activity_id,
+                summary,
+                ..
+            } => {
+                // The id that it had while it ran.
+                let id = activity_id.clone();
+                self.add(id, EntryKind::Compaction, summary.clone(), false);
+            }
+            Body::Continuation { .. } => {
+                self.out.incomplete = true;
+                let id = format!("earlier.{}", record.n);
+                self.add(id, EntryKind::Diagnostic, EARLIER.to_owned(), true);
+            }
+            Body::TurnFinished {
+                outcome,
+                error_code,
+            } => {
+                let end = TurnEnd::of(*outcome, error_code.as_deref());
+                self.out.ends.push((self.out.messages.len(), end));
                 self.turn = None;
                 self.places.clear();
             }
@@ -237,7 +278,7 @@ impl Projector {
     /// can't be complete any more.
     fn end_turn(&mut self) {
         if let Some(n) = self.turn.take() {
-            self.out.interrupted = true;
+            self.out.incomplete = true;
             let id = format!("interrupted.{n}");
             self.add(id, EntryKind::Diagnostic, INTERRUPTED.to_owned(), true);
         }

@@ -25,6 +25,15 @@ fn records(bodies: Vec<Body>) -> Vec<Record> {
         .collect()
 }
 
+/// The projection of records in order.
+fn project(records: &[Record]) -> Projection {
+    let mut projector = Projector::default();
+    for record in records {
+        projector.take(record);
+    }
+    projector.finish()
+}
+
 fn user(id: &str, text: &str) -> Body {
     Body::UserInput {
         message_id: id.into(),
@@ -456,4 +465,74 @@ proptest! {
             prop_assert_eq!(got.clone(), redactor.redact(text).into_string());
         }
     }
+}
+
+#[test]
+fn a_compaction_is_an_entry_among_those_that_it_stands_for() {
+    let checkpoint = Body::Checkpoint {
+        activity_id: "compacted".into(),
+        cutoff: 2,
+        input: None,
+        inputs: 1,
+        responses: 0,
+        summary: "in short: token=ghp_aB3dE6gH9jK2mN5pQ8sTaB3dE6gH9jK2mN5p".into(),
+        tokens_before: 9,
+        tokens_after: 1,
+    };
+    let end = || Body::TurnFinished {
+        outcome: Outcome::Completed,
+        error_code: None,
+    };
+    let bodies = vec![
+        user("one", "first"),
+        end(),
+        user("two", "second"),
+        checkpoint.clone(),
+        end(),
+    ];
+    let snapshot = Snapshot::new(project(&records(bodies)), &Redactor::default()).unwrap();
+    let page = snapshot.page(0, "s", REVISION).unwrap();
+    let shown: Vec<_> = page
+        .entries
+        .iter()
+        .map(|entry| (entry.message_id.as_str(), entry.kind, entry.partial))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("one", EntryKind::User, false),
+            ("two", EntryKind::User, false),
+            ("compacted", EntryKind::Compaction, false),
+        ]
+    );
+    assert!(page.complete);
+    let text = page.entries[2].text.as_str();
+    assert!(
+        text.starts_with("in short") && !text.contains("ghp_"),
+        "{text}"
+    );
+
+    // What is in the part before is not at hand, and that is said.
+    let bodies = vec![
+        Body::Continuation { part: 2 },
+        checkpoint,
+        user("two", "second"),
+        end(),
+    ];
+    let snapshot = Snapshot::new(project(&records(bodies)), &Redactor::default()).unwrap();
+    let page = snapshot.page(0, "s", REVISION).unwrap();
+    let shown: Vec<_> = page
+        .entries
+        .iter()
+        .map(|entry| (entry.kind, entry.partial))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (EntryKind::Diagnostic, true),
+            (EntryKind::Compaction, false),
+            (EntryKind::User, false),
+        ]
+    );
+    assert!(!page.complete);
 }

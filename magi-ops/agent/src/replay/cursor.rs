@@ -2,9 +2,9 @@
 //! No state: a position is valid if the projection at hand has it.
 
 use sha2::{Digest, Sha256};
-use store::sessions::{Outcome, SessionId};
+use store::sessions::SessionId;
 
-use super::{ReplayBody, Role};
+use super::{ReplayBody, Role, TurnEnd};
 
 /// Bytes of a digest that a cursor shows: enough that no two prefixes meet by chance.
 const SHOWN_BYTES: usize = 16;
@@ -19,13 +19,18 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// The position before everything, in a projection that begins with the record number
-    /// `first`: where the window moved on, the same words are other messages.
-    pub(super) fn start(id: &SessionId, first: u64) -> Self {
-        let digest = Sha256::new()
+    /// The position before everything, in a projection of the session's part `part` that begins with the record
+    /// number `first`, or with the summary of that record: where it moved on, the same words are other messages.
+    pub(super) fn start(id: &SessionId, part: u32, first: u64, is_summary: bool) -> Self {
+        let mut digest = Sha256::new()
             .chain_update(SEED)
             .chain_update(first.to_be_bytes())
             .chain_update(id.as_str());
+        if part > 1 || is_summary {
+            // No sign of an id stands before the first.
+            digest.update([0, u8::from(is_summary)]);
+            digest.update(part.to_be_bytes());
+        }
         let mut chain = Self {
             last: [0; 32],
             shown: Vec::new(),
@@ -54,10 +59,19 @@ impl Chain {
                     .chain_update(part.to_be_bytes())
                     .chain_update(text.as_str())
             }
-            ReplayBody::Terminal(outcome) => digest.chain_update([match outcome {
-                Outcome::Completed => 2,
-                Outcome::Cancelled => 3,
-                Outcome::Failed => 4,
+            ReplayBody::Summary {
+                text,
+                part,
+                last_part,
+            } => digest
+                .chain_update([6, u8::from(*last_part)])
+                .chain_update(part.to_be_bytes())
+                .chain_update(text.as_str()),
+            ReplayBody::Terminal(end) => digest.chain_update([match end {
+                TurnEnd::Completed => 2,
+                TurnEnd::Cancelled => 3,
+                TurnEnd::Failed => 4,
+                TurnEnd::CompactionRequired => 5,
             }]),
         });
     }

@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::sessions::{Outcome, SessionId, SessionStore, Version, Window};
+use store::sessions::{Body, Record, SessionId, SessionStore, Version, Window};
 use store::{Redacted, Redactor};
 
 use crate::error::{EngineError, ErrorKind};
-use crate::history::{EntryKind, project, split};
+use crate::history::{EntryKind, Projector, TurnEnd, split};
 
 mod cursor;
 
@@ -33,8 +33,7 @@ pub enum Role {
     Assistant,
 }
 
-/// What an item is. Once compaction stores its checkpoints, their summaries become a kind of
-/// their own, and its demand for one a further end of a turn.
+/// What an item is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayBody {
     /// One part of a message. Parts of a message are contiguous and concatenate.
@@ -46,8 +45,15 @@ pub enum ReplayBody {
         part: u32,
         last_part: bool,
     },
+    /// One part of the summary that stands for what was said before; only before everything else. Parts are as those
+    /// of a message.
+    Summary {
+        text: Redacted,
+        part: u32,
+        last_part: bool,
+    },
     /// The end of a turn. A turn that was interrupted has none, nor has one that still runs.
-    Terminal(Outcome),
+    Terminal(TurnEnd),
 }
 
 /// One item, and the position after it.
@@ -168,52 +174,115 @@ struct Item {
     bytes: usize,
 }
 
+/// The summary that a window's conversation begins with.
+struct Summary<'w> {
+    /// Number of its record.
+    n: u64,
+    cutoff: u64,
+    input: Option<u64>,
+    text: &'w str,
+}
+
+impl<'w> Summary<'w> {
+    /// The last one of a window.
+    fn last(records: &'w [Record]) -> Option<Self> {
+        records.iter().rev().find_map(|record| match &record.body {
+            Body::Checkpoint {
+                cutoff,
+                input,
+                summary,
+                ..
+            } => Some(Self {
+                n: record.n,
+                // It can't stand for what came after it.
+                cutoff: (*cutoff).min(record.n),
+                input: *input,
+                text: summary,
+            }),
+            _ => None,
+        })
+    }
+}
+
 impl Projection {
     fn new(id: &SessionId, window: &Window, redactor: &Redactor) -> Self {
-        let first = window.records.first().map_or(1, |record| record.n);
+        let summary = Summary::last(&window.records);
+        let (first, is_summary) = match (&summary, window.records.first()) {
+            (Some(summary), _) => (summary.n, true),
+            (None, first) => (first.map_or(1, |record| record.n), false),
+        };
         let mut this = Self {
             items: Vec::new(),
-            chain: Chain::start(id, first),
-            gap: window.gap,
+            chain: Chain::start(id, window.part, first, is_summary),
+            gap: window.damaged,
         };
-        let projected = project(&window.records);
+        let mut projector = Projector::default();
+        if let Some(summary) = &summary {
+            let text = redactor.redact(summary.text);
+            this.add_text(&text, |text, part, last_part| ReplayBody::Summary {
+                text,
+                part,
+                last_part,
+            });
+            let numbered = |n| window.records.iter().find(|record| record.n == n);
+            let input = summary.input.filter(|n| *n <= summary.cutoff);
+            let input = input.map(|n| (n, numbered(n)));
+            if let Some((n, Some(input))) = input {
+                projector.goes_on_at(n);
+                projector.take(input);
+            }
+            projector.goes_on_at(summary.cutoff + 1);
+            let begins = window
+                .records
+                .first()
+                .is_some_and(|it| it.n <= summary.cutoff + 1);
+            this.gap |= !begins || matches!(input, Some((_, None)));
+        } else {
+            this.gap |= window.cut;
+        }
+        let cutoff = summary.as_ref().map_or(0, |summary| summary.cutoff);
+        for record in window.records.iter().filter(|record| record.n > cutoff) {
+            projector.take(record);
+        }
+        let projected = projector.finish();
         let mut ends = projected.ends.into_iter().peekable();
         for (at, message) in projected.messages.into_iter().enumerate() {
-            while let Some((_, outcome)) = ends.next_if(|(before, _)| *before <= at) {
-                this.add(ReplayBody::Terminal(outcome), 0);
+            while let Some((_, end)) = ends.next_if(|(before, _)| *before <= at) {
+                this.add(ReplayBody::Terminal(end), 0);
             }
             let role = match message.kind {
                 EntryKind::User => Role::User,
                 EntryKind::Assistant => Role::Assistant,
-                EntryKind::ReasoningSummary | EntryKind::Activity | EntryKind::Diagnostic => {
-                    continue;
-                }
+                EntryKind::ReasoningSummary
+                | EntryKind::Activity
+                | EntryKind::Compaction
+                | EntryKind::Diagnostic => continue,
             };
             let text = message.redacted(redactor);
-            // Its pieces are missing, or may all be a secret.
-            if text.is_empty() {
-                continue;
-            }
-            let parts = split(
-                &text,
-                MAX_PART_BYTES,
-                MAX_PAGE_BYTES - PAGE_OVERHEAD - ITEM_OVERHEAD,
-            );
-            let last = parts.len() - 1;
-            for (part, (text, json_bytes)) in parts.into_iter().enumerate() {
-                let body = ReplayBody::Message {
-                    role,
-                    text,
-                    part: part as u32,
-                    last_part: part == last,
-                };
-                this.add(body, json_bytes);
-            }
+            this.add_text(&text, |text, part, last_part| ReplayBody::Message {
+                role,
+                text,
+                part,
+                last_part,
+            });
         }
-        for (_, outcome) in ends {
-            this.add(ReplayBody::Terminal(outcome), 0);
+        for (_, end) in ends {
+            this.add(ReplayBody::Terminal(end), 0);
         }
         this
+    }
+
+    /// Adds a text in parts; nothing of an empty one, whose pieces are missing or may all be a secret.
+    fn add_text(&mut self, text: &Redacted, item: impl Fn(Redacted, u32, bool) -> ReplayBody) {
+        if text.is_empty() {
+            return;
+        }
+        let most_json = MAX_PAGE_BYTES - PAGE_OVERHEAD - ITEM_OVERHEAD;
+        let parts = split(text, MAX_PART_BYTES, most_json);
+        let last = parts.len() - 1;
+        for (part, (text, json_bytes)) in parts.into_iter().enumerate() {
+            self.add(item(text, part as u32, part == last), json_bytes);
+        }
     }
 
     fn add(&mut self, body: ReplayBody, json_bytes: usize) {

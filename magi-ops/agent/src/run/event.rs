@@ -136,6 +136,15 @@ pub enum Activity {
         request: u32,
         source: ContextSource,
     },
+    /// The conversation is made shorter for its model.
+    Compaction {
+        id: String,
+        state: CompactionState,
+        /// Of the conversation and of its window, when it is triggered and when it is completed.
+        tokens: Option<(u64, u64)>,
+        /// At most 1,024 bytes.
+        summary: Redacted,
+    },
     /// What a response cost.
     Usage {
         /// Without what came from the cache.
@@ -160,6 +169,18 @@ pub enum UsageSource {
     Subagents,
 }
 
+/// How far a compaction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactionState {
+    /// It is needed.
+    Triggered,
+    /// The model is asked for a summary.
+    Running,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
 /// What [`Activity::Began`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
@@ -178,6 +199,10 @@ pub enum ContextSource {
     LastProviderUsage,
     /// The provider counted; the window is assumed.
     ProviderPartial,
+    /// All of it is a count of ours without a tokenizer.
+    FallbackEstimate,
+    /// The provider counted the most of it, and what came since is such a count.
+    FallbackProjection,
 }
 
 /// How far something is.

@@ -23,6 +23,7 @@ mod approval;
 mod beneath;
 mod call;
 mod caller;
+mod compaction;
 mod event;
 mod hooks;
 mod index;
@@ -41,15 +42,17 @@ mod tools;
 
 pub use active::ActiveRun;
 use allowance::Allowance;
+use compaction::Shortening;
 pub use event::{
-    Activity, ActivityState, Category, ContextSource, MayDrop, MustArrive, Persistence, RunEvent,
-    UsageSource,
+    Activity, ActivityState, Category, CompactionState, ContextSource, MayDrop, MustArrive,
+    Persistence, RunEvent, UsageSource,
 };
 pub(crate) use index::{Runs, Workers};
 use persist::Persist;
 pub use queue::RunEvents;
 use queue::{Lost, Sink};
 use repeats::Repeats;
+use respond::Responded;
 pub use spec::{Authoritative, DeliveryPolicy, ParentRun, RunIds, RunPolicy, RunSpec, TextPolicy};
 pub(crate) use subagent::MAX_PROMPT_BYTES as MAX_TASK_PROMPT_BYTES;
 use subagent::Subagents;
@@ -71,6 +74,8 @@ pub enum RunErrorCode {
     ContentLimit,
     /// The provider did not answer, or refused to; as a diagnostic also of an attempt that is repeated.
     ProviderUnavailable,
+    /// The conversation is too long for its model, and could not be made shorter.
+    CompactionRequired,
 }
 
 impl RunErrorCode {
@@ -82,6 +87,7 @@ impl RunErrorCode {
             Self::OutputUnavailable => "output_unavailable",
             Self::ContentLimit => "content_limit",
             Self::ProviderUnavailable => "provider_unavailable",
+            Self::CompactionRequired => crate::history::COMPACTION_REQUIRED,
         }
     }
 }
@@ -243,6 +249,7 @@ fn worker(parts: Parts) -> (RunEvents, Worker) {
         repeats: None,
         segments: 0,
         requests: 0,
+        shortening: Shortening::default(),
         warned: false,
     };
     (events, worker)
@@ -276,6 +283,7 @@ struct Worker {
     segments: usize,
     /// Requests to the provider so far.
     requests: u32,
+    shortening: Shortening,
     activities: Arc<Allowance>,
     subagents: Arc<Subagents>,
     /// The activity of the tasks that the last response gives.
@@ -415,8 +423,16 @@ impl Worker {
         if self.workspace.is_primary(&self.equipment) {
             self.equipment = self.workspace.primary_equipment().await;
         }
-        self.requests += 1;
-        let calls = self.respond(response, selected).await?;
+        self.make_room(selected).await?;
+        let mut responded = self.respond(response, selected).await?;
+        if let Responded::TooLong(error) = &responded {
+            self.shorten_refused(error, selected).await?;
+            responded = self.respond(response, selected).await?;
+        }
+        let calls = match responded {
+            Responded::Calls(calls) => calls,
+            Responded::TooLong(error) => return Err(self.too_long(&error)),
+        };
         self.warn_if_degraded().await;
         if !calls.is_empty() {
             self.run_tools(response, &calls).await?;
@@ -428,6 +444,7 @@ impl Worker {
     async fn accept(&mut self) -> Result<(), Stop> {
         let prompt = self.active.spec.prompt.clone();
         let message_id = crate::new_id();
+        self.make_room_for_input().await?;
         if self.writer.with(|writer| writer.is_empty()) {
             self.persist.push(Body::Session {
                 created_at: (self.workspace.services.clock)(),
@@ -446,17 +463,25 @@ impl Worker {
         if !self.persist.settle(Flush::Durable).await {
             return Err(Stop::NotStarted);
         }
-        self.remember(Message::User { text: prompt });
+        let start = self.persist.next_number() - 1;
+        self.remember(Message::User { text: prompt }, start);
         let revision = self.owner.input_stored(&self.active);
         self.send(MustArrive::InputPersisted {
             message_id,
             revision,
         })
-        .await
+        .await?;
+        self.tell_held().await
     }
 
     /// What answers this run.
     async fn choose(&mut self) -> Result<Arc<Selected>, Stop> {
+        let selected = self.select().await?;
+        self.record(&selected.choice);
+        Ok(selected)
+    }
+
+    async fn select(&mut self) -> Result<Arc<Selected>, Stop> {
         if let Some(selected) = &self.selected {
             return Ok(Arc::clone(selected));
         }
@@ -478,8 +503,10 @@ impl Worker {
             error.log(code.word());
             Stop::Failed(code, Redacted::fixed(words))
         })?;
-        self.record(&selected.choice);
-        Ok(Arc::new(selected))
+        let selected = Arc::new(selected);
+        // Asked once: what answers is chosen for the whole run.
+        self.selected = Some(Arc::clone(&selected));
+        Ok(selected)
     }
 
     /// Starts the servers whose tools join, unless they run or the agent has no use for them.
@@ -511,7 +538,10 @@ impl Worker {
     }
 
     /// Appends to the conversation. No request shares it any more, so nothing is copied.
-    fn remember(&mut self, message: Message) {
+    /// `start` is the number of the record that it began with; of the result of a call, that of its response.
+    fn remember(&mut self, message: Message, start: u64) {
+        self.transcript.length.add(&message);
+        self.transcript.starts.push(start);
         Arc::make_mut(&mut self.transcript.messages).push(message);
     }
 

@@ -113,7 +113,9 @@ async fn pass_activity(
             Ok(())
         }
         // Of its own conversation, which nobody is shown.
-        Activity::Context { .. } | Activity::ReasoningSummary { .. } => Ok(()),
+        Activity::Context { .. }
+        | Activity::ReasoningSummary { .. }
+        | Activity::Compaction { .. } => Ok(()),
         // Of a subagent of its own.
         deeper @ Activity::OfTask { .. } => sink.activity(deeper).await,
         own => {

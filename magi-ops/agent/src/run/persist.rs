@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::sessions::{AppendError, Body, Flush};
+use store::sessions::{AppendError, Body, Extent, Flush, SessionWriter};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use work::{Interrupted, Pool};
@@ -34,7 +34,11 @@ pub(super) struct Persist {
     text_written: Option<Instant>,
     /// Writes of text so far.
     pieces: u32,
-    in_flight: Option<JoinHandle<Result<Result<(), AppendError>, Interrupted>>>,
+    in_flight: Option<JoinHandle<Result<Result<Extent, AppendError>, Interrupted>>>,
+    /// The session's last part when it was written last; `None` before the run wrote anything.
+    extent: Option<Extent>,
+    /// Number of the last record that was handed over to be written.
+    last: u64,
     /// The message whose first pieces are on their way to the disk or there.
     begun: Option<Arc<str>>,
     failed: bool,
@@ -51,9 +55,27 @@ impl Persist {
             text_written: None,
             pieces: 0,
             in_flight: None,
+            extent: None,
+            last: 0,
             begun: None,
             failed: false,
         }
+    }
+
+    /// Where the session stands when nothing is being written.
+    pub(super) fn begin(&mut self, extent: Extent) {
+        self.last = extent.records;
+        self.extent = Some(extent);
+    }
+
+    /// How full the session is, without what is being written.
+    pub(super) fn extent(&self) -> Option<Extent> {
+        self.extent
+    }
+
+    /// The number of the record that is pushed next. Records of a message that has begun are numbered from it on.
+    pub(super) fn next_number(&self) -> u64 {
+        self.last + self.queue.len() as u64 + 1
     }
 
     /// Whether something could not be stored.
@@ -141,6 +163,7 @@ impl Persist {
 
     fn spawn(&mut self, flush: Flush) {
         let bodies = std::mem::take(&mut self.queue);
+        self.last += bodies.len() as u64;
         let last = bodies.iter().rev().find_map(|body| match body {
             Body::AssistantText { message_id, .. } => Some(message_id.as_str().into()),
             _ => None,
@@ -152,10 +175,11 @@ impl Persist {
         }
         let writer = self.writer.clone();
         let run_id = Arc::clone(&self.run_id);
-        self.in_flight = Some(
-            self.blocking
-                .spawn(move || writer.with(|writer| writer.append(Some(&run_id), bodies, flush))),
-        );
+        let append = move |writer: &mut dyn SessionWriter| {
+            writer.append(Some(&run_id), bodies, flush)?;
+            Ok(writer.extent())
+        };
+        self.in_flight = Some(self.blocking.spawn(move || writer.with(append)));
     }
 
     /// Waits for what is being written. Cancel safe.
@@ -165,16 +189,19 @@ impl Persist {
             self.in_flight = None;
             let done = done.map_err(Interrupted::from).flatten();
             let done = done.map_err(io::Error::other).map_err(AppendError::Io);
-            if let Err(error) = done.flatten() {
-                let cause = &error as &dyn std::error::Error;
-                tracing::error!(
-                    run = &*self.run_id,
-                    error = cause,
-                    "the run is not stored any more"
-                );
-                self.failed = true;
-                self.queue.clear();
-                self.pending = 0;
+            match done.flatten() {
+                Ok(extent) => self.begin(extent),
+                Err(error) => {
+                    let cause = &error as &dyn std::error::Error;
+                    tracing::error!(
+                        run = &*self.run_id,
+                        error = cause,
+                        "the run is not stored any more"
+                    );
+                    self.failed = true;
+                    self.queue.clear();
+                    self.pending = 0;
+                }
             }
         }
     }

@@ -1,17 +1,17 @@
 //! What a run tells of itself beside text and tools: reasoning summaries, token counts, retries.
 //! Only bounded, redacted text leaves here.
 
-use provider::{ErrorKind, ProviderError, Retry, Usage};
+use provider::{ErrorKind, ProviderError, Retry};
 use store::Redacted;
 use store::sessions::Body;
 
-use super::event::{Activity, ActivityState, Category, ContextSource, MustArrive, UsageSource};
+use super::event::{Activity, ActivityState, Category, ContextSource, MustArrive};
 use super::respond::Turn;
 use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Selected;
 
 /// Tokens that a model's context is taken to have when its provider does not know.
-const ASSUMED_WINDOW: u64 = 128_000;
+pub(super) const ASSUMED_WINDOW: u64 = 128_000;
 /// Longest words of a provider or of the system that a reason repeats, in bytes.
 const MAX_SAID_BYTES: usize = 300;
 
@@ -78,27 +78,13 @@ impl Worker {
         let Some(usage) = turn.usage else {
             return Ok(());
         };
-        let Usage {
-            input,
-            output,
-            cache_read,
-            reasoning,
-        } = usage;
-        let request = turn.response + 1;
-        self.activity(Activity::Usage {
-            effective_input: input.saturating_sub(cache_read.unwrap_or(0)),
-            output,
-            cache_read,
-            request,
-            source: UsageSource::Request,
-        })
-        .await?;
+        self.activity(self.usage(&usage)).await?;
         let window = selected.provider.context_window(&selected.choice.model);
         self.activity(Activity::Context {
-            current_tokens: input.saturating_add(output),
+            current_tokens: usage.input.saturating_add(usage.output),
             max_tokens: window.unwrap_or(ASSUMED_WINDOW),
-            reasoning_tokens: reasoning,
-            request,
+            reasoning_tokens: usage.reasoning,
+            request: self.requests,
             source: if window.is_some() {
                 ContextSource::LastProviderUsage
             } else {
@@ -150,7 +136,7 @@ impl Worker {
     }
 
     /// Why a response failed, in words for a person: what it was, and what the server or the system said.
-    fn reason_of(&self, error: &ProviderError) -> Redacted {
+    pub(super) fn reason_of(&self, error: &ProviderError) -> Redacted {
         let redactor = self.workspace.redactor();
         let mut reason = redactor.redact(&error.to_string());
         let said = error.message().map(str::to_owned).or_else(|| error.cause());

@@ -20,7 +20,7 @@ use crate::startup::Selected;
 const MAX_INPUT_DEPTH: usize = 64;
 
 /// The next piece of a response; `None` is its end.
-type Arrived = Option<Result<Chunk, ProviderError>>;
+pub(super) type Arrived = Option<Result<Chunk, ProviderError>>;
 
 impl Worker {
     /// One provider response: streams its text, returns the tools it asks for.
@@ -28,7 +28,8 @@ impl Worker {
         &mut self,
         response: u32,
         selected: &Selected,
-    ) -> Result<Vec<ToolCall>, Stop> {
+    ) -> Result<Responded, Stop> {
+        self.requests += 1;
         let cancel = self.active.cancel.child_token();
         let mut stream = selected.provider.respond(
             Request {
@@ -41,16 +42,21 @@ impl Worker {
                 written: self.transcript.written.clone(),
                 tools: self.equipment.offered.clone(),
                 workspace: self.workspace.cwd.clone(),
+                ..Request::default()
             },
             cancel.clone(),
         );
         let _stop_with_us = cancel.drop_guard();
         let mut turn = Turn {
             response,
+            start: self.persist.next_number(),
             ..Turn::default()
         };
         let mut end = self.read(&mut stream, &mut turn).await;
         drop(stream);
+        if let Some(error) = turn.refused {
+            return Ok(Responded::TooLong(error));
+        }
         // What did not arrive outweighs why the response ended.
         end = self.end_segment(&mut turn, end.is_err()).await.and(end);
         if turn.cut && end.is_ok() {
@@ -63,16 +69,21 @@ impl Worker {
             Err(_) => Vec::new(),
         };
         if !turn.text.is_empty() || !calls.is_empty() {
-            self.remember(Message::Assistant {
+            let message = Message::Assistant {
                 state: ProviderState {
                     provider: selected.provider.id().to_owned(),
                     items: turn.state,
                 },
                 text: turn.text,
                 tool_calls: calls.clone(),
-            });
+            };
+            self.remember(message, turn.start);
         }
-        end.map(|()| calls)
+        if let Some(usage) = turn.usage {
+            let tokens = usage.input.saturating_add(usage.output);
+            self.transcript.length.tell(tokens);
+        }
+        end.map(|()| Responded::Calls(calls))
     }
 
     async fn read(&mut self, stream: &mut Response, turn: &mut Turn) -> Result<(), Stop> {
@@ -86,6 +97,10 @@ impl Worker {
                 None => return Ok(()),
                 Some(Ok(chunk)) => chunk,
                 Some(Err(error)) if error == ErrorKind::Cancelled => return Err(Stop::Cancelled),
+                Some(Err(error)) if error == ErrorKind::ContextLength && turn.is_silent() => {
+                    turn.refused = Some(error);
+                    return Ok(());
+                }
                 Some(Err(error)) => return Err(self.provider_failed(&error)),
             };
             match chunk {
@@ -138,7 +153,7 @@ impl Worker {
 
     /// The next chunk. While there is none, accepted text goes to the disk as it becomes due: a model that is quicker than
     /// the disk is not held up by a record for each word.
-    async fn next(&mut self, stream: &mut Response) -> Result<Arrived, Stop> {
+    pub(super) async fn next(&mut self, stream: &mut Response) -> Result<Arrived, Stop> {
         if self.active.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
@@ -267,10 +282,19 @@ fn is_within(value: &Value, depth: usize) -> bool {
     }
 }
 
+/// What a request came to.
+pub(super) enum Responded {
+    Calls(Vec<ToolCall>),
+    /// The provider refused the conversation for its length, and said nothing.
+    TooLong(ProviderError),
+}
+
 /// One provider response as it is put together.
 #[derive(Default)]
 pub(super) struct Turn {
     pub(super) response: u32,
+    /// The number that its first record gets.
+    start: u64,
     pub(super) segment: Option<Segment>,
     /// What the provider wants back with the response.
     pub(super) state: Vec<Value>,
@@ -282,4 +306,13 @@ pub(super) struct Turn {
     /// The model reached the limit of its output.
     cut: bool,
     pub(super) usage: Option<Usage>,
+    /// Why the conversation is too long for its model.
+    refused: Option<ProviderError>,
+}
+
+impl Turn {
+    /// Whether nothing was said or asked for.
+    fn is_silent(&self) -> bool {
+        self.segment.is_none() && self.text.is_empty() && self.calls.is_empty()
+    }
 }

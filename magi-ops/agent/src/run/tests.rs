@@ -15,6 +15,7 @@ use crate::{Capacity, Engine, Environment};
 mod beneath;
 mod bounds;
 mod chunks;
+mod compaction;
 #[allow(dead_code)]
 pub(crate) mod policy;
 mod subagents;
@@ -154,7 +155,7 @@ fn replayed(records: Vec<store::sessions::Record>) -> Vec<Message> {
     for record in records {
         replay.take(record).unwrap();
     }
-    replay.finish()
+    replay.finish().messages
 }
 
 fn error_code(events: &[RunEvent]) -> Option<RunErrorCode> {

@@ -42,16 +42,19 @@ impl Worker {
         outcome = outcome.and(self.end_batch(calls, &results).await);
         // Every call gets its result, also when the run stops here: the conversation goes on
         // in the next run.
+        let start = self.transcript.starts.last().copied();
+        let start = start.unwrap_or_default();
         for (call, result) in calls.iter().zip(results) {
             let result = result
                 .unwrap_or_else(|| ToolOutcome::failed("The call was cancelled.", "cancelled"));
-            self.remember(Message::ToolResult {
+            let result = Message::ToolResult {
                 call_id: call.id.clone(),
                 name: call.name.clone(),
                 content: result.content,
                 images: result.images,
                 is_error: result.is_error,
-            });
+            };
+            self.remember(result, start);
         }
         self.transcript.bound_images();
         // Bounds what waits for the disk, whatever the tools bring.

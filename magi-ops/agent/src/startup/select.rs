@@ -41,6 +41,8 @@ pub(crate) struct Selected {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) choice: Choice,
     pub(crate) fast: bool,
+    /// Share of the model's window that a conversation may fill, above 0 and at most 1.
+    pub(crate) compaction_threshold: f64,
 }
 
 impl Selected {
@@ -121,6 +123,7 @@ pub(crate) fn select_choice(
         provider,
         choice,
         fast: settings.fast,
+        compaction_threshold: settings.compaction_threshold,
     })
 }
 
@@ -196,7 +199,7 @@ fn fixture(settings: &Settings, model: &str) -> Result<Arc<dyn Provider>, Startu
         return Err(not_offered(settings, FIXTURE_ID, model));
     }
     let script = own.and_then(|own| own.script.as_deref());
-    Ok(Arc::new(match script {
+    let fixture = match script {
         None => Fixture::demonstration(),
         Some(path) => Fixture::from_script(path).map_err(|error| {
             let key = ["providers", FIXTURE_ID, "script"];
@@ -210,7 +213,9 @@ fn fixture(settings: &Settings, model: &str) -> Result<Arc<dyn Provider>, Startu
             let help = "docs/configuration.md says what a script holds";
             StartupError::invalid(settings.reason(&key, why).help(help))
         })?,
-    }))
+    };
+    let limits = own.map_or_else(ModelLimits::default, limits);
+    Ok(Arc::new(fixture.limited(limits)))
 }
 
 /// A model that the provider's list doesn't have.
@@ -300,12 +305,7 @@ fn remote(
     if matches!(&login, Login::Key(key) if !key.can_be_sent()) {
         return Err(unsendable(settings, id));
     }
-    let models = own.map_or_else(ModelLimits::default, |own| ModelLimits {
-        max_output_tokens: own.max_output_tokens,
-        context_window: own.context_window,
-        reasoning: own.reasoning,
-        models: own.models.clone(),
-    });
+    let models = own.map_or_else(ModelLimits::default, limits);
     Ok(Remote {
         config: ProviderConfig {
             id: choice.provider.clone(),
@@ -316,6 +316,16 @@ fn remote(
         },
         login,
     })
+}
+
+/// What the settings of a provider say of its models.
+fn limits(own: &ProviderSettings) -> ModelLimits {
+    ModelLimits {
+        max_output_tokens: own.max_output_tokens,
+        context_window: own.context_window,
+        reasoning: own.reasoning,
+        models: own.models.clone(),
+    }
 }
 
 /// The variable that holds the key of a provider, if it has one.

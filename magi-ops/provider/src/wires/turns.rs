@@ -22,7 +22,7 @@ const INTERRUPTED: &str = "The call was interrupted and has no result.";
 /// One side's share of the conversation.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Turn<'a> {
-    User(&'a str),
+    User(Cow<'a, str>),
     Assistant {
         /// The provider that is asked now gave this response.
         own: bool,
@@ -49,11 +49,20 @@ pub(crate) fn turns<'a>(messages: &'a [Message], parameters: &Parameters<'_>) ->
     let mut turns = Vec::with_capacity(messages.len());
     // Which calls of the last response have had their result.
     let mut open: HashSet<usize> = HashSet::new();
+    let mut is_summary = false;
     for message in messages {
         match message {
-            Message::User { text } => {
+            Message::User { text } | Message::Summary { text, .. } => {
                 open.clear();
-                turns.push(Turn::User(text));
+                match turns.last_mut() {
+                    // Templates of local models take turns of the two sides by turns only.
+                    Some(Turn::User(summary)) if is_summary => {
+                        summary.to_mut().push_str("\n\n");
+                        summary.to_mut().push_str(text);
+                    }
+                    _ => turns.push(Turn::User(text.into())),
+                }
+                is_summary = matches!(message, Message::Summary { .. });
             }
             Message::Assistant {
                 state,
@@ -117,7 +126,9 @@ fn settled(messages: &[Message]) -> usize {
             .rev()
             .find(|message| !matches!(message, Message::ToolResult { .. }));
         match (before.last(), behind_results) {
-            (Some(Message::User { text }), _) => says_something(text),
+            (Some(Message::User { text } | Message::Summary { text, .. }), _) => {
+                says_something(text)
+            }
             (_, Some(Message::Assistant { tool_calls, .. })) => !tool_calls.is_empty(),
             _ => false,
         }
@@ -279,7 +290,23 @@ mod tests {
             contents,
             [(INTERRUPTED, true), ("first b", false), ("second b", false)]
         );
-        assert_eq!(turns[2], Turn::User("on"));
+        assert_eq!(turns[2], Turn::User("on".into()));
+    }
+
+    #[test]
+    fn a_summary_and_the_prompt_behind_it_are_one_turn() {
+        let summary = Message::Summary {
+            text: "so far".into(),
+            users: 3,
+            responses: 0,
+        };
+        let user = |text: &str| Message::User { text: text.into() };
+        let one = [summary.clone(), user("go"), user("on")];
+        let turn = |text: &'static str| Turn::User(text.into());
+        assert_eq!(turns(&one, &asked("p")), [turn("so far\n\ngo"), turn("on")]);
+        let behind = [summary, assistant("yes", Vec::new()), user("go")];
+        assert_eq!(turns(&behind, &asked("p")).len(), 3);
+        assert_eq!(settled(&behind), 1);
     }
 
     #[test]

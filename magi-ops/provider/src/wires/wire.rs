@@ -69,7 +69,7 @@ pub(crate) struct Parameters<'a> {
     pub(crate) provider: &'a str,
     /// A level that the model has.
     pub(crate) level: ThinkingLevel,
-    /// Most tokens of the response, if the settings say.
+    /// Most tokens of the response, if the settings or the request say.
     pub(crate) max_tokens: Option<u64>,
     /// What the server wants back of reasoning, if the settings say.
     pub(crate) reasoning: Option<Reasoning>,
@@ -91,7 +91,10 @@ impl<'a> Parameters<'a> {
             wire: wire.name(),
             provider,
             level: nearest_level(wire, limits, model, request.thinking),
-            max_tokens: limits.max_output_tokens(model),
+            max_tokens: [limits.max_output_tokens(model), request.max_output]
+                .into_iter()
+                .flatten()
+                .min(),
             reasoning: limits.reasoning(model),
             images: limits.images(model).unwrap_or_else(|| wire.images(model)),
             quirks,
@@ -170,4 +173,33 @@ pub(crate) enum Progress {
     /// The reason to finish is known; counts, the end marker or an error may follow.
     Finishing,
     Done,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::openai_chat::OpenaiChat;
+    use super::*;
+
+    #[test]
+    fn the_lower_bound_of_a_response_holds() {
+        for (own, request, holds) in [
+            (None, None, None),
+            (Some(7), None, Some(7)),
+            (None, Some(9), Some(9)),
+            (Some(7), Some(9), Some(7)),
+            (Some(9), Some(7), Some(7)),
+        ] {
+            let limits = ModelLimits {
+                max_output_tokens: own,
+                ..ModelLimits::default()
+            };
+            let request = Request {
+                max_output: request,
+                ..Request::default()
+            };
+            let quirks = Quirks::default();
+            let parameters = Parameters::new(&OpenaiChat, "p", &limits, &request, quirks);
+            assert_eq!(parameters.max_tokens, holds);
+        }
+    }
 }

@@ -35,9 +35,21 @@ impl SessionId {
         format!("{}{SUFFIX}", self.0)
     }
 
-    /// What would be the id if a file of this name is a session's.
+    /// What would be the id if a file of this name is a session's; none of a part, which is its first file's session's.
     pub(crate) fn name_of_file(name: &str) -> Option<&str> {
-        name.strip_suffix(SUFFIX)
+        let name = name.strip_suffix(SUFFIX)?;
+        let is_part = name.rsplit_once('.').is_some_and(|(id, part)| {
+            id.parse::<Self>().is_ok() && part.parse().is_ok_and(|part: u32| part > 1)
+        });
+        (!is_part).then_some(name)
+    }
+
+    /// The name of the file that holds a part: [`Self::file_name`] of the first one.
+    pub(crate) fn part_name(&self, part: u32) -> String {
+        match part {
+            0 | 1 => self.file_name(),
+            _ => format!("{}.{part}{SUFFIX}", self.0),
+        }
     }
 
     pub(crate) fn lock_name(&self) -> String {

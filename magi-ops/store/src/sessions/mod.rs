@@ -23,9 +23,9 @@ pub use local::LocalSessions;
 pub use record::{Body, Outcome, Record, SCHEMA_VERSION, now_ms};
 pub use window::{MAX_WINDOW_BYTES, Version, Window};
 
-/// Most bytes of a session's records as JSON lines (spec: local-agent, "Bounds and failure policy").
+/// Most bytes of the records of a session's part as JSON lines (spec: local-agent, "Bounds and failure policy").
 pub const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
-/// Most records of a session.
+/// Most records of a part.
 pub const MAX_READ_LINES: usize = 100_000;
 /// Most bytes of the records of one task ([`SessionLease::task`]).
 pub const MAX_TASK_BYTES: u64 = 16 * 1024 * 1024;
@@ -37,21 +37,26 @@ pub const MAX_TASK_LINES: usize = 20_000;
 struct Bounds {
     bytes: u64,
     lines: usize,
+    /// Whether it may go on in another part.
+    parts: bool,
 }
 
 impl Bounds {
     const SESSION: Self = Self {
         bytes: MAX_READ_BYTES,
         lines: MAX_READ_LINES,
+        parts: true,
     };
     const TASK: Self = Self {
         bytes: MAX_TASK_BYTES,
         lines: MAX_TASK_LINES,
+        parts: false,
     };
 }
 
 /// A store of sessions: append-only rows of records, each with at most one writer at a time, whichever process it is
-/// in. Every call blocks.
+/// in. A row that became too long to be read goes on in a new *part*, which is all that is read from then on (docs,
+/// decision 11). Every call blocks.
 pub trait SessionStore: Debug + Send + Sync {
     /// Takes the lease of a session with a new id. It does not exist before its first append (spec: local-agent,
     /// `session.create`: no placeholder history).
@@ -100,7 +105,7 @@ pub trait SessionLease: Debug + Send + Sync {
     /// `Missing`; `Invalid` when there is no such record.
     fn first(&self) -> Result<Option<Record>, SessionError>;
 
-    /// Reads the session and gives each record to `take`, oldest first; keeps none, since a session can be far longer
+    /// Reads the session's last part and gives each record to `take`, oldest first; keeps none, since a session can be far longer
     /// than what somebody wants of it. After an error, what was given counts for nothing.
     ///
     /// Use one of the writers that come of a lease at a time: each notices what another appended as a change by
@@ -159,12 +164,65 @@ pub trait SessionWriter: Debug + Send {
         flush: Flush,
     ) -> Result<(), AppendError>;
 
+    /// How much the session's last part holds.
+    fn extent(&self) -> Extent;
+
+    /// Begins a new part of the session: a [`Body::Continuation`], then `head`, then the records of the part so far that
+    /// `keeps` chooses, as they are. Durable when it returns; on an error the session is what it was.
+    /// Returns the numbers that the kept ones had and have.
+    ///
+    /// # Errors
+    /// [`AppendError`]; `Full` also when what is kept is more than a part may hold, and for a session of too many parts.
+    fn begin_part(
+        &mut self,
+        turn: Option<&str>,
+        head: Vec<Body>,
+        keeps: &dyn Fn(&Record) -> bool,
+    ) -> Result<Moved, AppendError>;
+
     /// Where this writer is; `None` where a later look could not prove that nothing changed.
     fn position(&self) -> Option<Position>;
 
     /// Whether the session still holds what this writer left, byte for byte. One that does not exist is unchanged as
     /// long as none appears.
     fn is_unchanged(&mut self) -> bool;
+}
+
+/// The numbers that records had in one part and have in the next, in their order.
+pub type Moved = Vec<(u64, u64)>;
+
+/// How much a part holds, of how much it may.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    pub records: u64,
+    pub bytes: u64,
+    bounds: Bounds,
+}
+
+impl Extent {
+    /// Whether no more than a quarter of the bounds is left for what comes, and it may go on in another part.
+    #[must_use]
+    pub fn is_nearly_full(&self) -> bool {
+        let nearly = |used: u64, most: u64| self.bounds.parts && used >= most / 4 * 3;
+        nearly(self.records, self.bounds.lines as u64) || nearly(self.bytes, self.bounds.bytes)
+    }
+
+    /// Whether so many records, of so many bytes together, have room.
+    #[must_use]
+    pub fn has_room(&self, records: u64, bytes: u64) -> bool {
+        self.records.saturating_add(records) <= self.bounds.lines as u64
+            && self.bytes.saturating_add(bytes) <= self.bounds.bytes
+    }
+
+    /// Of a session in memory.
+    #[must_use]
+    pub fn of_session(records: u64, bytes: u64) -> Self {
+        Self {
+            records,
+            bytes,
+            bounds: Bounds::SESSION,
+        }
+    }
 }
 
 /// Whether an append must survive a crash of the machine before it returns.

@@ -19,7 +19,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Record {
     /// [`SCHEMA_VERSION`].
     pub v: u32,
-    /// Strictly increasing within the file, from 1.
+    /// Strictly increasing within the file, which is one part of a session, from 1.
     pub n: u64,
     /// The session's id, so that a line in the wrong file is known.
     pub session: String,
@@ -62,6 +62,30 @@ pub enum Body {
         provider: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+    },
+    /// First record of every part but the first: what stands before it is in the part before this one, and is not read
+    /// any more.
+    Continuation {
+        /// Number of this part, from 2.
+        part: u32,
+    },
+    /// A summary in the place of older records: the conversation is this, the records that stay, and what follows.
+    Checkpoint {
+        activity_id: String,
+        /// The last record that the summary stands for; 0 if all of them are in the part before.
+        cutoff: u64,
+        /// A [`Body::UserInput`] up to the cutoff that stays all the same: of the turn that went on meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<u64>,
+        /// Inputs of the session that the summary stands for.
+        inputs: u64,
+        /// Responses to the first input that stays which it stands for.
+        responses: u64,
+        /// As the model wrote it.
+        summary: String,
+        /// Tokens of the conversation before and after, as far as they could be told.
+        tokens_before: u64,
+        tokens_after: u64,
     },
     /// What the turns from here on are answered by.
     Selection {

@@ -10,9 +10,12 @@ pub const MAX_WINDOW_BYTES: u64 = 2 * 1024 * 1024;
 pub struct Window {
     /// Oldest first; at most [`super::MAX_READ_LINES`].
     pub records: Vec<Record>,
-    /// Records are missing: before the window, or what can't be read within it. What a crash tore is not missing, it was
-    /// never acknowledged.
-    pub gap: bool,
+    /// The part that they are of, from 1: only the last one is shown.
+    pub part: u32,
+    /// Records can't be read within the window. What a crash tore is none of them, it was never acknowledged.
+    pub damaged: bool,
+    /// Records of the part stand before the window.
+    pub cut: bool,
     pub version: Version,
 }
 

@@ -131,7 +131,7 @@ pub struct Usage {
     pub source: UsageSource,
 }
 
-/// The conversation was made shorter; this build does not do that.
+/// The conversation is made shorter for its model. Counts are there when it is triggered and when it is completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Compaction {

@@ -98,7 +98,7 @@ pub enum Item {
         part: u64,
         last_part: bool,
     },
-    /// Of what a compaction cut off; this build writes none.
+    /// Of what a compaction cut off; before everything else.
     Summary {
         #[serde(deserialize_with = "read::text::<2048, _, _>")]
         text: String,

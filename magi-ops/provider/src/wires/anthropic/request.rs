@@ -138,7 +138,7 @@ fn messages(part: &[Message], is_last: bool, parameters: &Parameters<'_>) -> Vec
     };
     for turn in turns(part, parameters) {
         match turn {
-            Turn::User(text) => push("user", text_block(text).into_iter().collect()),
+            Turn::User(text) => push("user", text_block(&text).into_iter().collect()),
             Turn::Assistant {
                 own,
                 state,

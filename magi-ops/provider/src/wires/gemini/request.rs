@@ -120,7 +120,7 @@ fn contents(part: &[Message], parameters: &Parameters<'_>) -> Vec<Value> {
     };
     for turn in turns(part, parameters) {
         match turn {
-            Turn::User(text) => push("user", text_part(text).into_iter().collect()),
+            Turn::User(text) => push("user", text_part(&text).into_iter().collect()),
             Turn::Assistant {
                 state, text, calls, ..
             } => {

@@ -113,7 +113,7 @@ fn items(part: &[Message], parameters: &Parameters<'_>, server: Server) -> Vec<V
     let mut items = Vec::with_capacity(part.len());
     for turn in turns(part, parameters) {
         match turn {
-            Turn::User(text) => items.push(message("user", "input_text", text)),
+            Turn::User(text) => items.push(message("user", "input_text", &text)),
             Turn::Assistant {
                 own,
                 state,

@@ -12,8 +12,8 @@
 //! attached refuses that. (Whoever else holds the retention lease does too, so hold it briefly, or attach.)
 //! Without `<id>.append` a reader may see the torn end of an append, which reading tolerates.
 //!
-//! Who removes a session takes the writer lease and then the retention lease exclusively. Its folder of tasks goes with
-//! it (`tasks`), or after it.
+//! Who removes a session takes the writer lease and then the retention lease exclusively, and removes its parts, the last
+//! one first. Its folder of tasks goes with it (`tasks`), or after it.
 //! Lock files go away with their last use: a directory of sessions that rest holds session files only. What a killed
 //! process left of them goes when the next one works with sessions.
 
@@ -28,7 +28,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::file::{self, Stamp, is_current, refusal};
-use super::{Bounds, SessionError, SessionId};
+use super::{Bounds, SessionError, SessionId, parts};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
 const ATTEMPTS: usize = 16;
@@ -139,7 +139,24 @@ impl Lease {
         self.dir.join(self.id.file_name())
     }
 
-    /// Takes the retention lease of the open session file. `Busy` when another writer is
+    /// Opens a part for going on in it, and retains the session.
+    pub(super) fn open_part(&self, part: u32) -> Result<File, SessionError> {
+        let first = file::open_to_write(&self.session_file()).map_err(refusal)?;
+        self.retain(&first)?;
+        match part {
+            1 => Ok(first),
+            _ => file::open_to_write(&parts::path(&self.dir, &self.id, part)).map_err(refusal),
+        }
+    }
+
+    /// Whether the session file is the one that is retained.
+    pub(super) fn retains(&self) -> bool {
+        let held = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref()
+            .is_some_and(|held| is_current(held, &self.session_file()))
+    }
+
+    /// Takes the retention lease of the open session file, which is the first part's. `Busy` when another writer is
     /// attached to it after all.
     pub(super) fn retain(&self, content: &File) -> Result<(), SessionError> {
         if let Held::Session(_) = self.held {

@@ -9,7 +9,7 @@ use redact::Redactor;
 
 use super::{
     Body, ListError, LocalSessions, MAX_LIST_ITEMS, MAX_SCAN_ENTRIES, Record, SessionId,
-    SessionList, SessionSummary, file,
+    SessionList, SessionSummary, file, parts,
 };
 use crate::file::prefix;
 
@@ -100,7 +100,12 @@ impl LocalSessions {
     /// file is none of a session.
     fn look(&self, id: &SessionId, redactor: &Redactor) -> io::Result<(SessionSummary, bool)> {
         let file = file::open_to_read(&self.dir.join(id.file_name()))?;
-        let modified = file.metadata()?.modified()?;
+        let modified = match parts::last(&self.dir, id) {
+            1 => file.metadata()?.modified()?,
+            part => file::open_to_read(&parts::path(&self.dir, id, part))?
+                .metadata()?
+                .modified()?,
+        };
         let (head, _) = prefix(file, HEAD_BYTES)?;
         let (input, whole) = first_input(&head, id)?;
         let summary = SessionSummary::new(id.clone(), input.as_deref(), modified, redactor);

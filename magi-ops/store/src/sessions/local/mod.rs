@@ -1,4 +1,4 @@
-//! Sessions on this machine: one append-only JSONL file each in one directory, written under locks that die with the
+//! Sessions on this machine: append-only JSONL files in one directory, one a part, written under locks that die with the
 //! process. Nothing outside knows that they are files.
 
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use std::sync::{Arc, Once};
 use redact::Redactor;
 
 use super::{
-    AppendError, Body, Bounds, Defect, Flush, ListError, MAX_LIST_ITEMS, MAX_READ_BYTES,
-    MAX_READ_LINES, MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Position, Record, SCHEMA_VERSION,
+    AppendError, Body, Bounds, Defect, Extent, Flush, ListError, MAX_LIST_ITEMS, MAX_READ_BYTES,
+    MAX_READ_LINES, MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Moved, Position, Record, SCHEMA_VERSION,
     SessionError, SessionId, SessionLease, SessionList, SessionStore, SessionSummary,
     SessionWriter, Version, Window, now_ms,
 };
@@ -17,6 +17,7 @@ use crate::local::LocalHome;
 mod file;
 mod lease;
 mod list;
+mod parts;
 mod read;
 mod sweep;
 mod tasks;
@@ -93,9 +94,9 @@ impl SessionLease for Lease {
         self: Arc<Self>,
         take: &mut dyn FnMut(Record),
     ) -> Result<Box<dyn SessionWriter>, SessionError> {
-        let file = file::open_to_write(&self.session_file()).map_err(file::refusal)?;
-        self.retain(&file)?;
-        let end = read::read(&file, &self.id, take)?;
+        let part = parts::last(&self.dir, &self.id);
+        let file = self.open_part(part)?;
+        let end = read::read(&file, &self.id, part, take)?;
         Ok(Box::new(Writer::at(self, file, end)))
     }
 
@@ -106,8 +107,10 @@ impl SessionLease for Lease {
         let Some(end) = position.0.downcast_ref::<End>() else {
             return Ok(None);
         };
-        let file = file::open_to_write(&self.session_file()).map_err(file::refusal)?;
-        self.retain(&file)?;
+        if parts::last(&self.dir, &self.id) != end.part {
+            return Ok(None);
+        }
+        let file = self.open_part(end.part)?;
         if Some(file::Stamp::of(&file).map_err(SessionError::Io)?) != end.stamp {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::file::{self, Stamp, refusal};
-use super::{Defect, MAX_READ_BYTES, MAX_READ_LINES, Record, SessionError, SessionId};
+use super::{Body, Defect, MAX_READ_BYTES, MAX_READ_LINES, Record, SessionError, SessionId};
 
 /// How much is read at a time: a session can be far longer than what is kept of it.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -16,6 +16,8 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// Where a session file ends, for whoever goes on there.
 #[derive(Debug, Clone)]
 pub(super) struct End {
+    /// The part that the file is.
+    pub(super) part: u32,
     /// The number that the next record gets.
     pub(super) next: u64,
     /// Bytes up to the last LF: the records that were acknowledged.
@@ -29,13 +31,21 @@ pub(super) struct End {
 
 impl End {
     /// Of a file without a record.
-    pub(super) fn of_empty() -> Self {
+    pub(super) fn of_empty(part: u32) -> Self {
         Self {
+            part,
             next: 1,
             bytes: 0,
             hash: Sha256::new(),
             stamp: None,
         }
+    }
+
+    /// Behind so many more records.
+    pub(super) fn add(&mut self, lines: &[u8], count: u64) {
+        self.next += count;
+        self.bytes += lines.len() as u64;
+        self.hash.update(lines);
     }
 }
 
@@ -57,11 +67,12 @@ pub(super) fn first(path: &Path, id: &SessionId) -> Result<Option<Record>, Sessi
         .ok_or_else(|| SessionError::invalid(Defect::Record { line: 1 }))
 }
 
-/// Reads all of an open session file and gives each record to `take`, oldest first. What was given
+/// Reads all of an open file, which is the session's part of this number, and gives each record to `take`, oldest first. What was given
 /// counts for nothing if an error follows.
 pub(super) fn read(
     file: &File,
     id: &SessionId,
+    part: u32,
     take: &mut dyn FnMut(Record),
 ) -> Result<End, SessionError> {
     let stamp = Stamp::of(file).map_err(SessionError::Io)?;
@@ -70,7 +81,7 @@ pub(super) fn read(
     }
     // The file may grow while it is read.
     let mut input = BufReader::with_capacity(BUFFER_BYTES, file.take(MAX_READ_BYTES + 1));
-    let mut end = End::of_empty();
+    let mut end = End::of_empty(part);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -93,13 +104,21 @@ pub(super) fn read(
         }
         let record = Record::parse(text, id)
             .ok_or_else(|| SessionError::invalid(Defect::Record { line: end.next }))?;
-        if record.n != end.next {
+        let continues = match record.body {
+            Body::Continuation { part } => Some(part),
+            _ => None,
+        };
+        // A part says which it is, so that none can stand for another.
+        let expected = (part > 1 && end.next == 1).then_some(part);
+        if record.n != end.next || continues != expected {
             return Err(SessionError::invalid(Defect::Order { line: end.next }));
         }
-        end.hash.update(&line);
-        end.bytes += read as u64;
-        end.next += 1;
+        end.add(&line, 1);
         take(record);
+    }
+    if part > 1 && end.next == 1 {
+        // It appeared with its records.
+        return Err(SessionError::invalid(Defect::Torn));
     }
     end.stamp = (!stamp.is_fresh()).then_some(stamp);
     Ok(end)

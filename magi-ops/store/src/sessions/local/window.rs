@@ -7,7 +7,9 @@ use std::path::Path;
 
 use super::file::{self, Stamp, refusal};
 use super::lease::AppendLock;
-use super::{MAX_READ_LINES, MAX_WINDOW_BYTES, Record, SessionError, SessionId, Version, Window};
+use super::{
+    MAX_READ_LINES, MAX_WINDOW_BYTES, Record, SessionError, SessionId, Version, Window, parts,
+};
 
 /// Where the window of a longer file may begin: at multiples of this. Every move costs a client all positions
 /// that it remembers, so it comes once in many turns; a window then shows a quarter less than it might.
@@ -19,11 +21,16 @@ pub(super) fn read(
     id: &SessionId,
     known: Option<&Version>,
 ) -> Result<Option<Window>, SessionError> {
-    let file = file::open_to_read(&dir.join(id.file_name())).map_err(refusal)?;
+    let first = file::open_to_read(&dir.join(id.file_name())).map_err(refusal)?;
     let _settled = AppendLock::reading(dir, id)?;
+    let part = parts::last(dir, id);
+    let file = match part {
+        1 => first,
+        _ => file::open_to_read(&parts::path(dir, id, part)).map_err(refusal)?,
+    };
     let stamp = Stamp::of(&file).map_err(SessionError::Io)?;
     // Times of a moment ago prove nothing.
-    let version = Version((!stamp.is_fresh()).then(|| format!("{stamp:?}")));
+    let version = Version((!stamp.is_fresh()).then(|| format!("{part} {stamp:?}")));
     if known.is_some_and(|known| known.proves(&version)) {
         return Ok(None);
     }
@@ -34,10 +41,12 @@ pub(super) fn read(
     // One byte more tells whether the first line is whole.
     let from = start.saturating_sub(1);
     let bytes = read_from(file, from, stamp.len - from).map_err(SessionError::Io)?;
-    let (records, gap) = parse(&bytes, from > 0, id);
+    let (records, damaged) = parse(&bytes, from > 0, id);
     Ok(Some(Window {
         records,
-        gap: gap || from > 0,
+        part,
+        damaged,
+        cut: from > 0,
         version,
     }))
 }
@@ -113,7 +122,7 @@ mod tests {
         append(&mut *writer, "two").unwrap();
         let seen = window(&place, &id);
         assert_eq!(texts(&seen.records), ["one", "two"]);
-        assert!(!seen.gap);
+        assert!(!seen.damaged && !seen.cut);
         drop(writer);
         assert_eq!(window(&place, &id).records.len(), 2);
         assert_eq!(
@@ -158,7 +167,7 @@ mod tests {
             let id = place.put("s", &text);
             let seen = window(&place, &id);
             assert_eq!(texts(&seen.records), expected, "{text}");
-            assert_eq!(seen.gap, gap, "{text}");
+            assert_eq!(seen.damaged, gap, "{text}");
         }
     }
 
@@ -169,7 +178,7 @@ mod tests {
         let whole: String = (1..=3000).map(|n| line("s", n, &filler)).collect();
         let id = place.put("s", &whole);
         let seen = window(&place, &id);
-        assert!(seen.gap);
+        assert!(seen.damaged || seen.cut);
         assert_eq!(seen.records.last().unwrap().n, 3000);
         let bytes = seen.records.len() * line("s", 1000, &filler).len();
         assert!(bytes as u64 <= MAX_WINDOW_BYTES);
@@ -199,7 +208,7 @@ mod tests {
         let text = fill(1, STEP_BYTES) + &fill(2, MAX_WINDOW_BYTES);
         let id = place.put("s", &text);
         let seen = window(&place, &id);
-        assert!(seen.gap);
+        assert!(seen.damaged || seen.cut);
         assert_eq!(seen.records.len(), 1);
         assert_eq!(seen.records[0].n, 2);
     }
@@ -213,7 +222,7 @@ mod tests {
         let id = place.put("s", &text);
         let seen = window(&place, &id);
         assert_eq!(texts(&seen.records), ["new"]);
-        assert!(seen.gap);
+        assert!(seen.damaged || seen.cut);
     }
 
     #[test]
@@ -270,7 +279,7 @@ mod tests {
             let id = place.put("s", &bytes);
             let seen = window(&place, &id);
             prop_assert!(seen.records.is_empty());
-            prop_assert_eq!(seen.gap, !bytes.is_empty());
+            prop_assert_eq!(seen.damaged, !bytes.is_empty());
         }
 
         /// Whatever is between them, records of the session are found in order.
@@ -289,7 +298,7 @@ mod tests {
             let seen = window(&place, &id);
             let numbers: Vec<_> = seen.records.iter().map(|record| record.n).collect();
             prop_assert_eq!(numbers, (1..=n).collect::<Vec<_>>());
-            prop_assert_eq!(seen.gap, parts.iter().any(Option::is_some));
+            prop_assert_eq!(seen.damaged, parts.iter().any(Option::is_some));
         }
     }
 
@@ -308,6 +317,6 @@ mod tests {
             .unwrap();
         let seen = window(&place, writer.lease().id());
         assert_eq!(seen.records[0].body, body);
-        assert!(!seen.gap);
+        assert!(!seen.damaged && !seen.cut);
     }
 }

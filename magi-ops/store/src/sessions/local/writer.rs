@@ -3,18 +3,20 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use files::NewFile;
 use sha2::{Digest, Sha256};
 
 use super::file::{self, Stamp, require_own};
 use super::lease::Lease;
-use super::read::End;
+use super::read::{self, End};
 use super::{
-    AppendError, Body, Flush, MAX_READ_BYTES, Position, Record, SCHEMA_VERSION, SessionLease,
-    SessionWriter, now_ms,
+    AppendError, Body, Extent, Flush, MAX_READ_BYTES, Moved, Position, Record, SCHEMA_VERSION,
+    SessionLease, SessionWriter, now_ms, parts,
 };
 
 /// The one writer of a session.
@@ -31,6 +33,13 @@ pub(super) struct Writer {
 struct Open {
     file: File,
     end: End,
+}
+
+/// A part that is not written yet.
+struct NextPart {
+    lines: Vec<u8>,
+    end: End,
+    moved: Moved,
 }
 
 impl Writer {
@@ -50,16 +59,25 @@ impl Writer {
         }
     }
 
-    /// The number that the next record gets, and the bytes before it.
-    fn next(&self) -> (u64, u64) {
-        let open = self.open.as_ref();
-        open.map_or((1, 0), |open| (open.end.next, open.end.bytes))
+    /// The part that is written to.
+    fn part(&self) -> u32 {
+        self.open.as_ref().map_or(1, |open| open.end.part)
     }
 
-    /// The records as lines, numbered from where the session is.
-    fn lines(&self, turn: Option<&str>, bodies: Vec<Body>) -> Result<Vec<u8>, AppendError> {
+    /// Its file.
+    fn path(&self) -> PathBuf {
+        parts::path(&self.lease.dir, &self.lease.id, self.part())
+    }
+
+    /// The bodies as records from the number `first` on, as lines.
+    fn lines(
+        &self,
+        first: u64,
+        turn: Option<&str>,
+        bodies: Vec<Body>,
+    ) -> Result<Vec<u8>, AppendError> {
         let mut lines = Vec::new();
-        for (n, body) in (self.next().0..).zip(bodies) {
+        for (n, body) in (first..).zip(bodies) {
             let record = Record {
                 v: SCHEMA_VERSION,
                 n,
@@ -68,11 +86,60 @@ impl Writer {
                 turn: turn.map(str::to_owned),
                 body,
             };
-            serde_json::to_writer(&mut lines, &record).map_err(AppendError::Encode)?;
-            lines.push(b'\n');
+            add_line(&mut lines, &record)?;
         }
         Ok(lines)
     }
+
+    /// What the next part begins with.
+    fn next_part(
+        &self,
+        open: &Open,
+        turn: Option<&str>,
+        mut head: Vec<Body>,
+        keeps: &dyn Fn(&Record) -> bool,
+    ) -> Result<NextPart, AppendError> {
+        let part = open.end.part + 1;
+        let bounds = self.lease.bounds;
+        head.insert(0, Body::Continuation { part });
+        let mut next = head.len() as u64 + 1;
+        let mut lines = self.lines(1, turn, head)?;
+        let mut moved = Moved::new();
+        let mut added = Ok(());
+        let mut from_the_start = &open.file;
+        from_the_start.seek(SeekFrom::Start(0))?;
+        let mut take = |mut record: Record| {
+            let fits = lines.len() as u64 <= bounds.bytes && next <= bounds.lines as u64;
+            if added.is_err() || !keeps(&record) {
+                return;
+            }
+            moved.push((record.n, next));
+            record.n = next;
+            next += 1;
+            added = match fits {
+                true => add_line(&mut lines, &record),
+                false => Err(AppendError::Full),
+            };
+        };
+        let mut end = read::read(&open.file, &self.lease.id, open.end.part, &mut take)
+            .map_err(io::Error::other)?;
+        added?;
+        if end.bytes != open.end.bytes || end.next != open.end.next {
+            return Err(AppendError::Changed);
+        }
+        if lines.len() as u64 > bounds.bytes {
+            return Err(AppendError::Full);
+        }
+        end = End::of_empty(part);
+        end.add(&lines, next - 1);
+        Ok(NextPart { lines, end, moved })
+    }
+}
+
+fn add_line(lines: &mut Vec<u8>, record: &Record) -> Result<(), AppendError> {
+    serde_json::to_writer(&mut *lines, record).map_err(AppendError::Encode)?;
+    lines.push(b'\n');
+    Ok(())
 }
 
 impl SessionWriter for Writer {
@@ -85,7 +152,16 @@ impl SessionWriter for Writer {
     }
 
     fn is_empty(&self) -> bool {
-        self.next().0 == 1
+        self.extent().records == 0
+    }
+
+    fn extent(&self) -> Extent {
+        let end = self.open.as_ref().map(|open| &open.end);
+        Extent {
+            records: end.map_or(0, |end| end.next - 1),
+            bytes: end.map_or(0, |end| end.bytes),
+            bounds: self.lease.bounds,
+        }
     }
 
     /// All in one write. On an error the file is put back to where it was, as far as that is possible; if it is not,
@@ -104,14 +180,13 @@ impl SessionWriter for Writer {
             return Err(AppendError::Failed);
         }
         let count = bodies.len() as u64;
-        let lines = self.lines(turn, bodies)?;
-        let (next, bytes) = self.next();
-        let lines_after = next - 1 + count;
+        let Extent { records, bytes, .. } = self.extent();
+        let lines = self.lines(records + 1, turn, bodies)?;
         let bounds = self.lease.bounds;
-        if bytes + lines.len() as u64 > bounds.bytes || lines_after > bounds.lines as u64 {
+        if bytes + lines.len() as u64 > bounds.bytes || records + count > bounds.lines as u64 {
             return Err(AppendError::Full);
         }
-        let path = self.lease.session_file();
+        let path = self.path();
         // Readers see all of this append, put back or flushed, or nothing of it.
         let _lock = self.lease.appending();
         match &mut self.open {
@@ -142,6 +217,50 @@ impl SessionWriter for Writer {
         Ok(())
     }
 
+    fn begin_part(
+        &mut self,
+        turn: Option<&str>,
+        head: Vec<Body>,
+        keeps: &dyn Fn(&Record) -> bool,
+    ) -> Result<Moved, AppendError> {
+        let _span = tracing::debug_span!("begin part", session = %self.lease.id).entered();
+        let (Some(open), false) = (&self.open, self.failed) else {
+            return Err(AppendError::Failed);
+        };
+        let part = open.end.part + 1;
+        if part > parts::MAX_PARTS || !self.lease.bounds.parts {
+            return Err(AppendError::Full);
+        }
+        let (dir, path) = (&self.lease.dir, self.path());
+        let _lock = self.lease.appending();
+        open.require_ours(&path)?;
+        let NextPart {
+            lines,
+            mut end,
+            moved,
+        } = self.next_part(open, turn, head, keeps)?;
+        let next = parts::path(dir, &self.lease.id, part);
+        if std::fs::symlink_metadata(&next).is_ok() {
+            return Err(AppendError::Changed);
+        }
+        // Under its name at once and whole, so that a death at any moment leaves one session or the other.
+        let directory = File::open(dir)?;
+        let file = NewFile::create(directory.as_fd(), 0o600)?;
+        file.file().write_all_at(&lines, 0)?;
+        file.file().sync_data()?;
+        file.replace(next.file_name().unwrap_or_default(), None)?;
+        let file = file::open_to_write(&next)?;
+        end.stamp = Stamp::mark(&file);
+        self.open = Some(Open { file, end });
+        tracing::debug!(part, bytes = lines.len(), "a part begins");
+        if let Err(error) = directory.sync_all() {
+            // It may be gone after a crash: what is written there is no promise.
+            self.failed = true;
+            return Err(AppendError::Flush(error));
+        }
+        Ok(moved)
+    }
+
     fn position(&self) -> Option<Position> {
         let open = self.open.as_ref().filter(|_| !self.failed)?;
         open.end.stamp?;
@@ -150,9 +269,13 @@ impl SessionWriter for Writer {
 
     /// Compares size and times first; the content only if these differ or prove nothing.
     fn is_unchanged(&mut self) -> bool {
-        let path = self.lease.session_file();
+        let path = self.path();
+        let part = self.part();
+        let is_last = parts::last(&self.lease.dir, &self.lease.id) == part;
         match &mut self.open {
-            Some(open) => open.is_unchanged(&path),
+            Some(open) => {
+                is_last && (part == 1 || self.lease.retains()) && open.is_unchanged(&path)
+            }
             None => matches!(
                 std::fs::symlink_metadata(&path),
                 Err(error) if error.kind() == io::ErrorKind::NotFound
@@ -165,7 +288,7 @@ impl Open {
     fn create(dir: &Path, path: &Path, lines: &[u8], count: u64, flush: Flush) -> io::Result<Self> {
         let mut open = Self {
             file: file::create(path)?,
-            end: End::of_empty(),
+            end: End::of_empty(1),
         };
         let written = open.write(lines, count, true).and_then(|()| match flush {
             Flush::Written => Ok(()),
@@ -190,17 +313,7 @@ impl Open {
         count: u64,
         flush: Flush,
     ) -> Result<(), AppendError> {
-        let now = Stamp::of(&self.file)?;
-        // The file under this name, not one that was moved or removed: writing there would
-        // look like success and be lost.
-        let named = std::fs::symlink_metadata(path).map(|meta| Stamp::from(&meta));
-        if !named.is_ok_and(|named| named.is_same_file(&now)) || now.len < self.end.bytes {
-            return Err(AppendError::Changed);
-        }
-        // A second name that came since is somebody's hand on the file.
-        if require_own(&self.file.metadata()?).is_err() {
-            return Err(AppendError::Changed);
-        }
+        let now = self.require_ours(path)?;
         if now.len > self.end.bytes {
             if !self.is_torn(now.len)? {
                 return Err(AppendError::Changed);
@@ -218,6 +331,22 @@ impl Open {
         Ok(())
     }
 
+    /// The file as it stands, which must be the one that we left and nobody else's by now.
+    fn require_ours(&self, path: &Path) -> Result<Stamp, AppendError> {
+        let now = Stamp::of(&self.file)?;
+        // The file under this name, not one that was moved or removed: writing there would
+        // look like success and be lost.
+        let named = std::fs::symlink_metadata(path).map(|meta| Stamp::from(&meta));
+        if !named.is_ok_and(|named| named.is_same_file(&now)) || now.len < self.end.bytes {
+            return Err(AppendError::Changed);
+        }
+        // A second name that came since is somebody's hand on the file.
+        if require_own(&self.file.metadata()?).is_err() {
+            return Err(AppendError::Changed);
+        }
+        Ok(now)
+    }
+
     /// Writes at the end, and marks the file at once if it was as we left it: a mark over somebody's change would hide
     /// it.
     fn write(&mut self, lines: &[u8], count: u64, untouched: bool) -> io::Result<()> {
@@ -226,9 +355,7 @@ impl Open {
         if untouched {
             self.end.stamp = Stamp::mark(&self.file);
         }
-        self.end.next += count;
-        self.end.bytes += lines.len() as u64;
-        self.end.hash.update(lines);
+        self.end.add(lines, count);
         Ok(())
     }
 

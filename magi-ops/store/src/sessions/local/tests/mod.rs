@@ -11,6 +11,7 @@ use std::path::Path;
 
 mod locks;
 mod others;
+mod parts;
 
 use proptest::prelude::*;
 

@@ -1,0 +1,578 @@
+//! When a run makes its conversation shorter, and what becomes of it: the summary, its checkpoint in the session, another
+//! part of a session that has no room left. How long a conversation is and what of it goes stands in `compaction`.
+
+use std::sync::Arc;
+
+use provider::{Chunk, ErrorKind, Message, ProviderError, Purpose, Request, Usage};
+use store::Redacted;
+use store::sessions::{AppendError, Body, Flush, Moved, recorded_cwd};
+use tracing::{Instrument, info, info_span};
+
+use super::event::{Activity, CompactionState, ContextSource, UsageSource};
+use super::report::ASSUMED_WINDOW;
+use super::{RunErrorCode, Stop, Worker};
+use crate::compaction::{self, Basis, Cut, tokens};
+use crate::conversation::summary_message;
+use crate::error::EngineError;
+use crate::startup::Selected;
+
+/// Most bytes of a summary.
+const MAX_SUMMARY_BYTES: usize = 64 * 1024;
+/// Most tokens of a summary, and the least that are asked for.
+const SUMMARY_TOKENS: std::ops::RangeInclusive<u64> = 256..=4096;
+/// Requests for one summary: each that is refused for its length is followed by one of half of it.
+const ATTEMPTS: u32 = 4;
+/// Part of its window that stays of a conversation, at most, and of the conversation itself.
+const KEEP_OF_WINDOW: u64 = 5;
+const KEEP_OF_ALL: u64 = 4;
+/// Tokens of a conversation that is taken along into another part of its session as it is. Its records there are far
+/// less than what a part may hold.
+const CARRIED_TOKENS: u64 = 4 * 1024 * 1024;
+/// Records of the same.
+const CARRIED_RECORDS: u64 = 25_000;
+/// Most records that an input comes with, and most bytes around its text, of which JSON makes at most six for one.
+const INPUT_RECORDS: u64 = 4;
+const INPUT_OVERHEAD: u64 = 16 * 1024;
+
+/// What a run knows of the length of its conversation.
+#[derive(Default)]
+pub(super) struct Shortening {
+    /// It was of no use, or failed: not tried again by itself.
+    pub(super) given_up: bool,
+    /// The input is not stored yet, and nothing is told before it is.
+    pub(super) quiet: bool,
+    /// What is told then.
+    held: Vec<Activity>,
+}
+
+/// How a try to make the conversation shorter ended.
+enum Shortened {
+    Done,
+    /// There is nothing that a summary could stand for.
+    Nothing,
+    /// Why not, for a person.
+    Failed(Redacted),
+}
+
+/// Why there is no summary.
+enum NoSummary {
+    Stop(Stop),
+    Failed(Redacted),
+}
+
+impl From<Stop> for NoSummary {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl Worker {
+    /// Before a request: makes the conversation shorter if it would fill more than its share of the model's window, and
+    /// goes on in another part of the session if this one is nearly full.
+    pub(super) async fn make_room(&mut self, selected: &Selected) -> Result<(), Stop> {
+        let extent = self.persist.extent();
+        let full = !self.persist.failed() && extent.is_some_and(|extent| extent.is_nearly_full());
+        if full && self.carry(selected).await {
+            return Ok(());
+        }
+        if self.shortening.given_up {
+            return Ok(());
+        }
+        let window = selected.provider.context_window(&selected.choice.model);
+        let (before, _) = self.length();
+        let most = window.map(|window| window as f64 * selected.compaction_threshold);
+        let long = |length: u64| most.is_some_and(|most| length as f64 > most);
+        if !long(before) && !full {
+            return Ok(());
+        }
+        let limit = window.unwrap_or(ASSUMED_WINDOW.max(before));
+        match self.shorten(selected, limit, true).await? {
+            Shortened::Done => self.shortening.given_up = long(self.length().0),
+            // More may come that a summary can stand for.
+            Shortened::Nothing => {}
+            Shortened::Failed(why) => {
+                self.shortening.given_up = true;
+                if window.is_some_and(|window| before >= window) {
+                    return Err(Stop::Failed(RunErrorCode::CompactionRequired, why));
+                }
+                let code = RunErrorCode::ProviderUnavailable;
+                self.diagnose_for_good(code, why).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// After a request that was refused for its length: makes the conversation shorter, or ends the run.
+    pub(super) async fn shorten_refused(
+        &mut self,
+        error: &ProviderError,
+        selected: &Selected,
+    ) -> Result<(), Stop> {
+        info!(kind = %error.kind(), status = error.status(), "the conversation is refused for its length");
+        let window = selected.provider.context_window(&selected.choice.model);
+        let (before, _) = self.length();
+        // What was refused is longer than the window, whatever is known of that.
+        let limit = window.unwrap_or(ASSUMED_WINDOW).min(before);
+        let why = match self.shorten(selected, limit, true).await? {
+            Shortened::Done => return Ok(()),
+            Shortened::Nothing => return Err(self.too_long(error)),
+            Shortened::Failed(why) => why,
+        };
+        Err(Stop::Failed(RunErrorCode::CompactionRequired, why))
+    }
+
+    /// The end of a run whose conversation can't be made short enough.
+    pub(super) fn too_long(&self, error: &ProviderError) -> Stop {
+        let summary = self.reason_of(error).summary(self.policy.max_summary_bytes);
+        Stop::Failed(RunErrorCode::CompactionRequired, summary)
+    }
+
+    /// Before the input is stored: makes room for it in a session that has none. Nothing is told of it before the input is
+    /// stored, so that its acknowledgement stays the first thing that a client learns of the run.
+    pub(super) async fn make_room_for_input(&mut self) -> Result<(), Stop> {
+        let extent = self.writer.with(|writer| writer.extent());
+        self.persist.begin(extent);
+        let bytes = self.active.spec.prompt.len() as u64 * 6 + INPUT_OVERHEAD;
+        if extent.records == 0 || extent.has_room(INPUT_RECORDS, bytes) {
+            return Ok(());
+        }
+        let selected = self.select().await?;
+        if self.carry(&selected).await {
+            return Ok(());
+        }
+        let window = selected.provider.context_window(&selected.choice.model);
+        let limit = window.unwrap_or(ASSUMED_WINDOW.max(self.length().0));
+        self.shortening.quiet = true;
+        let shortened = self.shorten(&selected, limit, false).await;
+        self.shortening.quiet = false;
+        let why = match shortened? {
+            Shortened::Done => return Ok(()),
+            Shortened::Nothing => Redacted::fixed("the session is full"),
+            Shortened::Failed(why) => why,
+        };
+        self.shortening.held.clear();
+        // Whoever wrote the input has it still, and may try again.
+        self.diagnose(RunErrorCode::ProviderUnavailable, why)
+            .await?;
+        Err(Stop::NotStarted)
+    }
+
+    /// Tells what was held back until the input was stored.
+    pub(super) async fn tell_held(&mut self) -> Result<(), Stop> {
+        for activity in std::mem::take(&mut self.shortening.held) {
+            self.activity(activity).await?;
+        }
+        Ok(())
+    }
+
+    async fn tell(&mut self, activity: Activity) -> Result<(), Stop> {
+        if self.shortening.quiet {
+            self.shortening.held.push(activity);
+            return Ok(());
+        }
+        self.activity(activity).await
+    }
+
+    /// About how many tokens the next request has.
+    fn length(&self) -> (u64, Basis) {
+        let tools = self.equipment.offered.iter().map(|tool| {
+            tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.input_schema.to_string())
+        });
+        let around = tokens(&self.equipment.system) + tools.sum::<u64>();
+        self.transcript.length.tokens(around)
+    }
+
+    /// Puts a summary in the place of older messages; `goes_on`: a turn is under way. `limit` is the model's window.
+    async fn shorten(
+        &mut self,
+        selected: &Selected,
+        limit: u64,
+        goes_on: bool,
+    ) -> Result<Shortened, Stop> {
+        let messages = Arc::clone(&self.transcript.messages);
+        let all = self.transcript.length.counted();
+        let keep = (limit / KEEP_OF_WINDOW).min(all / KEEP_OF_ALL);
+        let Some(cut) = compaction::plan(&messages, keep, limit / 2, goes_on) else {
+            return Ok(Shortened::Nothing);
+        };
+        if !self.activities.take() {
+            return Err(Stop::limit("the run has too many activities"));
+        }
+        let id = crate::new_id();
+        let span = info_span!("compaction", activity = id);
+        let (before, basis) = self.length();
+        let begun = Begun { id, before, limit };
+        self.report_context(before, limit, basis).await?;
+        self.report_compaction(&begun, CompactionState::Triggered, Some(before), "")
+            .await?;
+        self.report_compaction(&begun, CompactionState::Running, None, "")
+            .await?;
+        let work = self.summarize_and_store(selected, &messages, cut, &begun);
+        let done = work.instrument(span).await;
+        match done {
+            Ok(()) => {
+                let (after, basis) = self.length();
+                let words = format!("about {before} tokens became about {after}");
+                let state = CompactionState::Completed;
+                self.report_compaction(&begun, state, Some(after), &words)
+                    .await?;
+                self.report_context(after, limit, basis).await?;
+                Ok(Shortened::Done)
+            }
+            Err(NoSummary::Stop(stop)) => {
+                let state = CompactionState::Cancelled;
+                self.report_compaction(&begun, state, None, "cancelled")
+                    .await?;
+                Err(stop)
+            }
+            Err(NoSummary::Failed(why)) => {
+                let mut words = Redacted::fixed("the conversation could not be made shorter: ");
+                words.push(&why);
+                let words = words.summary(self.policy.max_summary_bytes);
+                info!(reason = words.as_str(), "no summary");
+                let state = CompactionState::Failed;
+                self.report_compaction(&begun, state, None, "no summary")
+                    .await?;
+                Ok(Shortened::Failed(words))
+            }
+        }
+    }
+
+    async fn report_compaction(
+        &mut self,
+        begun: &Begun,
+        state: CompactionState,
+        tokens: Option<u64>,
+        words: &str,
+    ) -> Result<(), Stop> {
+        self.tell(Activity::Compaction {
+            id: begun.id.clone(),
+            state,
+            tokens: tokens.map(|tokens| (tokens, begun.limit)),
+            summary: self.summary(words),
+        })
+        .await
+    }
+
+    async fn report_context(
+        &mut self,
+        current_tokens: u64,
+        max_tokens: u64,
+        basis: Basis,
+    ) -> Result<(), Stop> {
+        self.tell(Activity::Context {
+            current_tokens,
+            max_tokens,
+            reasoning_tokens: None,
+            request: self.requests + 1,
+            source: match basis {
+                Basis::Counted => ContextSource::FallbackEstimate,
+                Basis::Told => ContextSource::FallbackProjection,
+            },
+        })
+        .await
+    }
+
+    async fn summarize_and_store(
+        &mut self,
+        selected: &Selected,
+        messages: &[Message],
+        cut: Cut,
+        begun: &Begun,
+    ) -> Result<(), NoSummary> {
+        // What is shortened is what is stored.
+        if !self.persist.settle(Flush::Written).await {
+            return Err(unstored());
+        }
+        let summary = self.summarize(selected, messages, cut, begun).await?;
+        let (users, responses) = stands_for(messages, cut);
+        let mut stay = vec![summary_message(&summary, users, responses)];
+        let mut starts = vec![0];
+        for at in cut.input.into_iter().chain(cut.at..messages.len()) {
+            stay.push(messages[at].clone());
+            starts.push(self.transcript.starts[at]);
+        }
+        let behind = self.transcript.starts.get(cut.at).copied();
+        let first = behind.unwrap_or_else(|| self.persist.next_number());
+        let input = cut.input.map(|at| self.transcript.starts[at]);
+        let length = self.transcript.length.shortened(&stay);
+        let before = std::mem::replace(&mut self.transcript.length, length);
+        let tokens_after = self.length().0;
+        self.transcript.length = before;
+        let checkpoint = Body::Checkpoint {
+            activity_id: begun.id.clone(),
+            cutoff: first - 1,
+            input,
+            inputs: users,
+            responses,
+            summary,
+            tokens_before: begun.before,
+            tokens_after,
+        };
+        let extent = self.persist.extent();
+        if extent.is_some_and(|extent| extent.is_nearly_full()) {
+            let kept = self.begin_part(selected, checkpoint, first, input).await;
+            let kept = kept.map_err(|error| {
+                error.log("persistence_failed");
+                unstored()
+            })?;
+            renumber(&mut starts, &kept);
+        } else {
+            self.persist.push(checkpoint.clone());
+            if !self.persist.settle(Flush::Durable).await {
+                return Err(unstored());
+            }
+            self.transcript.checkpoint = Some(checkpoint);
+        }
+        self.transcript.messages = Arc::new(stay);
+        self.transcript.starts = starts;
+        self.transcript.length = length;
+        // What a wire wrote is of what was before.
+        self.transcript.written = provider::Written::default();
+        Ok(())
+    }
+
+    /// Goes on in another part of the session with the conversation as it is, if that begins with a summary and is short.
+    async fn carry(&mut self, selected: &Selected) -> bool {
+        let Some(checkpoint) = self.transcript.checkpoint.clone() else {
+            return false;
+        };
+        let Body::Checkpoint { cutoff, input, .. } = &checkpoint else {
+            return false;
+        };
+        let (first, input) = (cutoff + 1, *input);
+        let records = self.persist.next_number().saturating_sub(first);
+        if self.transcript.length.counted() > CARRIED_TOKENS || records > CARRIED_RECORDS {
+            return false;
+        }
+        if !self.persist.settle(Flush::Written).await {
+            return false;
+        }
+        match self.begin_part(selected, checkpoint, first, input).await {
+            Ok(kept) => {
+                renumber(&mut self.transcript.starts, &kept);
+                true
+            }
+            Err(error) => {
+                error.log("persistence_failed");
+                false
+            }
+        }
+    }
+
+    /// Begins a part of the session with a checkpoint and the records from `first` on, and that of the input `input`.
+    /// Returns the numbers that these had and have.
+    async fn begin_part(
+        &mut self,
+        selected: &Selected,
+        mut checkpoint: Body,
+        first: u64,
+        input: Option<u64>,
+    ) -> Result<Moved, EngineError> {
+        let choice = &selected.choice;
+        if let Body::Checkpoint { cutoff, input, .. } = &mut checkpoint {
+            (*cutoff, *input) = (0, None);
+        }
+        let head = vec![
+            Body::Session {
+                created_at: (self.workspace.services.clock)(),
+                cwd: recorded_cwd(&self.workspace.cwd),
+                provider: None,
+                model: None,
+            },
+            Body::Selection {
+                provider: choice.provider.clone(),
+                model: choice.model.clone(),
+                thinking: choice.thinking,
+            },
+            checkpoint.clone(),
+        ];
+        let keeps = move |record: &store::sessions::Record| match record.body {
+            Body::Session { .. } | Body::Continuation { .. } | Body::Checkpoint { .. } => false,
+            // What was given to subagents bounds what is given later.
+            Body::Delegation { .. } => true,
+            _ => record.n >= first || Some(record.n) == input,
+        };
+        let (writer, run) = (self.writer.clone(), self.active.run_id.clone());
+        let begin = move || {
+            writer.with(|writer| -> Result<_, AppendError> {
+                let kept = writer.begin_part(Some(&run), head, &keeps)?;
+                Ok((kept, writer.extent()))
+            })
+        };
+        let (kept, extent) = self.blocking.run(begin).await?.map_err(EngineError::from)?;
+        info!(
+            records = extent.records,
+            "the session goes on in another part"
+        );
+        self.persist.begin(extent);
+        self.transcript.checkpoint = Some(checkpoint);
+        self.transcript.recorded = Some(choice.clone());
+        Ok(kept)
+    }
+
+    /// Asks the model for a summary of what goes.
+    async fn summarize(
+        &mut self,
+        selected: &Selected,
+        messages: &[Message],
+        cut: Cut,
+        begun: &Begun,
+    ) -> Result<String, NoSummary> {
+        let (least, most) = SUMMARY_TOKENS.into_inner();
+        let output = (begun.limit / 8).clamp(least, most);
+        let mut bound = Some(output);
+        // Less than fits: the count is none of a tokenizer.
+        let mut room = (begun.limit / 4 * 3).saturating_sub(output).max(least);
+        let input = cut.input.and_then(|at| match &messages[at] {
+            Message::User { text } => Some(text.as_str()),
+            _ => None,
+        });
+        let mut why = Redacted::fixed("the request for a summary is too long");
+        for _ in 0..ATTEMPTS {
+            let text = compaction::request(&messages[..cut.at], input, room);
+            let answer = self.ask_for_summary(selected, text, bound).await;
+            match answer {
+                Ok(Answer { text, .. }) if !text.trim().is_empty() => return Ok(text),
+                // Some models think within the same bound.
+                Ok(Answer { cut: true, .. }) if bound.is_some() => bound = None,
+                Ok(_) => return Err(failed("the model gave no summary")),
+                Err(Unanswered::Stop(stop)) => return Err(stop.into()),
+                Err(Unanswered::Long) => return Err(failed("the summary is too long")),
+                Err(Unanswered::Provider(error)) if error.kind() == ErrorKind::ContextLength => {
+                    why = self.reason_of(&error);
+                    room /= 2;
+                }
+                Err(Unanswered::Provider(error)) => {
+                    return Err(NoSummary::Failed(self.reason_of(&error)));
+                }
+            }
+        }
+        Err(NoSummary::Failed(why))
+    }
+
+    async fn ask_for_summary(
+        &mut self,
+        selected: &Selected,
+        text: String,
+        max_output: Option<u64>,
+    ) -> Result<Answer, Unanswered> {
+        self.requests += 1;
+        let cancel = self.active.cancel.child_token();
+        let request = Request {
+            session: self.active.session.to_string(),
+            model: selected.choice.model.clone(),
+            system: compaction::SYSTEM.into(),
+            fast: selected.fast,
+            messages: Arc::new(vec![Message::User { text }]),
+            workspace: self.workspace.cwd.clone(),
+            max_output,
+            purpose: Purpose::Summary,
+            ..Request::default()
+        };
+        let mut stream = selected.provider.respond(request, cancel.clone());
+        let _stop_with_us = cancel.drop_guard();
+        let mut answer = Answer::default();
+        let mut usage = None;
+        while let Some(chunk) = self.next(&mut stream).await? {
+            match chunk {
+                Ok(Chunk::Text(text)) => answer.text.push_str(&text),
+                Ok(Chunk::Cut) => answer.cut = true,
+                Ok(Chunk::Usage(counts)) => usage = Some(counts),
+                Ok(Chunk::Retry(retry)) if !self.shortening.quiet => {
+                    self.report_retry(&retry).await?;
+                }
+                // It was offered no tools, and what it thinks is no summary.
+                Ok(_) => {}
+                Err(error) if error == ErrorKind::Cancelled => {
+                    return Err(Stop::Cancelled.into());
+                }
+                Err(error) => return Err(Unanswered::Provider(error)),
+            }
+            if answer.text.len() > MAX_SUMMARY_BYTES {
+                return Err(Unanswered::Long);
+            }
+        }
+        if let Some(usage) = usage {
+            let activity = self.usage(&usage);
+            self.tell(activity).await?;
+        }
+        Ok(answer)
+    }
+
+    /// What a request cost.
+    pub(super) fn usage(&self, usage: &Usage) -> Activity {
+        Activity::Usage {
+            effective_input: usage.input.saturating_sub(usage.cache_read.unwrap_or(0)),
+            output: usage.output,
+            cache_read: usage.cache_read,
+            request: self.requests,
+            source: UsageSource::Request,
+        }
+    }
+}
+
+/// A compaction that began.
+struct Begun {
+    id: String,
+    /// Tokens of the conversation.
+    before: u64,
+    /// Tokens that its window has.
+    limit: u64,
+}
+
+#[derive(Default)]
+struct Answer {
+    text: String,
+    /// The model reached the limit of its output.
+    cut: bool,
+}
+
+enum Unanswered {
+    Stop(Stop),
+    Provider(ProviderError),
+    Long,
+}
+
+impl From<Stop> for Unanswered {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+fn failed(why: &'static str) -> NoSummary {
+    NoSummary::Failed(Redacted::fixed(why))
+}
+
+fn unstored() -> NoSummary {
+    failed("the session file cannot be written")
+}
+
+/// How many inputs a summary of what goes stands for, and how many responses to the first input that stays.
+fn stands_for(messages: &[Message], cut: Cut) -> (u64, u64) {
+    let is_user = |message: &Message| matches!(message, Message::User { .. });
+    let is_response = |message: &&Message| matches!(message, Message::Assistant { .. });
+    let (before, answered) = match messages.first() {
+        Some(Message::Summary {
+            users, responses, ..
+        }) => (*users, *responses),
+        _ => (0, 0),
+    };
+    let gone = messages[..cut.at].iter().filter(|it| is_user(it)).count() as u64;
+    let users = before + gone - u64::from(cut.input.is_some());
+    let Some(input) = cut.input else {
+        return (users, 0);
+    };
+    let own = messages[input..cut.at].iter().filter(is_response).count() as u64;
+    // An earlier summary stands for responses to the first input behind it.
+    let is_first = messages.iter().position(is_user) == Some(input);
+    (users, own + if is_first { answered } else { 0 })
+}
+
+/// The numbers of records that are in another part by now: each that of the first record kept at or behind it.
+fn renumber(starts: &mut [u64], kept: &[(u64, u64)]) {
+    for start in starts.iter_mut().filter(|start| **start > 0) {
+        let at = kept.partition_point(|(old, _)| old < start);
+        *start = kept.get(at).map_or(u64::MAX, |(_, new)| *new);
+    }
+}

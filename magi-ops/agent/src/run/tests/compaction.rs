@@ -1,0 +1,730 @@
+//! Tests of conversations that are made shorter: when that is, what the model is told then, what is stored of it, and that
+//! the conversation in memory is the one that a later process reads.
+
+use proptest::prelude::*;
+use provider::{ErrorKind, Purpose, Usage};
+use store::sessions::{Record, SessionStore as _};
+
+use super::super::event::CompactionState;
+use super::*;
+use crate::memory::MemorySessions;
+
+type Answer = Vec<Result<Chunk, ProviderError>>;
+type Script = dyn FnMut(&Request) -> Answer + Send;
+
+/// Answers as a function says, and keeps what it was asked.
+struct Model {
+    window: Option<u64>,
+    script: Mutex<Box<Script>>,
+    asked: Mutex<Vec<(Purpose, Vec<Message>)>>,
+}
+
+impl Provider for Model {
+    fn id(&self) -> &str {
+        "fixture"
+    }
+
+    fn context_window(&self, _: &str) -> Option<u64> {
+        self.window
+    }
+
+    fn is_scripted(&self) -> bool {
+        true
+    }
+
+    fn respond(&self, request: Request, cancel: CancellationToken) -> Response {
+        let answer = self.script.lock().unwrap()(&request);
+        let asked = (request.purpose, request.messages.to_vec());
+        self.asked.lock().unwrap().push(asked);
+        let waits = answer.is_empty();
+        let rest = futures_util::stream::poll_fn(move |_| std::task::Poll::Ready(None));
+        let rest = futures_util::StreamExt::take_until(rest, async move {
+            if waits {
+                cancel.cancelled().await;
+            }
+        });
+        if waits {
+            return Response::from_stream(futures_util::stream::pending());
+        }
+        Response::from_stream(futures_util::StreamExt::chain(
+            futures_util::stream::iter(answer),
+            rest,
+        ))
+    }
+}
+
+/// A session in memory with a model.
+struct Talk {
+    _dir: tempfile::TempDir,
+    engine: Arc<Engine>,
+    workspace: Arc<crate::Workspace>,
+    session: SessionId,
+    sessions: MemorySessions,
+    model: Arc<Model>,
+}
+
+impl Talk {
+    async fn new(
+        window: Option<u64>,
+        script: impl FnMut(&Request) -> Answer + Send + 'static,
+    ) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.txt"), "content of a\n").unwrap();
+        let environment = Environment {
+            cwd: dir.path().to_owned(),
+            mc_home: Some(dir.path().join("home")),
+            ..Environment::default()
+        };
+        let sessions = MemorySessions::default();
+        let engine = Engine::new(environment, CAPACITY).with_sessions(Arc::new(sessions.clone()));
+        let never = CancellationToken::new();
+        let (_, workspace) = engine.admit(engine.directory(), never.clone()).await;
+        let model = Arc::new(Model {
+            window,
+            script: Mutex::new(Box::new(script)),
+            asked: Mutex::default(),
+        });
+        let workspace = workspace.unwrap().with_provider(model.clone());
+        let opened = engine.open(&workspace, None, None, &never).await.unwrap();
+        Self {
+            _dir: dir,
+            session: opened.session_id.parse().unwrap(),
+            engine,
+            workspace,
+            sessions,
+            model,
+        }
+    }
+
+    fn start(&self, prompt: &str) -> Run {
+        self.engine
+            .start(&self.workspace, &self.session, reconciled_run(prompt))
+            .unwrap()
+    }
+
+    async fn turn(&self, prompt: &str) -> Vec<RunEvent> {
+        events_of(self.start(prompt)).await
+    }
+
+    async fn reopen(&self) {
+        let (session, never) = (self.session.clone(), CancellationToken::new());
+        self.engine
+            .open(
+                &self.workspace,
+                Some(session.clone()),
+                Some(&session),
+                &never,
+            )
+            .await
+            .unwrap();
+    }
+
+    /// What was asked since the last look.
+    fn asked(&self) -> Vec<(Purpose, Vec<Message>)> {
+        std::mem::take(&mut *self.model.asked.lock().unwrap())
+    }
+
+    fn records(&self) -> Vec<Record> {
+        let window = self.sessions.window(&self.session, None).unwrap();
+        window.unwrap().records
+    }
+
+    fn checkpoints(&self) -> Vec<Body> {
+        let bodies = self.records().into_iter().map(|record| record.body);
+        bodies
+            .filter(|body| matches!(body, Body::Checkpoint { .. }))
+            .collect()
+    }
+}
+
+/// A text, and what it cost.
+fn said(words: &str, input: u64) -> Answer {
+    vec![
+        Ok(text(words)),
+        Ok(Chunk::Usage(Usage {
+            input,
+            output: 1,
+            ..Usage::default()
+        })),
+    ]
+}
+
+fn read_a(id: &str) -> Chunk {
+    call(id, "read", json!({"path": "a.txt"}))
+}
+
+fn refused() -> Answer {
+    vec![Err(ErrorKind::ContextLength.into())]
+}
+
+fn states(events: &[RunEvent]) -> Vec<(CompactionState, bool)> {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::MayDrop {
+                event: MayDrop::Activity(Activity::Compaction { state, tokens, .. }),
+                ..
+            } => Some((*state, tokens.is_some())),
+            _ => None,
+        })
+        .collect()
+}
+
+const WHOLE: [(CompactionState, bool); 3] = [
+    (CompactionState::Triggered, true),
+    (CompactionState::Running, false),
+    (CompactionState::Completed, true),
+];
+const FAILED: [(CompactionState, bool); 3] = [
+    (CompactionState::Triggered, true),
+    (CompactionState::Running, false),
+    (CompactionState::Failed, false),
+];
+
+fn outcome(events: &[RunEvent]) -> (Outcome, Option<RunErrorCode>) {
+    match events.last() {
+        Some(RunEvent::MustArrive(MustArrive::Finished {
+            outcome,
+            error_code,
+            persistence,
+            ..
+        })) => {
+            assert_eq!(*persistence, Persistence::Durable);
+            (*outcome, *error_code)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+const COMPLETED: (Outcome, Option<RunErrorCode>) = (Outcome::Completed, None);
+const REQUIRED: (Outcome, Option<RunErrorCode>) =
+    (Outcome::Failed, Some(RunErrorCode::CompactionRequired));
+
+/// The user messages of a request, in short.
+fn users(messages: &[Message]) -> Vec<String> {
+    messages
+        .iter()
+        .map(|message| match message {
+            Message::Summary {
+                text,
+                users,
+                responses,
+            } => {
+                let summary = text.rsplit_once("\n\n").unwrap().1;
+                format!("{summary} of {users}, {responses}")
+            }
+            Message::User { text } => text.clone(),
+            Message::Assistant {
+                text, tool_calls, ..
+            } => format!("{text}+{}", tool_calls.len()),
+            Message::ToolResult { call_id, .. } => format!("result of {call_id}"),
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_conversation_that_would_fill_its_window_is_summarized_before_the_next_request() {
+    let talk = Talk::new(Some(10_000), |request| match request.purpose {
+        Purpose::Summary => said("In short.", 7),
+        Purpose::Answer if request.messages.len() == 3 => said("Two.", 8005),
+        Purpose::Answer => said("Answer.", 7000),
+    })
+    .await;
+    for prompt in ["one", "two"] {
+        let events = talk.turn(prompt).await;
+        assert_eq!((outcome(&events), states(&events).len()), (COMPLETED, 0));
+    }
+    talk.asked();
+    let events = talk.turn("three").await;
+    assert_eq!(outcome(&events), COMPLETED);
+    assert_eq!(states(&events), WHOLE);
+    let sources: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            RunEvent::MayDrop {
+                event:
+                    MayDrop::Activity(Activity::Context {
+                        source, request, ..
+                    }),
+                ..
+            } => Some((*source, *request)),
+            _ => None,
+        })
+        .collect();
+    use ContextSource::{FallbackProjection, LastProviderUsage};
+    assert_eq!(
+        sources,
+        [
+            (FallbackProjection, 1),
+            (FallbackProjection, 2),
+            (LastProviderUsage, 2)
+        ]
+    );
+    let asked = talk.asked();
+    let purposes: Vec<_> = asked.iter().map(|(purpose, _)| *purpose).collect();
+    assert_eq!(purposes, [Purpose::Summary, Purpose::Answer]);
+    let [Message::User { text }] = &asked[0].1[..] else {
+        panic!("{asked:?}");
+    };
+    assert!(
+        text.contains("[person]\none") && !text.contains("three"),
+        "{text}"
+    );
+    assert_eq!(users(&asked[1].1), ["In short. of 2, 0", "three"]);
+    let checkpoints = talk.checkpoints();
+    let [Body::Checkpoint { tokens_before, .. }] = &checkpoints[..] else {
+        panic!("{checkpoints:?}");
+    };
+    assert_eq!(
+        *tokens_before, 8012,
+        "8,006 that the provider told, and the input"
+    );
+    // Nothing of what it stands for is gone from the session.
+    let inputs = talk.records();
+    let inputs = inputs
+        .iter()
+        .filter(|record| matches!(record.body, Body::UserInput { .. }));
+    assert_eq!(inputs.count(), 3);
+    talk.reopen().await;
+    talk.turn("four").await;
+    let last = talk.asked().pop().unwrap().1;
+    assert_eq!(
+        users(&last),
+        ["In short. of 2, 0", "three", "Answer.+0", "four"]
+    );
+}
+
+#[tokio::test]
+async fn within_a_turn_calls_keep_their_results_and_what_is_signed() {
+    let mut calls = 0;
+    let talk = Talk::new(Some(1000), move |request| {
+        if request.purpose == Purpose::Summary {
+            return said("In short.", 7);
+        }
+        calls += 1;
+        if calls > 4 {
+            return said("Done.", 100);
+        }
+        let mut answer = vec![
+            Ok(Chunk::State(json!({ "signed": calls }))),
+            Ok(read_a(&format!("call {calls}"))),
+        ];
+        answer.extend(said("Look.", if calls == 4 { 900 } else { 100 }));
+        answer
+    })
+    .await;
+    let events = talk.turn("go").await;
+    assert_eq!(
+        (outcome(&events), &states(&events)[..]),
+        (COMPLETED, &WHOLE[..])
+    );
+    let last = talk.asked().pop().unwrap().1;
+    assert_eq!(
+        users(&last),
+        ["In short. of 0, 3", "go", "Look.+1", "result of call 4"]
+    );
+    let Message::Assistant { state, .. } = &last[2] else {
+        panic!();
+    };
+    assert_eq!(state.items, [json!({"signed": 4})]);
+}
+
+#[tokio::test]
+async fn a_refusal_for_length_is_answered_by_a_summary_and_the_same_request_once() {
+    let mut refusals = 1;
+    let talk = Talk::new(None, move |request| {
+        if request.purpose == Purpose::Summary {
+            return said("In short.", 7);
+        }
+        let is_short = matches!(request.messages[0], Message::Summary { .. });
+        if request.messages.len() > 1 && refusals > 0 {
+            refusals -= u32::from(is_short);
+            return refused();
+        }
+        said("Answer.", 5)
+    })
+    .await;
+    talk.turn("one").await;
+    // Once more it is refused: then the turn can't go on.
+    let events = talk.turn("two").await;
+    assert_eq!(
+        (outcome(&events), &states(&events)[..]),
+        (REQUIRED, &WHOLE[..])
+    );
+    assert_eq!(talk.asked().len(), 4);
+    let Some(Body::TurnFinished { error_code, .. }) = talk.records().pop().map(|it| it.body) else {
+        panic!();
+    };
+    assert_eq!(error_code.as_deref(), Some("compaction_required"));
+    let events = talk.turn("three").await;
+    assert_eq!((outcome(&events), states(&events).len()), (COMPLETED, 0));
+    let last = talk.asked().pop().unwrap().1;
+    assert_eq!(users(&last), ["In short. of 1, 0", "two", "three"]);
+}
+
+#[tokio::test]
+async fn a_first_prompt_that_is_refused_for_its_length_ends_the_turn() {
+    let talk = Talk::new(None, |_| refused()).await;
+    let events = talk.turn("one").await;
+    assert_eq!((outcome(&events), states(&events).len()), (REQUIRED, 0));
+    assert_eq!(talk.asked().len(), 1);
+}
+
+/// A talk whose second turn needs a summary, which comes as `summary` says; `used` tokens of 1,000.
+async fn failing(used: u64, summary: Answer) -> (Talk, Vec<RunEvent>) {
+    let talk = Talk::new(Some(1000), move |request| match request.purpose {
+        Purpose::Summary => summary.clone(),
+        Purpose::Answer => said("Answer.", used),
+    })
+    .await;
+    talk.turn("one").await;
+    talk.asked();
+    let events = talk.turn("two").await;
+    (talk, events)
+}
+
+#[tokio::test]
+async fn without_a_summary_the_conversation_stays_and_goes_on_while_it_fits() {
+    let cut = || vec![Ok(text(" \n")), Ok(Chunk::Cut)];
+    for (summary, requests, says) in [
+        (vec![Err(ErrorKind::Overloaded.into())], 2, "overloaded"),
+        (vec![Err(ErrorKind::Filtered.into())], 2, "withheld"),
+        (said("", 1), 2, "gave no summary"),
+        (said(" \n ", 1), 2, "gave no summary"),
+        // Asked once more without a bound.
+        (cut(), 3, "gave no summary"),
+        (said(&"x".repeat(70_000), 1), 2, "too long"),
+        (vec![Ok(read_a("a"))], 2, "gave no summary"),
+        (refused(), 5, "longer than the model takes"),
+    ] {
+        let (talk, events) = failing(850, summary.clone()).await;
+        assert_eq!(outcome(&events), COMPLETED, "{says}");
+        assert_eq!(states(&events), FAILED, "{says}");
+        let told = events.iter().any(|event| {
+            matches!(event, RunEvent::MustArrive(MustArrive::Diagnostic { summary, .. })
+                if summary.as_str().contains(says))
+        });
+        assert!(told, "{says}: {events:?}");
+        let asked = talk.asked();
+        assert_eq!(asked.len(), requests, "{says}");
+        assert_eq!(users(&asked.last().unwrap().1), ["one", "Answer.+0", "two"]);
+        assert!(talk.checkpoints().is_empty());
+
+        let (talk, events) = failing(1000, summary).await;
+        assert_eq!(outcome(&events), REQUIRED, "{says}");
+        let asked = talk.asked();
+        assert!(
+            asked
+                .iter()
+                .all(|(purpose, _)| *purpose == Purpose::Summary)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_summary_changes_nothing() {
+    let (talk, mut run) = {
+        let talk = Talk::new(Some(1000), |request| match request.purpose {
+            Purpose::Summary => Vec::new(),
+            Purpose::Answer => said("Answer.", 900),
+        })
+        .await;
+        talk.turn("one").await;
+        let run = talk.start("two");
+        (talk, run)
+    };
+    let mut events = Vec::new();
+    while let Some(event) = run.events.recv().await {
+        if states(std::slice::from_ref(&event)) == [WHOLE[1]] {
+            talk.engine.run(&run.run_id).unwrap().cancel();
+        }
+        events.push(event);
+    }
+    assert_eq!(outcome(&events), (Outcome::Cancelled, None));
+    assert_eq!(
+        states(&events).pop(),
+        Some((CompactionState::Cancelled, false))
+    );
+    assert!(talk.checkpoints().is_empty());
+}
+
+#[tokio::test]
+async fn a_summary_that_is_of_no_use_is_not_asked_for_again_in_the_same_turn() {
+    let mut calls = 0;
+    let talk = Talk::new(Some(1000), move |request| {
+        if request.purpose == Purpose::Summary {
+            return said("In short.", 7);
+        }
+        calls += 1;
+        let mut answer = said("Look.", 5000);
+        if calls < 6 {
+            answer.insert(0, Ok(read_a(&calls.to_string())));
+        }
+        answer
+    })
+    .await;
+    let events = talk.turn("go").await;
+    assert_eq!((outcome(&events), states(&events).len()), (COMPLETED, 3));
+}
+
+/// So many records that no more than a quarter of a part is left.
+fn fill(talk: &Talk, records: usize) {
+    talk.sessions.edit(&talk.session, |all| {
+        let last = all.last().unwrap().clone();
+        while all.len() < records {
+            let mut record = last.clone();
+            record.n = all.len() as u64 + 1;
+            record.body = Body::Diagnostic {
+                code: "c".into(),
+                summary: String::new(),
+            };
+            all.push(record);
+        }
+    });
+}
+
+#[tokio::test]
+async fn a_session_that_is_nearly_full_goes_on_in_another_part() {
+    let talk = Talk::new(None, |request| match request.purpose {
+        Purpose::Summary => said("In short.", 7),
+        Purpose::Answer => said("Answer.", 5),
+    })
+    .await;
+    talk.turn("one").await;
+    fill(&talk, 80_000);
+    talk.reopen().await;
+    talk.asked();
+    let events = talk.turn("two").await;
+    assert_eq!(
+        (outcome(&events), &states(&events)[..]),
+        (COMPLETED, &WHOLE[..])
+    );
+    let first = events.first();
+    let stored = RunEvent::MustArrive(MustArrive::InputPersisted {
+        message_id: String::new(),
+        revision: String::new(),
+    });
+    assert_eq!(
+        first.map(std::mem::discriminant),
+        Some(std::mem::discriminant(&stored))
+    );
+    let records = talk.records();
+    assert!(records.len() < 20, "{}", records.len());
+    assert_eq!(records[0].body, Body::Continuation { part: 2 });
+    let ids = |records: &[Record]| {
+        let inputs = records.iter().filter_map(|record| match &record.body {
+            Body::UserInput { message_id, text } => Some((message_id.clone(), text.clone())),
+            _ => None,
+        });
+        inputs.collect::<Vec<_>>()
+    };
+    let inputs = ids(&records);
+    assert_eq!(inputs.len(), 1);
+    assert_eq!(inputs[0].1, "two");
+    assert_eq!(talk.asked().len(), 2);
+    // With a summary at hand the conversation goes along as it is, and nobody is asked.
+    fill(&talk, 80_000);
+    talk.reopen().await;
+    let events = talk.turn("three").await;
+    // All that was filled in stands behind the summary: too much to be taken along.
+    assert_eq!(states(&events), WHOLE);
+    talk.sessions.edit(&talk.session, |all| {
+        let checkpoint = all
+            .iter()
+            .position(|it| matches!(it.body, Body::Checkpoint { .. }));
+        let mut checkpoint = all.remove(checkpoint.unwrap());
+        if let Body::Checkpoint { cutoff, .. } = &mut checkpoint.body {
+            *cutoff = 0;
+        }
+        let mut tail = all.split_off(2);
+        let diagnostic = Body::Diagnostic {
+            code: "c".into(),
+            summary: String::new(),
+        };
+        while all.len() < 80_000 {
+            let body = diagnostic.clone();
+            all.push(Record {
+                body,
+                ..checkpoint.clone()
+            });
+        }
+        if let Body::Checkpoint { cutoff, .. } = &mut checkpoint.body {
+            *cutoff = 80_000;
+        }
+        all.push(checkpoint);
+        all.append(&mut tail);
+        for (n, record) in (1..).zip(all) {
+            record.n = n;
+        }
+    });
+    talk.reopen().await;
+    talk.asked();
+    let events = talk.turn("four").await;
+    assert_eq!((outcome(&events), states(&events).len()), (COMPLETED, 0));
+    let asked = talk.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(
+        users(&asked[0].1),
+        ["In short. of 2, 0", "three", "Answer.+0", "four"]
+    );
+    assert!(talk.records().len() < 20);
+    talk.reopen().await;
+    talk.turn("five").await;
+    let last = talk.asked().pop().unwrap().1;
+    assert_eq!(users(&last)[3..], ["four", "Answer.+0", "five"]);
+}
+
+#[tokio::test]
+async fn a_session_without_room_for_the_input_is_summarized_before_it_is_stored() {
+    let mut down = true;
+    let talk = Talk::new(None, move |request| match request.purpose {
+        Purpose::Summary if std::mem::take(&mut down) => vec![Err(ErrorKind::Network.into())],
+        Purpose::Summary => said("In short.", 7),
+        Purpose::Answer => said("Answer.", 5),
+    })
+    .await;
+    talk.turn("one").await;
+    fill(&talk, 99_999);
+    talk.reopen().await;
+    let before = talk.records().len();
+    // The provider is down: nothing is stored, why is said, and it can be tried again.
+    let events = talk.turn("two").await;
+    let Some(RunEvent::MustArrive(MustArrive::Finished {
+        persistence,
+        error_code,
+        ..
+    })) = events.last()
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        (*persistence, *error_code),
+        (
+            Persistence::NotStarted,
+            Some(RunErrorCode::PersistenceFailed)
+        )
+    );
+    let told = events.iter().any(|event| {
+        matches!(event, RunEvent::MustArrive(MustArrive::Diagnostic { summary, .. })
+            if summary.as_str().contains("cannot be reached"))
+    });
+    assert!(told, "{events:?}");
+    assert_eq!(talk.records().len(), before);
+    let events = talk.turn("two").await;
+    assert_eq!(
+        (outcome(&events), &states(&events)[..]),
+        (COMPLETED, &WHOLE[..])
+    );
+    assert!(
+        matches!(
+            events[0],
+            RunEvent::MustArrive(MustArrive::InputPersisted { .. })
+        ),
+        "{events:?}"
+    );
+    let last = talk.asked().pop().unwrap().1;
+    assert_eq!(users(&last), ["In short. of 1, 0", "two"]);
+    assert!(talk.records().len() < 20);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Calls(usize),
+    Text,
+    Nothing,
+    Fails,
+}
+
+fn any_turn() -> impl Strategy<Value = Vec<(Step, u64)>> {
+    let step = prop_oneof![
+        4 => (1usize..4).prop_map(Step::Calls),
+        2 => Just(Step::Text),
+        1 => Just(Step::Nothing),
+        1 => Just(Step::Fails),
+    ];
+    prop::collection::vec((step, 0u64..1500), 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever was said and whenever it was made shorter: what the model is told next is what the stored records say, each
+    /// call has its result, and no input of the turn under way is missing.
+    #[test]
+    fn the_conversation_in_memory_is_the_stored_one(turns in prop::collection::vec(any_turn(), 1..6), fails in any::<u8>()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let mut summaries = 0u8;
+            let mut count = 0;
+            let script = Arc::new(Mutex::new(std::collections::VecDeque::new()));
+            let steps = Arc::clone(&script);
+            let talk = Talk::new(Some(1000), move |request| {
+                if request.purpose == Purpose::Summary {
+                    summaries = summaries.wrapping_add(1);
+                    return match fails & (1 << (summaries % 8)) {
+                        0 => said("In short.", 3),
+                        _ => vec![Err(ErrorKind::Overloaded.into())],
+                    };
+                }
+                let next: Option<(Step, u64)> = steps.lock().unwrap().pop_front();
+                let Some((step, used)) = next else {
+                    return said("Done.", 10);
+                };
+                count += 1;
+                let used = Ok(Chunk::Usage(Usage { input: used, ..Usage::default() }));
+                match step {
+                    Step::Calls(calls) => {
+                        let mut answer = vec![Ok(text("Look.")), Ok(Chunk::State(json!(count)))];
+                        answer.extend((0..calls).map(|n| Ok(read_a(&format!("{count}.{n}")))));
+                        answer.push(used);
+                        answer
+                    }
+                    Step::Text => vec![Ok(text("Word. ")), used],
+                    Step::Nothing => vec![used],
+                    Step::Fails => vec![Ok(text("Half")), Err(ErrorKind::Network.into())],
+                }
+            }).await;
+            for (n, turn) in turns.into_iter().enumerate() {
+                *script.lock().unwrap() = turn.into();
+                talk.turn(&format!("prompt {n}")).await;
+                for (_, messages) in talk.asked() {
+                    check(&messages);
+                }
+            }
+            script.lock().unwrap().clear();
+            talk.turn("the last").await;
+            let asked = talk.asked().into_iter().rev();
+            // It may be too long for its window for good.
+            let Some((_, told)) = asked.into_iter().find(|(purpose, _)| *purpose == Purpose::Answer) else {
+                return;
+            };
+            let mut records = talk.records();
+            let is_last = |record: &Record| matches!(&record.body, Body::UserInput { text, .. } if text == "the last");
+            let last = records.iter().position(is_last).unwrap();
+            // With the checkpoint that came between, if one did.
+            let checkpoint = records.iter().rposition(|it| matches!(it.body, Body::Checkpoint { .. }));
+            records.truncate(checkpoint.map_or(last, |at| at.max(last)) + 1);
+            assert_eq!(replayed(records), told);
+        });
+    }
+}
+
+/// Every call has its result, and every result its call.
+fn check(messages: &[Message]) {
+    let mut open: Vec<&str> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        match message {
+            Message::Summary { .. } => assert_eq!(at, 0),
+            Message::User { .. } => assert!(open.is_empty()),
+            Message::Assistant { tool_calls, .. } => {
+                assert!(open.is_empty() && at > 0);
+                open = tool_calls.iter().map(|call| call.id.as_str()).collect();
+            }
+            Message::ToolResult { call_id, .. } => {
+                assert_eq!(open.first(), Some(&call_id.as_str()));
+                open.remove(0);
+            }
+        }
+    }
+    assert!(open.is_empty());
+}

@@ -1,0 +1,267 @@
+//! Tests of sessions that go on in another part: what is read, listed, refused and kept.
+//! That no death loses anything is tested in `tests/processes.rs`.
+
+use super::*;
+use redact::Redactor;
+
+fn head() -> Vec<Body> {
+    vec![Body::Checkpoint {
+        activity_id: "c".into(),
+        cutoff: 0,
+        input: None,
+        inputs: 2,
+        responses: 0,
+        summary: "what was".into(),
+        tokens_before: 9,
+        tokens_after: 1,
+    }]
+}
+
+fn number(record: &Record) -> (u64, &'static str) {
+    let kind = match record.body {
+        Body::Continuation { .. } => "continuation",
+        Body::Checkpoint { .. } => "checkpoint",
+        _ => "input",
+    };
+    (record.n, kind)
+}
+
+/// A session of three inputs, of which the third is kept in its second part, and then two more come.
+fn continued(place: &Place) -> (Box<dyn SessionWriter>, SessionId) {
+    let mut writer = place.sessions.create().unwrap();
+    for text in ["Title", "two", "three"] {
+        append(&mut *writer, text).unwrap();
+    }
+    assert_eq!(writer.extent().records, 3);
+    let kept = writer
+        .begin_part(Some("t"), head(), &|record| record.n == 3)
+        .unwrap();
+    assert_eq!((kept, writer.extent().records), (vec![(3, 3)], 3));
+    append(&mut *writer, "four").unwrap();
+    append(&mut *writer, "five").unwrap();
+    let id = writer.lease().id().clone();
+    (writer, id)
+}
+
+const SECOND: [(u64, &str); 5] = [
+    (1, "continuation"),
+    (2, "checkpoint"),
+    (3, "input"),
+    (4, "input"),
+    (5, "input"),
+];
+
+#[test]
+fn what_is_kept_and_what_follows_is_read_and_the_rest_stays_where_it_is() {
+    let place = Place::new();
+    let (mut writer, id) = continued(&place);
+    assert!(writer.is_unchanged());
+    let names = [
+        id.part_name(2),
+        id.append_name(),
+        id.file_name(),
+        id.lock_name(),
+    ];
+    assert_eq!(place.names(), names);
+    let mode = fs::metadata(place.path(&id.part_name(2))).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+    let position = writer.position().unwrap();
+    drop(writer);
+    let lease = place.sessions.attach(&id).unwrap();
+    assert!(matches!(
+        lease.first().unwrap().unwrap().body,
+        Body::UserInput { .. }
+    ));
+    let mut writer = lease.resume(&position).unwrap().unwrap();
+    append(&mut *writer, "six").unwrap();
+    drop(writer);
+
+    let (writer, records) = open(&place, &id).unwrap();
+    let read: Vec<_> = records.iter().map(number).collect();
+    assert_eq!(read[..5], SECOND);
+    assert_eq!(texts(&records[2..]), ["three", "four", "five", "six"]);
+    let kept = |record: &Record| (record.at, record.turn.clone(), record.body.clone());
+    let old = fs::read_to_string(place.path(&id.file_name())).unwrap();
+    let old: Vec<Record> = old
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(texts(&old), ["Title", "two", "three"]);
+    assert_eq!(kept(&records[2]), kept(&old[2]));
+    drop(writer);
+
+    let window = place.sessions.window(&id, None).unwrap().unwrap();
+    assert_eq!((window.part, window.records), (2, records));
+    assert!(!window.damaged && !window.cut);
+    let list = place.sessions.list(None, 32, &Redactor::default()).unwrap();
+    assert!(!list.incomplete);
+    assert_eq!(list.sessions.len(), 1);
+    let title = list.sessions[0].title.as_ref().unwrap();
+    assert_eq!(title.as_str(), "Title");
+}
+
+#[test]
+fn a_list_tells_when_the_last_part_changed() {
+    let place = Place::new();
+    let (writer, id) = continued(&place);
+    drop(writer);
+    for (name, day) in [(id.file_name(), 0), (id.part_name(2), 1)] {
+        let file = fs::File::options()
+            .write(true)
+            .open(place.path(&name))
+            .unwrap();
+        let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(86_400 * day);
+        file.set_modified(at).unwrap();
+    }
+    let list = place.sessions.list(None, 32, &Redactor::default()).unwrap();
+    assert_eq!(list.sessions[0].updated_at, "1970-01-02T00:00:00.000Z");
+}
+
+#[test]
+fn a_session_goes_on_however_often_it_is_full() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let id = writer.lease().id().clone();
+    let many = |count| (0..count).map(|_| input("")).collect::<Vec<_>>();
+    for part in 2..5 {
+        let room = MAX_READ_LINES - writer.extent().records as usize;
+        writer.append(None, many(room), Flush::Written).unwrap();
+        assert!(writer.extent().is_nearly_full() && !writer.extent().has_room(1, 1));
+        assert!(matches!(
+            append(&mut *writer, "beyond"),
+            Err(AppendError::Full)
+        ));
+        let kept = writer
+            .begin_part(None, head(), &|record| record.n > MAX_READ_LINES as u64 - 2)
+            .unwrap();
+        assert_eq!((kept.len(), writer.extent().records), (2, 4));
+        append(&mut *writer, "goes on").unwrap();
+        assert!(place.path(&id.part_name(part)).exists());
+    }
+    drop(writer);
+    let (writer, records) = open(&place, &id).unwrap();
+    assert_eq!(records[0].body, Body::Continuation { part: 4 });
+    assert_eq!(records.len(), 5);
+    assert!(!writer.extent().is_nearly_full());
+}
+
+#[test]
+fn what_would_not_fit_begins_no_part() {
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    let many = (0..MAX_READ_LINES).map(|_| input("")).collect();
+    writer.append(None, many, Flush::Written).unwrap();
+    let refused = writer.begin_part(None, head(), &|_| true);
+    assert!(matches!(refused, Err(AppendError::Full)));
+    assert!(writer.is_unchanged());
+    let id = writer.lease().id().clone();
+    assert!(!place.path(&id.part_name(2)).exists());
+    let kept = writer.begin_part(None, head(), &|_| false).unwrap();
+    assert!(kept.is_empty());
+
+    let mut empty = place.sessions.create().unwrap();
+    let refused = empty.begin_part(None, head(), &|_| true);
+    assert!(matches!(refused, Err(AppendError::Failed)));
+}
+
+#[test]
+fn a_part_that_is_none_makes_the_session_invalid() {
+    let text = |part: u32| {
+        let record = Record {
+            body: Body::Continuation { part },
+            ..serde_json::from_str(&line("s", 1, "")).unwrap()
+        };
+        serde_json::to_string(&record).unwrap() + "\n"
+    };
+    for (part, opens) in [
+        (text(2), true),
+        (text(2) + &line("s", 2, "x"), true),
+        (text(2) + "{\"torn", true),
+        (text(3), false),
+        (line("s", 1, "x"), false),
+        (String::new(), false),
+        ("torn".to_owned(), false),
+        (text(2) + "\n", false),
+        (text(2).replace("\"s\"", "\"other\""), false),
+        (text(2) + &text(2).replace("\"n\":1", "\"n\":2"), false),
+    ] {
+        let place = Place::new();
+        let id = place.put("s", line("s", 1, "one"));
+        fs::write(place.path("s.2.jsonl"), &part).unwrap();
+        let opened = open(&place, &id);
+        assert_eq!(opened.is_ok(), opens, "{part}");
+        if !opens {
+            assert!(matches!(opened, Err(SessionError::Invalid(_))), "{part}");
+        }
+    }
+    // A first file is no other part.
+    let place = Place::new();
+    let id = place.put("s", text(2));
+    assert!(matches!(open(&place, &id), Err(SessionError::Invalid(_))));
+}
+
+#[test]
+fn parts_that_others_make_take_or_reach_are_noticed() {
+    // Another part.
+    let place = Place::new();
+    let (mut writer, id) = continued(&place);
+    let position = writer.position().unwrap();
+    fs::write(place.path(&id.part_name(3)), "").unwrap();
+    assert!(!writer.is_unchanged());
+    assert!(matches!(
+        writer.begin_part(None, head(), &|_| false),
+        Err(AppendError::Changed)
+    ));
+    drop(writer);
+    let lease = place.sessions.attach(&id).unwrap();
+    assert!(Arc::clone(&lease).resume(&position).unwrap().is_none());
+    drop(lease);
+    assert!(matches!(open(&place, &id), Err(SessionError::Invalid(_))));
+
+    // The first file is the session.
+    let place = Place::new();
+    let (mut writer, id) = continued(&place);
+    fs::remove_file(place.path(&id.file_name())).unwrap();
+    assert!(!writer.is_unchanged());
+    drop(writer);
+    assert!(matches!(open(&place, &id), Err(SessionError::Missing)));
+    let list = place.sessions.list(None, 32, &Redactor::default()).unwrap();
+    assert!(list.sessions.is_empty() && !list.incomplete);
+
+    // The part itself.
+    let place = Place::new();
+    let (mut writer, id) = continued(&place);
+    let part = place.path(&id.part_name(2));
+    fs::hard_link(&part, part.with_extension("other")).unwrap();
+    assert!(matches!(
+        append(&mut *writer, "x"),
+        Err(AppendError::Changed)
+    ));
+    assert!(!writer.is_unchanged());
+    drop(writer);
+    assert!(matches!(open(&place, &id), Err(SessionError::Invalid(_))));
+    assert!(place.sessions.window(&id, None).is_err());
+    let list = place.sessions.list(None, 32, &Redactor::default()).unwrap();
+    assert!(list.sessions.is_empty() && list.incomplete);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However a part is cut short, every line before the cut is read; a cut within its first line is no part.
+    #[test]
+    fn any_prefix_of_a_part_opens(cut in any::<prop::sample::Index>()) {
+        let place = Place::new();
+        let (writer, id) = continued(&place);
+        drop(writer);
+        let path = place.path(&id.part_name(2));
+        let whole = fs::read(&path).unwrap();
+        let cut = cut.index(whole.len() + 1);
+        fs::write(&path, &whole[..cut]).unwrap();
+        let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
+        match open(&place, &id) {
+            Ok((_, records)) => prop_assert_eq!(records.len(), lines),
+            Err(error) => prop_assert!(lines == 0 && matches!(error, SessionError::Invalid(_))),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Conversations that are made shorter: activities of it, what replay shows then, cursors that do not hold any more, and
+//! sessions that go on though they have no room left (spec: "Structured activity", "Durable replay").
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::client::{Service, keys};
+use crate::replay::{page, replayed};
+use crate::support::Place;
+use crate::turn::Turn;
+
+/// A place whose model has a window of 1,000 tokens, and says after each response that so many are used.
+fn place(used: u64, compaction: Value) -> Arc<Place> {
+    let turns: Vec<_> = (1..=4)
+        .map(|n| {
+            json!({"steps": [
+                {"text": format!("Answer {n}.")},
+                {"usage": {"input": used, "output": 0}},
+            ]})
+        })
+        .collect();
+    let script = json!({"turns": turns, "compaction": {"steps": compaction}});
+    let place = Place::with_script(&script);
+    let path = place.root().join("script.json");
+    let fixture = json!({"script": path, "context_window": 1000});
+    place.write_settings(&json!({"providers": {"fixture": fixture}}));
+    place
+}
+
+/// The statuses of a turn's compaction, each activity checked.
+fn compaction(turn: &Turn) -> Vec<&str> {
+    let activities = turn.activities();
+    let all: Vec<_> = activities
+        .into_iter()
+        .filter(|activity| activity["kind"] == "compaction")
+        .collect();
+    for activity in &all {
+        let expected = [
+            "activity_id",
+            "current_tokens",
+            "kind",
+            "max_tokens",
+            "replay_required",
+            "status",
+        ];
+        assert_eq!(keys(activity), expected);
+        assert_eq!(activity["activity_id"], all[0]["activity_id"]);
+        let status = activity["status"].as_str().unwrap();
+        let counted = ["triggered", "completed"].contains(&status);
+        assert_eq!(activity["current_tokens"].is_u64(), counted, "{activity}");
+        let max = if counted { json!(1000) } else { Value::Null };
+        assert_eq!(activity["max_tokens"], max, "{activity}");
+        let ended = !["triggered", "running"].contains(&status);
+        assert_eq!(activity["replay_required"], json!(ended), "{activity}");
+    }
+    all.iter()
+        .map(|it| it["status"].as_str().unwrap())
+        .collect()
+}
+
+/// Items without their cursors, in short.
+fn shown(items: &[Value]) -> Vec<String> {
+    let word = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
+    let show = |item: &Value| match item["kind"].as_str() {
+        Some("message") => format!("{}: {}", word(item, "role"), word(item, "text")),
+        Some("summary") => format!("summary: {}", word(item, "text")),
+        _ => word(item, "status"),
+    };
+    items.iter().map(show).collect()
+}
+
+#[test]
+fn replay_shows_the_summary_and_the_conversation_behind_its_cutoff() {
+    let place = place(900, json!([{"text": "In short."}]));
+    let mut service = Service::ready_in(&place);
+    let first = service.hold(None, "one");
+    assert_eq!(compaction(&first), [""; 0]);
+    assert_eq!(first.settled()["replay_required"], false);
+    let id = first.session_id.clone();
+    let old = page(&mut service, &id, &json!({}));
+    let second = service.hold(Some(&id), "two");
+    assert_eq!(second.status(), "completed");
+    assert_eq!(compaction(&second), ["triggered", "running", "completed"]);
+    // The durable conversation is to be read again.
+    assert_eq!(second.settled()["replay_required"], true);
+    let contexts: Vec<_> = second
+        .activities()
+        .into_iter()
+        .filter(|activity| activity["kind"] == "context")
+        .map(|activity| activity["source"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        contexts,
+        [
+            "fallback_projection",
+            "fallback_projection",
+            "last_provider_usage"
+        ]
+    );
+    let expected = [
+        "summary: In short.",
+        "user: two",
+        "assistant: Answer 2.",
+        "completed",
+    ];
+    assert_eq!(shown(&replayed(&mut service, &id, 1)), expected);
+    for cursor in [&old["next_cursor"], &old["events"][0]["cursor"]] {
+        let stale = page(&mut service, &id, &json!({ "after": cursor }));
+        assert_eq!(stale["resync_required"], true);
+        assert_eq!(stale["events"], json!([]));
+        let again = page(&mut service, &id, &json!({"after": stale["next_cursor"]}));
+        assert_eq!(again["resync_required"], false);
+        assert_eq!(shown(again["events"].as_array().unwrap()), expected);
+    }
+    let known = page(&mut service, &id, &json!({}))["next_cursor"].clone();
+    service.finish();
+    // A later service goes on behind it, and reads the same.
+    let mut service = Service::ready_in(&place);
+    let same = page(&mut service, &id, &json!({ "after": known }));
+    assert_eq!(
+        (&same["events"], &same["resync_required"]),
+        (&json!([]), &json!(false))
+    );
+    let third = service.hold(Some(&id), "three");
+    assert_eq!(third.text(), "Answer 3.");
+    service.finish();
+}
+
+#[test]
+fn failed_and_cancelled_compactions_keep_the_conversation() {
+    let place = place(900, json!([{"wait_ms": 60_000}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.hold(None, "one").session_id;
+    let mut turn = service.begin(Some(&id), "two");
+    while compaction(&turn).last() != Some(&"running") {
+        turn.until(&mut service, "turn.activity");
+    }
+    service.ok("turn.cancel", &json!({"turn_id": turn.turn_id}));
+    turn.finish(&mut service);
+    assert_eq!(turn.status(), "cancelled");
+    assert_eq!(compaction(&turn), ["triggered", "running", "cancelled"]);
+    let expected = [
+        "user: one",
+        "assistant: Answer 1.",
+        "completed",
+        "user: two",
+        "cancelled",
+    ];
+    assert_eq!(shown(&replayed(&mut service, &id, 32)), expected);
+    service.finish();
+}
+
+#[test]
+fn turn_that_cannot_go_on_without_compaction_says_so_in_replay() {
+    let place = place(1001, json!([{"error": "unauthorized"}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.hold(None, "one").session_id;
+    let turn = service.hold(Some(&id), "two");
+    assert_eq!(turn.status(), "failed");
+    assert_eq!(compaction(&turn), ["triggered", "running", "failed"]);
+    let items = replayed(&mut service, &id, 32);
+    assert_eq!(shown(&items)[3..], ["user: two", "compaction_required"]);
+    service.finish();
+}
+
+#[test]
+fn full_session_goes_on_and_stays_one_in_the_list() {
+    let place = place(10, json!([{"text": "In short."}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.hold(None, "The title").session_id;
+    service.finish();
+    let path = place.session_file(&id);
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    for n in text.lines().count() + 1..=100_000 {
+        let body = json!({"type": "diagnostic", "code": "note", "summary": ""});
+        text += &format!(
+            "{}\n",
+            json!({"v": 1, "n": n, "session": id, "at": 1, "body": body})
+        );
+    }
+    std::fs::write(&path, text).unwrap();
+    let mut service = Service::ready_in(&place);
+    let turn = service.hold(Some(&id), "two");
+    assert_eq!((turn.status(), turn.text()), ("completed", "Answer 2."));
+    let expected = [
+        "summary: In short.",
+        "user: two",
+        "assistant: Answer 2.",
+        "completed",
+    ];
+    assert_eq!(shown(&replayed(&mut service, &id, 32)), expected);
+    let list = service.ok("session.list", &json!({}));
+    assert_eq!(list["incomplete"], false);
+    let sessions = list["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 1);
+    assert_eq!(
+        (&sessions[0]["session_id"], &sessions[0]["title"]),
+        (&json!(id), &json!("The title"))
+    );
+    service.finish();
+}
