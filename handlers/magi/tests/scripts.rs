@@ -6,7 +6,7 @@ mod support;
 
 use std::error::Error;
 
-use agent::{Activity, EntryKind, MayDrop, MustArrive, Outcome, RunEvent};
+use agent::{Activity, EntryKind, MayDrop, MustArrive, Outcome, RunEvent, UsageSource};
 use serde_json::json;
 use support::*;
 
@@ -57,6 +57,7 @@ async fn counts_without_the_cache_are_counts() {
                 output: 0,
                 cache_read: None,
                 request: 1,
+                source: UsageSource::Request,
             }),
             ..
         }
