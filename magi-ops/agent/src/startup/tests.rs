@@ -123,7 +123,7 @@ fn decided(admitted: &Workspace, tool: &str) -> Permission {
 
 #[test]
 fn the_primary_profile_restricts_the_tools() {
-    let profile = "---\ntools: [grep, read, code]\n---\n";
+    let profile = "---\ntools: [grep, read, mcp__gone__ask]\n---\n";
     let place = Place::new().with("home/agents/primary.md", profile);
     let admitted = place.admit().unwrap();
     assert_eq!(offered(&admitted), ["read", "grep"]);
