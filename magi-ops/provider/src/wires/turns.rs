@@ -304,8 +304,9 @@ mod tests {
         let one = [summary.clone(), user("go"), user("on")];
         let turn = |text: &'static str| Turn::User(text.into());
         assert_eq!(turns(&one, &asked("p")), [turn("so far\n\ngo"), turn("on")]);
-        let behind = [summary, assistant("yes", Vec::new()), user("go")];
-        assert_eq!(turns(&behind, &asked("p")).len(), 3);
+        let said = |text: &str| assistant(text, Vec::new());
+        let behind = [summary, said("yes"), user("go"), said("no"), user("on")];
+        assert_eq!(turns(&behind, &asked("p")).len(), 5);
         assert_eq!(settled(&behind), 1);
     }
 
