@@ -390,6 +390,18 @@ fn files_import_each_other_in_one_direction() {
     assert!(cut.is_empty(), "no circles any more: {cut:#?}");
 }
 
+#[test]
+fn no_file_is_longer_than_one_reads_in_one_go() {
+    for source in product(&["."]) {
+        assert!(
+            source.lines <= 500,
+            "{}: {} lines",
+            source.name,
+            source.lines
+        );
+    }
+}
+
 /// What the other tests read is read rightly.
 #[test]
 fn sources_are_read_as_the_compiler_reads_them() {
@@ -404,6 +416,7 @@ fn sources_are_read_as_the_compiler_reads_them() {
         fn last() {}
     "##;
     let source = Source::new(Path::new("x/src/m/n.rs"), text);
+    assert_eq!(source.lines, 8);
     assert_eq!(source.constant("NAME").as_deref(), Some("na\"me"));
     let texts: Vec<_> = source.tokens.iter().filter_map(Token::text).collect();
     assert_eq!(texts, ["na\"me", "x \" y"]);

@@ -88,7 +88,7 @@ mod snippets;
 #[path = "local_agent/stored.rs"]
 mod stored;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
-#[path = "local_agent/subagents.rs"]
+#[path = "local_agent/subagents/mod.rs"]
 mod subagents;
 #[cfg(all(feature = "session", feature = "history", feature = "turn"))]
 #[path = "local_agent/tools.rs"]

@@ -40,6 +40,8 @@ pub(crate) struct Source {
     /// Its path below the root.
     pub(crate) name: String,
     pub(crate) tokens: Vec<Token>,
+    /// Lines before its tests, with comments.
+    pub(crate) lines: usize,
 }
 
 pub(crate) fn root() -> &'static Path {
@@ -88,6 +90,10 @@ impl Source {
         Self {
             name: name.trim_start_matches("./").to_owned(),
             tokens: without_tests(tokens(text)),
+            lines: text
+                .lines()
+                .take_while(|line| line.trim() != "mod tests {")
+                .count(),
         }
     }
 

@@ -1,35 +1,29 @@
-//! When a run makes its conversation shorter, and what becomes of it: the summary, its checkpoint in the session, another
-//! part of a session that has no room left. How long a conversation is and what of it goes stands in `compaction`.
+//! When a run makes its conversation shorter, and what becomes of it: a checkpoint with the summary, in the session or in
+//! another part of it. How long a conversation is and what of it goes stands in `compaction`.
 
 use std::sync::Arc;
 
-use provider::{Chunk, ErrorKind, Message, ProviderError, Purpose, Request, Usage};
+use provider::{Message, ProviderError};
 use store::Redacted;
-use store::sessions::{AppendError, Body, Flush, Moved, recorded_cwd};
+use store::sessions::{Body, Flush};
 use tracing::{Instrument, info, info_span};
 
-use super::event::{Activity, CompactionState, ContextSource, UsageSource};
+use super::event::{Activity, CompactionState, ContextSource};
 use super::report::ASSUMED_WINDOW;
 use super::{RunErrorCode, Stop, Worker};
 use crate::compaction::{self, Basis, Cut, tokens};
 use crate::conversation::summary_message;
-use crate::error::EngineError;
 use crate::startup::Selected;
 
-/// Most bytes of a summary.
-const MAX_SUMMARY_BYTES: usize = 64 * 1024;
-/// Most tokens of a summary, and the least that are asked for.
-const SUMMARY_TOKENS: std::ops::RangeInclusive<u64> = 256..=4096;
-/// Requests for one summary: each that is refused for its length is followed by one of half of it.
-const ATTEMPTS: u32 = 4;
+mod part;
+mod summary;
+
+use part::renumber;
+use summary::{NoSummary, failed};
+
 /// Part of its window that stays of a conversation, at most, and of the conversation itself.
 const KEEP_OF_WINDOW: u64 = 5;
 const KEEP_OF_ALL: u64 = 4;
-/// Tokens of a conversation that is taken along into another part of its session as it is. Its records there are far
-/// less than what a part may hold.
-const CARRIED_TOKENS: u64 = 4 * 1024 * 1024;
-/// Records of the same.
-const CARRIED_RECORDS: u64 = 25_000;
 /// Most records that an input comes with, and most bytes around its text, of which JSON makes at most six for one.
 const INPUT_RECORDS: u64 = 4;
 const INPUT_OVERHEAD: u64 = 16 * 1024;
@@ -52,18 +46,6 @@ enum Shortened {
     Nothing,
     /// Why not, for a person.
     Failed(Redacted),
-}
-
-/// Why there is no summary.
-enum NoSummary {
-    Stop(Stop),
-    Failed(Redacted),
-}
-
-impl From<Stop> for NoSummary {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
 }
 
 impl Worker {
@@ -284,7 +266,7 @@ impl Worker {
         if !self.persist.settle(Flush::Written).await {
             return Err(unstored());
         }
-        let summary = self.summarize(selected, messages, cut, begun).await?;
+        let summary = self.summarize(selected, messages, cut, begun.limit).await?;
         let (users, responses) = stands_for(messages, cut);
         let mut stay = vec![summary_message(&summary, users, responses)];
         let mut starts = vec![0];
@@ -331,185 +313,6 @@ impl Worker {
         self.transcript.written = provider::Written::default();
         Ok(())
     }
-
-    /// Goes on in another part of the session with the conversation as it is, if that begins with a summary and is short.
-    async fn carry(&mut self, selected: &Selected) -> bool {
-        let Some(checkpoint) = self.transcript.checkpoint.clone() else {
-            return false;
-        };
-        let Body::Checkpoint { cutoff, input, .. } = &checkpoint else {
-            return false;
-        };
-        let (first, input) = (cutoff + 1, *input);
-        let records = self.persist.next_number().saturating_sub(first);
-        if self.transcript.length.counted() > CARRIED_TOKENS || records > CARRIED_RECORDS {
-            return false;
-        }
-        if !self.persist.settle(Flush::Written).await {
-            return false;
-        }
-        match self.begin_part(selected, checkpoint, first, input).await {
-            Ok(kept) => {
-                renumber(&mut self.transcript.starts, &kept);
-                true
-            }
-            Err(error) => {
-                error.log("persistence_failed");
-                false
-            }
-        }
-    }
-
-    /// Begins a part of the session with a checkpoint and the records from `first` on, and that of the input `input`.
-    /// Returns the numbers that these had and have.
-    async fn begin_part(
-        &mut self,
-        selected: &Selected,
-        mut checkpoint: Body,
-        first: u64,
-        input: Option<u64>,
-    ) -> Result<Moved, EngineError> {
-        let choice = &selected.choice;
-        if let Body::Checkpoint { cutoff, input, .. } = &mut checkpoint {
-            (*cutoff, *input) = (0, None);
-        }
-        let head = vec![
-            Body::Session {
-                created_at: (self.workspace.services.clock)(),
-                cwd: recorded_cwd(&self.workspace.cwd),
-                provider: None,
-                model: None,
-            },
-            Body::Selection {
-                provider: choice.provider.clone(),
-                model: choice.model.clone(),
-                thinking: choice.thinking,
-            },
-            checkpoint.clone(),
-        ];
-        let keeps = move |record: &store::sessions::Record| match record.body {
-            Body::Session { .. } | Body::Continuation { .. } | Body::Checkpoint { .. } => false,
-            // What was given to subagents bounds what is given later.
-            Body::Delegation { .. } => true,
-            _ => record.n >= first || Some(record.n) == input,
-        };
-        let (writer, run) = (self.writer.clone(), self.active.run_id.clone());
-        let begin = move || {
-            writer.with(|writer| -> Result<_, AppendError> {
-                let kept = writer.begin_part(Some(&run), head, &keeps)?;
-                Ok((kept, writer.extent()))
-            })
-        };
-        let (kept, extent) = self.blocking.run(begin).await?.map_err(EngineError::from)?;
-        info!(
-            records = extent.records,
-            "the session goes on in another part"
-        );
-        self.persist.begin(extent);
-        self.transcript.checkpoint = Some(checkpoint);
-        self.transcript.recorded = Some(choice.clone());
-        Ok(kept)
-    }
-
-    /// Asks the model for a summary of what goes.
-    async fn summarize(
-        &mut self,
-        selected: &Selected,
-        messages: &[Message],
-        cut: Cut,
-        begun: &Begun,
-    ) -> Result<String, NoSummary> {
-        let (least, most) = SUMMARY_TOKENS.into_inner();
-        let output = (begun.limit / 8).clamp(least, most);
-        let mut bound = Some(output);
-        // Less than fits: the count is none of a tokenizer.
-        let mut room = (begun.limit / 4 * 3).saturating_sub(output).max(least);
-        let input = cut.input.and_then(|at| match &messages[at] {
-            Message::User { text } => Some(text.as_str()),
-            _ => None,
-        });
-        let mut why = Redacted::fixed("the request for a summary is too long");
-        for _ in 0..ATTEMPTS {
-            let text = compaction::request(&messages[..cut.at], input, room);
-            let answer = self.ask_for_summary(selected, text, bound).await;
-            match answer {
-                Ok(Answer { text, .. }) if !text.trim().is_empty() => return Ok(text),
-                // Some models think within the same bound.
-                Ok(Answer { cut: true, .. }) if bound.is_some() => bound = None,
-                Ok(_) => return Err(failed("the model gave no summary")),
-                Err(Unanswered::Stop(stop)) => return Err(stop.into()),
-                Err(Unanswered::Long) => return Err(failed("the summary is too long")),
-                Err(Unanswered::Provider(error)) if error.kind() == ErrorKind::ContextLength => {
-                    why = self.reason_of(&error);
-                    room /= 2;
-                }
-                Err(Unanswered::Provider(error)) => {
-                    return Err(NoSummary::Failed(self.reason_of(&error)));
-                }
-            }
-        }
-        Err(NoSummary::Failed(why))
-    }
-
-    async fn ask_for_summary(
-        &mut self,
-        selected: &Selected,
-        text: String,
-        max_output: Option<u64>,
-    ) -> Result<Answer, Unanswered> {
-        self.requests += 1;
-        let cancel = self.active.cancel.child_token();
-        let request = Request {
-            session: self.active.session.to_string(),
-            model: selected.choice.model.clone(),
-            system: compaction::SYSTEM.into(),
-            fast: selected.fast,
-            messages: Arc::new(vec![Message::User { text }]),
-            workspace: self.workspace.cwd.clone(),
-            max_output,
-            purpose: Purpose::Summary,
-            ..Request::default()
-        };
-        let mut stream = selected.provider.respond(request, cancel.clone());
-        let _stop_with_us = cancel.drop_guard();
-        let mut answer = Answer::default();
-        let mut usage = None;
-        while let Some(chunk) = self.next(&mut stream).await? {
-            match chunk {
-                Ok(Chunk::Text(text)) => answer.text.push_str(&text),
-                Ok(Chunk::Cut) => answer.cut = true,
-                Ok(Chunk::Usage(counts)) => usage = Some(counts),
-                Ok(Chunk::Retry(retry)) if !self.shortening.quiet => {
-                    self.report_retry(&retry).await?;
-                }
-                // It was offered no tools, and what it thinks is no summary.
-                Ok(_) => {}
-                Err(error) if error == ErrorKind::Cancelled => {
-                    return Err(Stop::Cancelled.into());
-                }
-                Err(error) => return Err(Unanswered::Provider(error)),
-            }
-            if answer.text.len() > MAX_SUMMARY_BYTES {
-                return Err(Unanswered::Long);
-            }
-        }
-        if let Some(usage) = usage {
-            let activity = self.usage(&usage);
-            self.tell(activity).await?;
-        }
-        Ok(answer)
-    }
-
-    /// What a request cost.
-    pub(super) fn usage(&self, usage: &Usage) -> Activity {
-        Activity::Usage {
-            effective_input: usage.input.saturating_sub(usage.cache_read.unwrap_or(0)),
-            output: usage.output,
-            cache_read: usage.cache_read,
-            request: self.requests,
-            source: UsageSource::Request,
-        }
-    }
 }
 
 /// A compaction that began.
@@ -519,29 +322,6 @@ struct Begun {
     before: u64,
     /// Tokens that its window has.
     limit: u64,
-}
-
-#[derive(Default)]
-struct Answer {
-    text: String,
-    /// The model reached the limit of its output.
-    cut: bool,
-}
-
-enum Unanswered {
-    Stop(Stop),
-    Provider(ProviderError),
-    Long,
-}
-
-impl From<Stop> for Unanswered {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
-
-fn failed(why: &'static str) -> NoSummary {
-    NoSummary::Failed(Redacted::fixed(why))
 }
 
 fn unstored() -> NoSummary {
@@ -567,12 +347,4 @@ fn stands_for(messages: &[Message], cut: Cut) -> (u64, u64) {
     // An earlier summary stands for responses to the first input behind it.
     let is_first = messages.iter().position(is_user) == Some(input);
     (users, own + if is_first { answered } else { 0 })
-}
-
-/// The numbers of records that are in another part by now: each that of the first record kept at or behind it.
-fn renumber(starts: &mut [u64], kept: &[(u64, u64)]) {
-    for start in starts.iter_mut().filter(|start| **start > 0) {
-        let at = kept.partition_point(|(old, _)| old < start);
-        *start = kept.get(at).map_or(u64::MAX, |(_, new)| *new);
-    }
 }

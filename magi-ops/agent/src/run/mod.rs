@@ -8,9 +8,9 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use provider::Message;
 use store::Redacted;
-use store::sessions::{Body, Flush, Outcome, SessionId, recorded_cwd};
+use store::sessions::{Body, Flush, Outcome, recorded_cwd};
 use tracing::{Instrument, error, info, info_span};
-use work::{Deadline, Expired, Pool};
+use work::{Deadline, Pool};
 
 use crate::attach::{Conversation, Transcript};
 use crate::error::{EngineError, ErrorKind};
@@ -28,6 +28,7 @@ mod event;
 mod hooks;
 mod index;
 mod notice;
+mod owner;
 mod passing;
 mod persist;
 mod queue;
@@ -36,6 +37,7 @@ mod report;
 mod respond;
 mod segment;
 mod spec;
+mod stop;
 mod subagent;
 mod tasks;
 mod tools;
@@ -48,12 +50,15 @@ pub use event::{
     Persistence, RunEvent, UsageSource,
 };
 pub(crate) use index::{Runs, Workers};
+pub(crate) use owner::{Ended, Owner};
 use persist::Persist;
 pub use queue::RunEvents;
-use queue::{Lost, Sink};
+use queue::Sink;
 use repeats::Repeats;
 use respond::Responded;
 pub use spec::{Authoritative, DeliveryPolicy, ParentRun, RunIds, RunPolicy, RunSpec, TextPolicy};
+pub use stop::RunErrorCode;
+use stop::Stop;
 pub(crate) use subagent::MAX_PROMPT_BYTES as MAX_TASK_PROMPT_BYTES;
 use subagent::Subagents;
 
@@ -63,100 +68,6 @@ pub struct Run {
     pub session_id: String,
     pub run_id: String,
     pub events: RunEvents,
-}
-
-/// Why a run failed, or what a diagnostic is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunErrorCode {
-    ExecutionFailed,
-    PersistenceFailed,
-    OutputUnavailable,
-    ContentLimit,
-    /// The provider did not answer, or refused to; as a diagnostic also of an attempt that is repeated.
-    ProviderUnavailable,
-    /// The conversation is too long for its model, and could not be made shorter.
-    CompactionRequired,
-}
-
-impl RunErrorCode {
-    /// The word that is stored.
-    fn word(self) -> &'static str {
-        match self {
-            Self::ExecutionFailed => "execution_failed",
-            Self::PersistenceFailed => "persistence_failed",
-            Self::OutputUnavailable => "output_unavailable",
-            Self::ContentLimit => "content_limit",
-            Self::ProviderUnavailable => "provider_unavailable",
-            Self::CompactionRequired => crate::history::COMPACTION_REQUIRED,
-        }
-    }
-}
-
-/// Who admitted a run and is told of its course.
-pub(crate) trait Owner: std::fmt::Debug + Send + Sync {
-    /// Whether this is the first run of the session in this process. True once.
-    fn is_first_run(&self, session_id: &str) -> bool;
-
-    /// The run's input is on the disk: the revision that shows it.
-    fn input_stored(&self, active: &ActiveRun) -> String;
-
-    /// The worker of a run is done. Returns the revision that shows the run, if the history is
-    /// what the run says it is. `None` for a run that broke off.
-    fn run_ended(&self, active: &ActiveRun, ended: Option<Ended>) -> Option<String>;
-
-    /// The caller of a run takes no more events.
-    fn events_drained(&self, active: &ActiveRun, gave_up: bool);
-
-    /// Admits a run that works for another one, in the conversation `id`, which only it knows.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Cancelled`] at the end of the process, [`ErrorKind::UnknownRun`] when the other one is over.
-    fn admit_beneath(&self, id: SessionId, spec: RunSpec) -> Result<Arc<ActiveRun>, ErrorKind>;
-}
-
-/// How a run left the conversation.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) transcript: Transcript,
-    outcome: Outcome,
-    error_code: Option<RunErrorCode>,
-    /// The history on the disk is what the run says it is.
-    pub(crate) durable: bool,
-}
-
-/// Why a run stops before the model does.
-enum Stop {
-    Cancelled,
-    OutputLost,
-    /// With what a person should know; at most [`RunPolicy::max_summary_bytes`].
-    Failed(RunErrorCode, Redacted),
-    /// Nothing began: the input could not be stored.
-    NotStarted,
-}
-
-impl Stop {
-    fn execution(summary: &'static str) -> Self {
-        Self::Failed(RunErrorCode::ExecutionFailed, Redacted::fixed(summary))
-    }
-
-    fn limit(summary: &'static str) -> Self {
-        Self::Failed(RunErrorCode::ContentLimit, Redacted::fixed(summary))
-    }
-}
-
-impl From<Expired> for Stop {
-    fn from(ended: Expired) -> Self {
-        match ended {
-            Expired::Cancelled => Self::Cancelled,
-            Expired::Late => Self::execution("the run took too long"),
-        }
-    }
-}
-
-impl From<Lost> for Stop {
-    fn from(_: Lost) -> Self {
-        Self::OutputLost
-    }
 }
 
 /// A run and its work, which takes the transcript now and begins when it is polled.

@@ -1,11 +1,11 @@
 //! What a run tells of itself beside text and tools: reasoning summaries, token counts, retries.
 //! Only bounded, redacted text leaves here.
 
-use provider::{ErrorKind, ProviderError, Retry};
+use provider::{ErrorKind, ProviderError, Retry, Usage};
 use store::Redacted;
 use store::sessions::Body;
 
-use super::event::{Activity, ActivityState, Category, ContextSource, MustArrive};
+use super::event::{Activity, ActivityState, Category, ContextSource, MustArrive, UsageSource};
 use super::respond::Turn;
 use super::{RunErrorCode, Stop, Worker};
 use crate::startup::Selected;
@@ -70,6 +70,17 @@ impl Worker {
             redacted: whole.as_str() != text,
             truncated: end < whole.len(),
             text: whole.part(0..end),
+        }
+    }
+
+    /// What a request cost.
+    pub(super) fn usage(&self, usage: &Usage) -> Activity {
+        Activity::Usage {
+            effective_input: usage.input.saturating_sub(usage.cache_read.unwrap_or(0)),
+            output: usage.output,
+            cache_read: usage.cache_read,
+            request: self.requests,
+            source: UsageSource::Request,
         }
     }
 

@@ -5,12 +5,10 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use provider::Message;
-use store::Redacted;
 use store::resources::Profile;
 use store::sessions::{Outcome, SessionError, SessionId, SessionWriter};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tools::{ActivityKind, Delegation, Success, ToolError, ToolOutcome};
+use tools::{ActivityKind, Delegation, ToolError, ToolOutcome};
 use tracing::{Instrument, info_span};
 use work::{Deadline, Expired, Pool};
 
@@ -30,22 +28,22 @@ use crate::error::{EngineError, ErrorKind};
 use crate::startup::Selected;
 use crate::writer::SharedWriter;
 
+mod ending;
+
+use ending::{Ending, last_text};
+
 /// Subagents of one run that work at the same time; the others wait.
 const AT_ONCE: usize = 4;
 /// Runs above the deepest subagent's. That one gives no tasks.
 const MAX_DEPTH: u32 = 2;
 /// How long one may work.
 const MAX_TIME: Duration = Duration::from_secs(30 * 60);
-/// Longest text that it brings back, in bytes.
-const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Longest task, in bytes.
 pub(crate) const MAX_PROMPT_BYTES: usize = 64 * 1024;
 /// What a subagent without a profile is called.
 const NO_PROFILE: &str = "default";
 /// Who asks, as hooks are told.
 const INVOCATION: &str = "subagent";
-
-const CUT: &str = "\n\n[cut here: the text is too long]";
 
 /// What the subagents of one run share.
 pub(super) struct Subagents {
@@ -206,17 +204,6 @@ struct Prepared {
     worker: super::Worker,
     /// What stands before what it tells a person.
     label: String,
-}
-
-/// How a subagent ended.
-struct Ending {
-    outcome: Outcome,
-    error_code: Option<RunErrorCode>,
-    reason: Option<Redacted>,
-    /// What it wrote last.
-    text: String,
-    /// It took too long.
-    late: bool,
 }
 
 async fn prepare(
@@ -399,60 +386,6 @@ impl Prepared {
             reason,
             text,
             late: expired == Some(Expired::Late) && outcome != Outcome::Completed,
-        }
-    }
-}
-
-/// What a conversation's model wrote last.
-fn last_text(messages: &[Message]) -> String {
-    let texts = messages.iter().rev().filter_map(|message| match message {
-        Message::Assistant { text, .. } => Some(text),
-        _ => None,
-    });
-    let text = texts
-        .map(String::as_str)
-        .find(|text| !text.trim().is_empty());
-    cut(text.unwrap_or_default())
-}
-
-fn cut(text: &str) -> String {
-    if text.len() <= MAX_TEXT_BYTES {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(MAX_TEXT_BYTES - CUT.len());
-    format!("{}{CUT}", &text[..end])
-}
-
-impl Ending {
-    /// What the agent that gave the task is told.
-    fn told(self, name: &str) -> ToolOutcome {
-        let why = match self.outcome {
-            Outcome::Completed if self.text.is_empty() => {
-                let content = "[the subagent ended without a word]".to_owned();
-                let summary = format!(": {name}, without a word");
-                return Success::text(content, summary).into();
-            }
-            Outcome::Completed => {
-                let summary = format!(": {name}, {} bytes", self.text.len());
-                let content = self.text;
-                return Success::text(content, summary).into();
-            }
-            _ if self.late => "it took too long and was stopped".to_owned(),
-            Outcome::Cancelled => "it was cancelled".to_owned(),
-            Outcome::Failed => {
-                let reason = self.reason.as_ref().map(Redacted::as_str);
-                reason.unwrap_or("it stopped unexpectedly").to_owned()
-            }
-        };
-        let code = self.error_code.map_or("cancelled", RunErrorCode::word);
-        let mut content = format!("The subagent failed: {why} ({code}).");
-        if !self.text.is_empty() {
-            content.push_str(" What it wrote last:\n\n");
-            content.push_str(&self.text);
-        }
-        ToolOutcome {
-            timed_out: self.late,
-            ..ToolOutcome::failed(content, code)
         }
     }
 }

@@ -7,37 +7,34 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, Lines, Take};
+use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
-use tokio::process::Child;
-use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 use uuid::Uuid;
 
-use crate::guard::{Guard, Input, MARK, MAX_REPORT_BYTES, Orphans, Report, Request, SUBCOMMAND};
+use crate::guard::{Guard, Input, MARK, Request, SUBCOMMAND};
 
 mod capture;
+mod handle;
+mod reports;
 
 pub use crate::guard::Status;
 pub use capture::Captured;
+use handle::GuardHandle;
+use reports::{Listener, Reports};
 
 /// Longest wait for a guard that was asked for an end. It needs far less unless it is kept from working or
 /// a process can't be killed; then the host does it, so that all is over within the 2000 ms of a teardown.
 const ANSWER_LIMIT: Duration = Duration::from_millis(700);
 /// The same for a guard whose command ended by itself, and which gives the rest some time.
 const SETTLE_LIMIT: Duration = Duration::from_secs(1);
-/// Longest wait for a guard's process when nothing of its command lives.
-const EXIT_LIMIT: Duration = Duration::from_millis(200);
 /// How often a guard is looked at that may be stopped.
 const AWAKE: Duration = Duration::from_millis(100);
 /// The same for a command that runs for as long as the host.
 const SELDOM: Duration = Duration::from_secs(1);
-/// How often a call's guard is woken. Who stops it again and again has its call ended.
-const MAX_WAKES: u32 = 5;
 /// How long output is still read when nothing of the command lives. Only a pipe that was handed to a
 /// process outside of the tree stays open so long.
 const DRAIN_LIMIT: Duration = Duration::from_millis(250);
@@ -253,16 +250,7 @@ impl Command {
                 .stdout(out)
                 .stderr(err);
             // The guard's ends of all pipes are closed here when `command` goes out of scope.
-            let handle = GuardHandle {
-                child: command.spawn()?,
-                mark,
-                guard: guard.clone(),
-                dismissed: false,
-            };
-            if let Some(pid) = handle.pid() {
-                tracing::Span::current().record("guard", pid.as_raw_nonzero().get());
-                guard.sentinel().begin(pid, &handle.mark);
-            }
+            let handle = GuardHandle::new(command.spawn()?, mark, guard);
             Ok(StartedGuard {
                 request,
                 handle,
@@ -346,68 +334,6 @@ impl StartedGuard {
     }
 }
 
-/// What a guard told.
-#[derive(Default)]
-struct Reports {
-    group: Option<Pid>,
-    status: Option<Status>,
-    failure: Option<String>,
-    /// Nothing of the command lives.
-    gone: bool,
-    /// The guard ended, or has nothing more to say.
-    complete: bool,
-}
-
-impl Reports {
-    /// The command is not running any more, or never was.
-    fn has_ended(&self) -> bool {
-        self.status.is_some() || self.failure.is_some()
-    }
-
-    fn take(&mut self, line: &str) {
-        match serde_json::from_str(line) {
-            Ok(Report::Started(pid)) if pid > 0 => self.group = Pid::from_raw(pid),
-            Ok(Report::Failed(why)) => self.failure = Some(why),
-            Ok(Report::Ended(status)) => self.status = Some(status),
-            Ok(Report::Gone) => self.gone = true,
-            Ok(Report::Started(_)) | Err(_) => {}
-        }
-    }
-}
-
-/// The receiving half of the conversation with a guard.
-struct Listener<R> {
-    lines: Lines<BufReader<Take<R>>>,
-    reports: Reports,
-}
-
-impl<R: AsyncRead + Unpin> Listener<R> {
-    fn new(from: R) -> Self {
-        Self {
-            lines: BufReader::new(from.take(MAX_REPORT_BYTES)).lines(),
-            reports: Reports::default(),
-        }
-    }
-
-    /// Listens until the command ended.
-    async fn command_end(&mut self) {
-        while !self.reports.has_ended() && self.next().await {}
-    }
-
-    /// Listens until the guard ended.
-    async fn guard_end(&mut self) {
-        while self.next().await {}
-    }
-
-    async fn next(&mut self) -> bool {
-        match self.lines.next_line().await {
-            Ok(Some(line)) => self.reports.take(&line),
-            Ok(None) | Err(_) => self.reports.complete = true,
-        }
-        !self.reports.complete
-    }
-}
-
 /// The conversation with a guard, to its end.
 async fn talk(
     mut control: UnixStream,
@@ -449,89 +375,4 @@ async fn talk(
         }
     }
     (listener.reports, reason)
-}
-
-/// The host's hold on a guard's process.
-struct GuardHandle {
-    child: Child,
-    /// What its command has in the environment.
-    mark: String,
-    guard: Guard,
-    /// The sentinel was told of its end, or must go on knowing of it.
-    dismissed: bool,
-}
-
-impl GuardHandle {
-    /// `None` once it was collected.
-    fn pid(&self) -> Option<Pid> {
-        Pid::from_raw(i32::try_from(self.child.id()?).ok()?)
-    }
-
-    /// Lets a guard go on that the command has stopped.
-    fn wake(&self) {
-        if let Some(guard) = self.pid() {
-            let _ = kill_process(guard, Signal::CONT);
-        }
-    }
-
-    /// Wakes a guard that the command stops, as long as that helps; the call is to be ended when this returns. Looks
-    /// `often`.
-    async fn keep_awake(&self, often: Duration) {
-        let mut wakes = 0;
-        while wakes < MAX_WAKES {
-            sleep(often).await;
-            self.guard.sentinel().keep();
-            if self.is_stopped() {
-                tracing::debug!("a command stopped its guard");
-                self.wake();
-                wakes += 1;
-            }
-        }
-        tracing::warn!("a command stopped its guard again and again and is ended");
-    }
-
-    /// Whether the guard was stopped since this was asked last.
-    fn is_stopped(&self) -> bool {
-        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
-        self.pid()
-            .is_some_and(|guard| matches!(waitid(WaitId::Pid(guard), stopped), Ok(Some(_))))
-    }
-
-    /// Ends the guard's process, and before it what it has left undone.
-    async fn dismiss(&mut self, reports: &Reports) {
-        let mut gone = reports.gone;
-        let guard = self.pid();
-        if let Some(guard) = guard.filter(|_| !gone) {
-            let orphans = Orphans {
-                guard,
-                command: reports.group.filter(|_| !reports.has_ended()),
-                mark: self.mark.clone(),
-            };
-            gone = spawn_blocking(move || orphans.end())
-                .await
-                .is_ok_and(|gone| gone);
-            // Nobody is left to stop it. Now it collects what was killed.
-            self.wake();
-        }
-        let ended = timeout(EXIT_LIMIT, self.child.wait()).await;
-        // One whose command could not be ended goes on with that; the runtime collects it when it ends.
-        if ended.is_err() && gone && self.child.start_kill().is_ok() {
-            let _ = timeout(EXIT_LIMIT, self.child.wait()).await;
-        }
-        self.dismissed = true;
-        // Of one that goes on, the sentinel has to know.
-        if let Some(guard) = guard.filter(|_| gone) {
-            self.guard.sentinel().end(guard);
-        }
-    }
-}
-
-impl Drop for GuardHandle {
-    /// The guard sees that the conversation is over; it must not be stopped then.
-    fn drop(&mut self) {
-        self.wake();
-        if let Some(guard) = self.pid().filter(|_| !self.dismissed) {
-            self.guard.sentinel().end(guard);
-        }
-    }
 }

@@ -1,0 +1,143 @@
+//! The file of accounts, read whole and written whole. Members that nobody knows are kept.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Account, AccountError, OAuthTokens, StoredCredential};
+use crate::file;
+use crate::object::Object;
+use crate::reason::{Reason, SourceText, offset_of};
+
+/// Most bytes of the file that are read.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// The one version of the file.
+const VERSION: u64 = 1;
+
+/// The file as it was read. Members that nobody knows are kept.
+pub(super) struct Document {
+    path: PathBuf,
+    text: Vec<u8>,
+    pub(super) members: Map<String, Value>,
+    pub(super) providers: Map<String, Value>,
+}
+
+/// What stands under a provider.
+#[derive(Deserialize)]
+struct Record {
+    #[serde(default)]
+    generation: u64,
+    #[serde(default)]
+    api_key: Option<String>,
+    #[serde(default)]
+    oauth: Option<Object<OAuthTokens>>,
+}
+
+impl Document {
+    pub(super) fn read(path: &Path) -> Result<Self, AccountError> {
+        let found = file::read(path, MAX_BYTES).map_err(|reason| unusable(path, *reason))?;
+        let text = found.unwrap_or_else(|| b"{}".to_vec());
+        let mut document = Self {
+            path: path.to_owned(),
+            text,
+            members: Map::new(),
+            providers: Map::new(),
+        };
+        document.members = serde_json::from_slice(&document.text).map_err(|error| {
+            // In fixed words: the file's own would be part of what is secret.
+            let why = match error.classify() {
+                serde_json::error::Category::Data => "this is no JSON object",
+                _ => "this is no JSON",
+            };
+            document.wrong(why, Some(&error))
+        })?;
+        match document.members.get("version") {
+            None => {}
+            Some(version) if version.as_u64() == Some(VERSION) => {}
+            Some(_) => return Err(document.wrong("this is of another version", None)),
+        }
+        match document.members.remove("providers") {
+            None => {}
+            Some(Value::Object(providers)) => document.providers = providers,
+            Some(_) => return Err(document.wrong("`providers` is no object", None)),
+        }
+        Ok(document)
+    }
+
+    pub(super) fn wrong(&self, why: &str, error: Option<&serde_json::Error>) -> AccountError {
+        let text = SourceText::new(&self.path, String::from_utf8_lossy(&self.text).into_owned());
+        unusable(
+            &self.path,
+            match error {
+                Some(error) => text.reason(offset_of(error, &text.text), why),
+                None => Reason::of_file(&self.path, why),
+            },
+        )
+    }
+
+    pub(super) fn account(&self, provider: &str) -> Result<Account, AccountError> {
+        let Some(record) = self.providers.get(provider) else {
+            return Ok(Account::default());
+        };
+        // Serde's own words would name what stands there.
+        let record = Object::<Record>::deserialize(record).map_err(|error| {
+            tracing::debug!(
+                line = error.line(),
+                provider,
+                "a record of an account is not right"
+            );
+            self.wrong(
+                "a record of an account is not in the form that a login writes",
+                None,
+            )
+        })?;
+        let Record {
+            generation,
+            api_key,
+            oauth,
+        } = record.0;
+        let key = api_key.filter(|key| !key.trim().is_empty());
+        let tokens = oauth.map(|tokens| StoredCredential::OAuth(Box::new(tokens.0)));
+        Ok(Account {
+            generation,
+            credential: tokens.or(key.map(StoredCredential::ApiKey)),
+        })
+    }
+
+    /// Another record of `provider`.
+    pub(super) fn put(
+        &mut self,
+        provider: &str,
+        generation: u64,
+        credential: Option<&StoredCredential>,
+    ) {
+        let mut record = json!({ "generation": generation });
+        match credential {
+            None => {}
+            Some(StoredCredential::ApiKey(key)) => record["api_key"] = json!(key),
+            Some(StoredCredential::OAuth(tokens)) => record["oauth"] = tokens.write(),
+        }
+        self.providers.insert(provider.to_owned(), record);
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        let mut all = self.members;
+        all.insert("version".into(), VERSION.into());
+        all.insert("providers".into(), self.providers.into());
+        let mut bytes = Value::Object(all).to_string().into_bytes();
+        bytes.push(b'\n');
+        bytes
+    }
+}
+
+fn unusable(path: &Path, reason: Reason) -> AccountError {
+    // Whoever links the file keeps it elsewhere, and a new login must not be written over that.
+    let help = match path.is_symlink() {
+        true => {
+            "put right what the link leads to, or remove the link; then log in again where you need to"
+        }
+        false => "put it right or remove it; then log in again where you need to",
+    };
+    AccountError(Box::new(reason.help(help)))
+}

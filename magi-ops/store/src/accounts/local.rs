@@ -1,0 +1,146 @@
+//! Accounts in a file of this machine's home: read without a lock, changed and refreshed under one each.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde_json::{Map, Value};
+
+use super::document::Document;
+use super::{Account, AccountError, AccountStore, RefreshLock, StoredCredential};
+use crate::file::{self, Links};
+use crate::local::LocalHome;
+use crate::reason::Reason;
+
+/// The member that holds what is stored for MCP servers, by name.
+const SERVERS: &str = "mcp_servers";
+/// The lock beside the file while it is changed.
+const LOCK_NAME: &str = "auth.lock";
+/// How long a change by another process is waited for: each is one small file.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+const LOCK_POLL: Duration = Duration::from_millis(5);
+
+impl AccountStore for LocalHome {
+    fn check(&self) -> Result<(), AccountError> {
+        let document = Document::read(&self.accounts_file())?;
+        document
+            .providers
+            .keys()
+            .try_for_each(|provider| document.account(provider).map(drop))
+    }
+
+    fn account(&self, provider: &str) -> Result<Account, AccountError> {
+        Document::read(&self.accounts_file())?.account(provider)
+    }
+
+    fn store(
+        &self,
+        provider: &str,
+        seen: u64,
+        credential: Option<&StoredCredential>,
+    ) -> Result<bool, AccountError> {
+        change(self, |document| {
+            let is_seen = document.account(provider)?.generation == seen;
+            if is_seen {
+                document.put(provider, seen.saturating_add(1), credential);
+            }
+            Ok(is_seen)
+        })
+    }
+
+    fn server_account(&self, server: &str) -> Result<Option<Value>, AccountError> {
+        let document = Document::read(&self.accounts_file())?;
+        let servers = document.members.get(SERVERS);
+        Ok(servers.and_then(|servers| servers.get(server)).cloned())
+    }
+
+    fn store_server_account(
+        &self,
+        server: &str,
+        account: Option<Value>,
+    ) -> Result<(), AccountError> {
+        let stored = change(self, |document| {
+            let servers = document.members.entry(SERVERS);
+            let servers = servers.or_insert_with(|| Map::new().into());
+            let Some(servers) = servers.as_object_mut() else {
+                return Err(document.wrong("`mcp_servers` is no object", None));
+            };
+            match account {
+                Some(account) => servers.insert(server.to_owned(), account),
+                None => servers.remove(server),
+            };
+            Ok(true)
+        });
+        stored.map(drop)
+    }
+
+    fn try_refresh(&self, provider: &str) -> Result<Option<RefreshLock>, AccountError> {
+        // An id is the person's word; the name of a file is not.
+        let name: String = provider
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+            .take(64)
+            .collect();
+        let path = self.root().join(format!("auth-{name}.lock"));
+        let unwritten = |error: io::Error| unwritable(&path, &error);
+        let lock = open_lock(&path).map_err(unwritten)?;
+        let held = lock_within(&lock, Duration::ZERO).map_err(unwritten)?;
+        Ok(held.then_some(RefreshLock(Some(lock))))
+    }
+}
+
+/// Changes the file as `decide` does, unless that says no. Whether it was changed.
+fn change(
+    home: &LocalHome,
+    decide: impl FnOnce(&mut Document) -> Result<bool, AccountError>,
+) -> Result<bool, AccountError> {
+    let path = home.accounts_file();
+    // A linked file is replaced where it really is, so that the link stays one.
+    let path = path.canonicalize().unwrap_or(path);
+    let unwritten = |error: io::Error| unwritable(&path, &error);
+    let lock = open_lock(&home.root().join(LOCK_NAME)).map_err(unwritten)?;
+    if !lock_within(&lock, LOCK_WAIT).map_err(unwritten)? {
+        return Err(unwritten(io::ErrorKind::WouldBlock.into()));
+    }
+    let mut document = Document::read(&path)?;
+    if !decide(&mut document)? {
+        return Ok(false);
+    }
+    let bytes = document.into_bytes();
+    file::replace(&path, &bytes, 0o600, home.staging()).map_err(unwritten)?;
+    Ok(true)
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(file::flags(Links::Refuse))
+        .open(path)
+}
+
+/// Takes the lock, which is given back with the descriptor; `false` if somebody else has it all the time.
+fn lock_within(lock: &File, wait: Duration) -> io::Result<bool> {
+    let begun = Instant::now();
+    loop {
+        match flock(lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(true),
+            Err(Errno::WOULDBLOCK) if begun.elapsed() < wait => std::thread::sleep(LOCK_POLL),
+            Err(Errno::WOULDBLOCK) => return Ok(false),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> AccountError {
+    let reason = Reason::of_file(path, format!("this cannot be written: {error}"));
+    let help = "let your user write it, and what it lies in";
+    AccountError(Box::new(reason.help(help)))
+}

@@ -1,0 +1,153 @@
+//! Tests of the file of accounts: its form, generations, links and locks.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use super::*;
+use crate::local::LocalHome;
+
+const CODEX: &str = "openai-codex";
+
+fn home() -> (tempfile::TempDir, LocalHome) {
+    let dir = tempfile::tempdir().unwrap();
+    let home = LocalHome::prepare(&dir.path().join("home")).unwrap();
+    (dir, home)
+}
+
+fn tokens(access: &str) -> StoredCredential {
+    StoredCredential::OAuth(Box::new(OAuthTokens {
+        access_token: access.into(),
+        refresh_token: Some("r".into()),
+        id_token: None,
+        account_id: Some("acct".into()),
+        expires_at: Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)),
+        needs_login: false,
+    }))
+}
+
+#[test]
+fn the_form_that_a_login_writes_is_read() {
+    let (_dir, home) = home();
+    assert_eq!(home.account(CODEX).unwrap(), Account::default());
+    let stored = r#"{"version":1,"providers":{"openai-codex":{"generation":3,"oauth":{
+        "access_token":"a","refresh_token":"r","id_token":null,"account_id":"acct",
+        "expires_at":"2027-01-15T08:00:00Z"}},"anthropic":{"generation":1,"api_key":"k"}}}"#;
+    fs::write(home.accounts_file(), stored).unwrap();
+    let account = home.account(CODEX).unwrap();
+    assert_eq!(
+        (account.generation, account.credential),
+        (3, Some(tokens("a")))
+    );
+    let key = StoredCredential::ApiKey("k".into());
+    assert_eq!(home.account("anthropic").unwrap().credential, Some(key));
+    home.check().unwrap();
+    for wrong in [
+        "[]",
+        "{",
+        r#"{"version":2}"#,
+        r#"{"providers":[]}"#,
+        r#"{"providers":{"openai-codex":7}}"#,
+        r#"{"providers":{"openai-codex":{"oauth":{"access_token":"canary","expires_at":"canary"}}}}"#,
+        r#"{"providers":{"openai-codex":{"oauth":["canary"]}}}"#,
+        r#"{"providers":{"openai-codex":{"api_key":{"canary":1}}}}"#,
+    ] {
+        fs::write(home.accounts_file(), wrong).unwrap();
+        let error = home.check().unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("canary"), "{error}");
+        assert!(home.store(CODEX, 0, None).is_err(), "{wrong}");
+        assert_eq!(fs::read_to_string(home.accounts_file()).unwrap(), wrong);
+    }
+    let shown = format!("{:?}", tokens("canary"));
+    assert_eq!(shown, "OAuth");
+}
+
+#[test]
+fn only_who_saw_the_latest_generation_stores() {
+    let (_dir, home) = home();
+    let other = r#"{"more":[1],"providers":{"anthropic":{"generation":1,"api_key":"k","own":2}}}"#;
+    fs::write(home.accounts_file(), other).unwrap();
+    assert!(home.store(CODEX, 0, Some(&tokens("a"))).unwrap());
+    assert!(!home.store(CODEX, 0, Some(&tokens("late"))).unwrap());
+    assert!(home.store(CODEX, 1, Some(&tokens("b"))).unwrap());
+    let account = home.account(CODEX).unwrap();
+    assert_eq!(
+        (account.generation, account.credential),
+        (2, Some(tokens("b")))
+    );
+    // A logout advances it too, also where nothing is stored.
+    assert!(home.store(CODEX, 2, None).unwrap());
+    assert!(home.store(CODEX, 3, None).unwrap());
+    let account = home.account(CODEX).unwrap();
+    assert_eq!((account.generation, account.credential), (4, None));
+    let kept: Value = serde_json::from_slice(&fs::read(home.accounts_file()).unwrap()).unwrap();
+    let anthropic = json!({"generation": 1, "api_key": "k", "own": 2});
+    assert_eq!(
+        (&kept["more"], &kept["providers"]["anthropic"]),
+        (&json!([1]), &anthropic)
+    );
+    let mode = fs::metadata(home.accounts_file())
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o7777, 0o600);
+}
+
+#[test]
+fn what_is_stored_for_servers_stands_beside_the_providers() {
+    let (_dir, home) = home();
+    assert_eq!(home.server_account("s").unwrap(), None);
+    assert!(home.store(CODEX, 0, Some(&tokens("a"))).unwrap());
+    home.store_server_account("s", Some(json!({"a": 1})))
+        .unwrap();
+    home.store_server_account("t", Some(json!(2))).unwrap();
+    assert!(home.store(CODEX, 1, Some(&tokens("b"))).unwrap());
+    assert_eq!(home.server_account("s").unwrap(), Some(json!({"a": 1})));
+    home.store_server_account("s", None).unwrap();
+    assert_eq!(home.server_account("s").unwrap(), None);
+    assert_eq!(home.server_account("t").unwrap(), Some(json!(2)));
+    assert_eq!(home.account(CODEX).unwrap().credential, Some(tokens("b")));
+    fs::write(home.accounts_file(), r#"{"mcp_servers": 3}"#).unwrap();
+    assert!(home.store_server_account("s", None).is_err());
+}
+
+#[test]
+fn a_linked_file_stays_where_it_is() {
+    let (dir, home) = home();
+    let real = dir.path().join("elsewhere.json");
+    fs::write(&real, "{}").unwrap();
+    std::os::unix::fs::symlink(&real, home.accounts_file()).unwrap();
+    assert!(home.store(CODEX, 0, Some(&tokens("a"))).unwrap());
+    assert!(home.accounts_file().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("access_token"));
+}
+
+#[test]
+fn stores_at_once_lose_none_and_one_refreshes_at_a_time() {
+    let (_dir, home) = home();
+    let stored = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..8 {
+                    let seen = home.account(CODEX).unwrap().generation;
+                    let done = home.store(CODEX, seen, Some(&tokens("x"))).unwrap();
+                    stored.fetch_add(usize::from(done), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let generation = home.account(CODEX).unwrap().generation;
+    assert_eq!(generation, stored.into_inner() as u64);
+    let held = home.try_refresh(CODEX).unwrap().unwrap();
+    assert!(home.try_refresh(CODEX).unwrap().is_none());
+    assert!(home.try_refresh("another/../x").unwrap().is_some());
+    // Others read and store meanwhile.
+    assert!(home.store(CODEX, generation, None).unwrap());
+    drop(held);
+    assert!(home.try_refresh(CODEX).unwrap().is_some());
+}
