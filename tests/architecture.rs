@@ -416,7 +416,7 @@ fn sources_are_read_as_the_compiler_reads_them() {
         fn last() {}
     "##;
     let source = Source::new(Path::new("x/src/m/n.rs"), text);
-    assert_eq!(source.lines, 8);
+    assert_eq!(source.lines, 7);
     assert_eq!(source.constant("NAME").as_deref(), Some("na\"me"));
     let texts: Vec<_> = source.tokens.iter().filter_map(Token::text).collect();
     assert_eq!(texts, ["na\"me", "x \" y"]);

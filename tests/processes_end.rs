@@ -25,7 +25,7 @@ use std::sync::Arc;
 use client::{Agent, BIN, launch};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::{Place, wait_for};
+use support::{Place, lives, wait_for};
 
 /// What a person may find running after a call: a child that ignores SIGTERM, a grandchild in a session of
 /// its own whose parent is gone, one that is stopped. Each tells its number in `pids`.
@@ -62,12 +62,6 @@ fn tree(place: &Place, size: usize) -> Vec<u32> {
     let told = || std::fs::read_to_string(&path).unwrap_or_default();
     wait_for("the tree", || told().matches('\n').count() >= size);
     told().lines().map(|line| line.parse().unwrap()).collect()
-}
-
-fn lives(pid: u32) -> bool {
-    // What only waits to be collected is no process any more.
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
 }
 
 fn wait_until_dead(pids: &[u32]) {

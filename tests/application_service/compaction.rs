@@ -1,32 +1,12 @@
 //! Conversations that are made shorter: activities of it, what replay shows then, cursors that do not hold any more, and
 //! sessions that go on though they have no room left (spec: "Structured activity", "Durable replay").
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::client::{Service, keys};
 use crate::replay::{page, replayed};
 use crate::support::Place;
 use crate::turn::Turn;
-
-/// A place whose model has a window of 1,000 tokens, and says after each response that so many are used.
-fn place(used: u64, compaction: Value) -> Arc<Place> {
-    let turns: Vec<_> = (1..=4)
-        .map(|n| {
-            json!({"steps": [
-                {"text": format!("Answer {n}.")},
-                {"usage": {"input": used, "output": 0}},
-            ]})
-        })
-        .collect();
-    let script = json!({"turns": turns, "compaction": {"steps": compaction}});
-    let place = Place::with_script(&script);
-    let path = place.root().join("script.json");
-    let fixture = json!({"script": path, "context_window": 1000});
-    place.write_settings(&json!({"providers": {"fixture": fixture}}));
-    place
-}
 
 /// The statuses of a turn's compaction, each activity checked.
 fn compaction(turn: &Turn) -> Vec<&str> {
@@ -72,7 +52,7 @@ fn shown(items: &[Value]) -> Vec<String> {
 
 #[test]
 fn replay_shows_the_summary_and_the_conversation_behind_its_cutoff() {
-    let place = place(900, json!([{"text": "In short."}]));
+    let place = Place::with_compaction(900, &json!([{"text": "In short."}]));
     let mut service = Service::ready_in(&place);
     let first = service.hold(None, "one");
     assert_eq!(compaction(&first), [""; 0]);
@@ -129,7 +109,7 @@ fn replay_shows_the_summary_and_the_conversation_behind_its_cutoff() {
 
 #[test]
 fn failed_and_cancelled_compactions_keep_the_conversation() {
-    let place = place(900, json!([{"wait_ms": 60_000}]));
+    let place = Place::with_compaction(900, &json!([{"wait_ms": 60_000}]));
     let mut service = Service::ready_in(&place);
     let id = service.hold(None, "one").session_id;
     let mut turn = service.begin(Some(&id), "two");
@@ -153,7 +133,7 @@ fn failed_and_cancelled_compactions_keep_the_conversation() {
 
 #[test]
 fn turn_that_cannot_go_on_without_compaction_says_so_in_replay() {
-    let place = place(1001, json!([{"error": "unauthorized"}]));
+    let place = Place::with_compaction(1001, &json!([{"error": "unauthorized"}]));
     let mut service = Service::ready_in(&place);
     let id = service.hold(None, "one").session_id;
     let turn = service.hold(Some(&id), "two");
@@ -166,7 +146,7 @@ fn turn_that_cannot_go_on_without_compaction_says_so_in_replay() {
 
 #[test]
 fn full_session_goes_on_and_stays_one_in_the_list() {
-    let place = place(10, json!([{"text": "In short."}]));
+    let place = Place::with_compaction(10, &json!([{"text": "In short."}]));
     let mut service = Service::ready_in(&place);
     let id = service.hold(None, "The title").session_id;
     service.finish();

@@ -10,11 +10,7 @@ use crate::support::Place;
 use crate::turn::Turn;
 
 fn place(steps: &Value, tasks: &[(&str, Value)]) -> Arc<Place> {
-    let tasks: Vec<_> = tasks
-        .iter()
-        .map(|(prompt, steps)| json!({"prompt": prompt, "turns": [{"steps": steps}]}))
-        .collect();
-    let place = Place::with_script(&json!({"turns": [{"steps": steps}], "tasks": tasks}));
+    let place = Place::with_tasks(steps, tasks);
     place.write_file("canary.txt", "canary\n");
     place
 }

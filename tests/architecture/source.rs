@@ -92,7 +92,7 @@ impl Source {
             tokens: without_tests(tokens(text)),
             lines: text
                 .lines()
-                .take_while(|line| line.trim() != "mod tests {")
+                .take_while(|line| !line.trim().starts_with("mod tests {"))
                 .count(),
         }
     }

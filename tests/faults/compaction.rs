@@ -25,10 +25,7 @@ fn place() -> Arc<Place> {
         })
         .collect();
     let summary = json!({"steps": [{"text": "In short. ", "chunks": 4, "delay_ms": 1}, used(7)]});
-    let place = Place::with_script(&json!({"turns": turns, "compaction": summary}));
-    let path = place.root().join("script.json");
-    let fixture = json!({"script": path, "context_window": 1000});
-    place.write_settings(&json!({"providers": {"fixture": fixture}}));
+    let place = Place::with_window(&json!({"turns": turns, "compaction": summary}), 1000);
     place.write_file("a.txt", "some content\n");
     place
 }

@@ -2,37 +2,12 @@
 //! sessions that go on though they have no room left (spec: "Owned sessions and chat history", "Turns, approvals and events").
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::client::Agent;
 use crate::run::Run;
 use crate::support::Place;
-
-/// A place whose model has a window of 1,000 tokens, and says after each response that so many are used.
-fn place(used: u64, compaction: Value) -> Arc<Place> {
-    let turns: Vec<_> = (1..=6)
-        .map(|n| {
-            json!({"steps": [
-                {"text": format!("Answer {n}.")},
-                {"usage": {"input": used, "output": 0}},
-            ]})
-        })
-        .collect();
-    scripted(
-        &json!({"turns": turns, "compaction": {"steps": compaction}}),
-        1000,
-    )
-}
-
-fn scripted(script: &Value, window: u64) -> Arc<Place> {
-    let place = Place::with_script(script);
-    let path = place.root().join("script.json");
-    let fixture = json!({"script": path, "context_window": window});
-    place.write_settings(&json!({"providers": {"fixture": fixture}}));
-    place
-}
 
 /// The states of the compactions of a run, which are those of one.
 fn compaction(run: &Run) -> (Vec<&str>, Option<&str>) {
@@ -67,9 +42,9 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[test]
 fn conversation_is_summarized_before_it_fills_its_window_and_its_history_stays() {
-    let place = place(
+    let place = Place::with_compaction(
         900,
-        json!([{"text": "In "}, {"text": "short."}, {"usage": {"input": 7, "output": 2}}]),
+        &json!([{"text": "In "}, {"text": "short."}, {"usage": {"input": 7, "output": 2}}]),
     );
     let mut agent = Agent::ready(&place);
     let session = agent.create();
@@ -116,7 +91,7 @@ fn compaction_that_fails_is_said_and_the_conversation_goes_on() {
         json!([{"text": " "}]),
         json!([]),
     ] {
-        let place = place(900, steps);
+        let place = Place::with_compaction(900, &steps);
         let mut agent = Agent::ready(&place);
         let session = agent.create();
         agent.turn(&session, "one");
@@ -137,7 +112,7 @@ fn compaction_that_fails_is_said_and_the_conversation_goes_on() {
 
 #[test]
 fn turn_that_cannot_go_on_without_compaction_fails() {
-    let place = place(1001, json!([{"error": "overloaded"}]));
+    let place = Place::with_compaction(1001, &json!([{"error": "overloaded"}]));
     let mut agent = Agent::ready(&place);
     let session = agent.create();
     agent.turn(&session, "one");
@@ -181,7 +156,7 @@ fn refusal_for_length_is_answered_by_a_compaction_and_the_request_again() {
 
 #[test]
 fn cancelled_compaction_is_a_failed_activity() {
-    let place = place(900, json!([{"wait_ms": 60_000}]));
+    let place = Place::with_compaction(900, &json!([{"wait_ms": 60_000}]));
     let mut agent = Agent::ready(&place);
     let session = agent.create();
     agent.turn(&session, "one");
@@ -199,9 +174,9 @@ fn cancelled_compaction_is_a_failed_activity() {
 #[test]
 fn secret_in_a_summary_is_shown_nowhere() {
     let secret = "ghp_aB3dE6gH9jK2mN5pQ8sTaB3dE6gH9jK2mN5p";
-    let place = place(
+    let place = Place::with_compaction(
         900,
-        json!([{"text": format!("The token is {secret}, keep it.")}]),
+        &json!([{"text": format!("The token is {secret}, keep it.")}]),
     );
     let mut agent = Agent::ready(&place);
     let session = agent.create();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::client::Agent;
 use crate::run::Run;
-use crate::support::{Place, wait_for};
+use crate::support::{Place, lives, wait_for};
 
 /// A place where the offline provider makes these calls, one response each.
 fn place(calls: &[Value], permissions: &Value) -> Arc<Place> {
@@ -38,10 +38,7 @@ fn activities(run: &Run) -> Vec<(&str, &str, &str)> {
 
 /// What the model was told of each call, in the order in which they ended.
 fn told(place: &Place, session: &str) -> Vec<String> {
-    let stored = std::fs::read_to_string(place.session_file(session)).unwrap();
-    let records = stored
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["body"].take());
+    let records = place.records(session).into_iter();
     records
         .filter(|record| {
             record["type"] == "tool_finished" && record.get("parent").is_none_or(Value::is_null)
@@ -204,11 +201,6 @@ fn snippets(host: u32) -> Vec<u32> {
             of("cmdline").contains("__snippet") && parent == Some(host)
         })
         .collect()
-}
-
-fn lives(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
 }
 
 /// One operation of the engine that nothing inside can stop.

@@ -197,12 +197,8 @@ fn selection(provider: &str, model: &str, thinking: &str) -> Value {
 
 /// The selections that the file holds now, in order.
 fn selections(place: &Place) -> Vec<Value> {
-    std::fs::read_to_string(place.session_file(SESSION))
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["body"].clone())
-        .filter(|body| body["type"] == "selection")
-        .collect()
+    let bodies = place.records(SESSION).into_iter();
+    bodies.filter(|body| body["type"] == "selection").collect()
 }
 
 /// A place with a session that was used with `selected`, and two models of the offline provider.

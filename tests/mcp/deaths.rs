@@ -8,12 +8,7 @@ use serde_json::json;
 
 use crate::client::{Agent, launch};
 use crate::setting::{misbehaving, place};
-use crate::support::wait_for;
-
-fn lives(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
-}
+use crate::support::{lives, wait_for};
 
 #[derive(Clone, Copy, Debug)]
 enum Death {
@@ -53,8 +48,8 @@ fn no_process_of_a_server_outlives_its_host() {
         }
         let told = || std::fs::read_to_string(&path).unwrap_or_default();
         wait_for("the processes", || told().lines().count() >= 3);
-        let pids = told();
-        assert!(pids.lines().all(lives), "{pids}");
+        let pids: Vec<u32> = told().lines().map(|pid| pid.parse().unwrap()).collect();
+        assert!(pids.iter().all(|pid| lives(*pid)), "{pids:?}");
         match death {
             Death::EndOfInput => agent.server.close_stdin(),
             Death::Shutdown => drop(agent.send("shutdown", json!({}))),
@@ -66,7 +61,7 @@ fn no_process_of_a_server_outlives_its_host() {
         }
         let exit = agent.server.wait_exit();
         let ended = Instant::now();
-        while pids.lines().any(lives) {
+        while pids.iter().any(|pid| lives(*pid)) {
             assert!(
                 ended.elapsed() < Duration::from_secs(1),
                 "{death:?} leaves something"

@@ -85,9 +85,7 @@ pub(crate) fn results(place: &Arc<Place>) -> Vec<Value> {
 
 /// The records of calls that ended.
 pub(crate) fn finished(place: &Place, session: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(place.session_file(session)).unwrap();
-    let record = |line| serde_json::from_str::<Value>(line).unwrap();
-    let bodies = text.lines().map(|line| record(line)["body"].clone());
+    let bodies = place.records(session).into_iter();
     bodies
         .filter(|body| body["type"] == "tool_finished")
         .collect()

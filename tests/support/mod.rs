@@ -396,6 +396,12 @@ impl Drop for Server {
     }
 }
 
+/// Whether a process runs (Linux). One that only waits to be collected does not.
+pub(crate) fn lives(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
 /// Waits until `condition` holds, looking every few milliseconds; fails the test after [`PATIENCE`].
 pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

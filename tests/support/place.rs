@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A private `MC_HOME` and workspace, deleted at the end. Two servers share one by cloning the `Arc`.
 pub(crate) struct Place {
@@ -35,6 +35,41 @@ impl Place {
         place
     }
 
+    /// One whose turns play `steps`, and whose tasks play what is written for the beginning of their prompts.
+    pub(crate) fn with_tasks(steps: &Value, tasks: &[(&str, Value)]) -> Arc<Self> {
+        let tasks: Vec<_> = tasks
+            .iter()
+            .map(|(prompt, steps)| json!({"prompt": prompt, "turns": [{"steps": steps}]}))
+            .collect();
+        Self::with_script(&json!({"turns": [{"steps": steps}], "tasks": tasks}))
+    }
+
+    /// One whose model plays `script` and has a window of so many tokens.
+    pub(crate) fn with_window(script: &Value, window: u64) -> Arc<Self> {
+        let place = Self::with_script(script);
+        let path = place.root().join("script.json");
+        let fixture = json!({"script": path, "context_window": window});
+        place.write_settings(&json!({"providers": {"fixture": fixture}}));
+        place
+    }
+
+    /// One whose model has a window of 1,000 tokens, says after each response that `used` are used, and is asked for a
+    /// summary with `steps`.
+    pub(crate) fn with_compaction(used: u64, steps: &Value) -> Arc<Self> {
+        let turns: Vec<_> = (1..=6)
+            .map(|n| {
+                json!({"steps": [
+                    {"text": format!("Answer {n}.")},
+                    {"usage": {"input": used, "output": 0}},
+                ]})
+            })
+            .collect();
+        Self::with_window(
+            &json!({"turns": turns, "compaction": {"steps": steps}}),
+            1000,
+        )
+    }
+
     /// `HOME` of the child; its default `MC_HOME` would be `.magi-code` in here.
     pub(crate) fn home(&self) -> PathBuf {
         self.root.path().join("home")
@@ -60,6 +95,20 @@ impl Place {
         self.mc_home()
             .join("sessions")
             .join(format!("{session_id}.jsonl"))
+    }
+
+    /// What the records of a session say, in their order.
+    pub(crate) fn records(&self, session_id: &str) -> Vec<Value> {
+        Self::bodies(&self.session_file(session_id))
+    }
+
+    /// What the records of a file say, in their order.
+    pub(crate) fn bodies(file: &Path) -> Vec<Value> {
+        let text = std::fs::read_to_string(file).expect("a file of records");
+        let record = |line| serde_json::from_str::<Value>(line).expect("a record");
+        text.lines()
+            .map(|line| record(line)["body"].take())
+            .collect()
     }
 
     /// Writes the global settings, creating `MC_HOME`.

@@ -1,8 +1,6 @@
-//! The HTTP client of whatever asks a server: encryption, proxies, addresses, no redirects; and one bounded exchange
-//! without a stream. What is asked and what an answer means is the caller's.
+//! Where servers are, their clients, and one bounded exchange without a stream. What is asked and what an answer means is
+//! the caller's.
 
-use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -11,8 +9,6 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use crate::config::BuildError;
 use crate::error::{ErrorKind, ProviderError};
 
-/// How long a connection without a request is kept: servers close theirs about then.
-const IDLE: Duration = Duration::from_secs(55);
 /// Most bytes of an answer without a stream.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
@@ -82,65 +78,5 @@ pub(crate) fn address(text: &str) -> Result<Url, BuildError> {
 }
 
 pub(crate) fn client(url: &Url, connect: Duration) -> Result<reqwest::Client, BuildError> {
-    let tls = || -> Result<rustls::ClientConfig, rustls::Error> {
-        let crypto = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(Arc::clone(&crypto))
-            .with_safe_default_protocol_versions()?;
-        // The system's certificates are read only for who needs them.
-        Ok(if url.scheme() == "https" {
-            use rustls_platform_verifier::BuilderVerifierExt as _;
-            config.with_platform_verifier()?.with_no_client_auth()
-        } else {
-            config
-                .with_root_certificates(rustls::RootCertStore::empty())
-                .with_no_client_auth()
-        })
-    };
-    let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls().map_err(|error| BuildError::Client(error.into()))?)
-        .user_agent(concat!("magi-code/", env!("CARGO_PKG_VERSION")))
-        // A redirect would take the credential and the conversation somewhere else.
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(connect)
-        .pool_idle_timeout(IDLE)
-        .tcp_nodelay(true);
-    if is_loopback(url) {
-        // A proxy cannot reach this machine's own servers.
-        builder = builder.no_proxy();
-    }
-    builder
-        .build()
-        .map_err(|error| BuildError::Client(error.into()))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost"
-        || host
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    #[test]
-    fn this_machine_is_never_behind_a_proxy() {
-        let loopback = |url| is_loopback(&Url::parse(url).unwrap());
-        for url in [
-            "http://127.0.0.1:1",
-            "http://127.9.9.9",
-            "http://LOCALHOST",
-            "https://[::1]/v1",
-        ] {
-            assert!(loopback(url), "{url}");
-        }
-        for url in ["http://10.0.0.1", "https://localhost.example"] {
-            assert!(!loopback(url), "{url}");
-        }
-    }
+    web::client(url, connect).map_err(BuildError::Client)
 }

@@ -151,6 +151,21 @@ impl Other {
     fn id(&mut self) -> SessionId {
         self.said().unwrap().parse().unwrap()
     }
+
+    /// Kills it some records after its first; says the last one that it acknowledged.
+    fn killed_after(&mut self, records: u64) -> u64 {
+        let mut acknowledged = 0;
+        for _ in 0..=records {
+            acknowledged = self.said().unwrap().parse().unwrap();
+        }
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        while let Some(line) = self.said() {
+            // The last line itself may have been cut by the kill.
+            acknowledged = acknowledged.max(line.parse().unwrap_or(0));
+        }
+        acknowledged
+    }
 }
 
 impl Drop for Other {
@@ -238,18 +253,9 @@ fn killed_at_any_moment_everything_acknowledged_is_there() {
     for round in 0..20 {
         let mut other = Other::start("stream", dir.path(), "");
         let id = other.id();
-        let mut acknowledged: usize = 0;
-        for _ in 0..=(round * 7 % 40) {
-            acknowledged = other.said().unwrap().parse().unwrap();
-        }
-        other.child.kill().unwrap();
-        other.child.wait().unwrap();
-        while let Some(line) = other.said() {
-            // The last line itself may have been cut by the kill.
-            acknowledged = acknowledged.max(line.parse().unwrap_or(0));
-        }
+        let acknowledged = other.killed_after(round * 7 % 40);
         let mut opened = open(&here, &id).unwrap();
-        assert!(opened.1.len() > acknowledged);
+        assert!(opened.1.len() as u64 > acknowledged);
         append(&mut *opened.0, "goes on", Flush::Durable).unwrap();
         assert!(opened.0.is_unchanged());
     }
@@ -262,15 +268,7 @@ fn killed_while_it_begins_parts_a_session_opens_with_what_was_acknowledged_last(
     for round in 0..20 {
         let mut other = Other::start("parts", dir.path(), "");
         let id = other.id();
-        let mut acknowledged: u64 = 0;
-        for _ in 0..=(round * 7 % 40) {
-            acknowledged = other.said().unwrap().parse().unwrap();
-        }
-        other.child.kill().unwrap();
-        other.child.wait().unwrap();
-        while let Some(line) = other.said() {
-            acknowledged = acknowledged.max(line.parse().unwrap_or(0));
-        }
+        let acknowledged = other.killed_after(round * 7 % 40);
         let (mut writer, records) = open(&here, &id).unwrap();
         let inputs = records.iter().filter_map(|record| match &record.body {
             Body::UserInput { text, .. } => Some(text.parse::<u64>().unwrap()),

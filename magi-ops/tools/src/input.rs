@@ -79,6 +79,9 @@ fn plain(schema: &Value, value: &Value) -> Value {
 }
 
 /// Decodes an input strictly: unknown members and wrong types are errors that name the member.
+///
+/// # Errors
+/// [`ToolError::Input`] for what is not of the form.
 pub fn decode<T: DeserializeOwned>(input: &Value) -> Result<T, ToolError> {
     if !input.is_object() {
         return Err(ToolError::Input(

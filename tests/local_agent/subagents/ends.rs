@@ -1,6 +1,17 @@
 //! The ends of runs with subagents: nothing that they run outlives them, and what is stored is whole or torn at its end.
 
+use std::time::{Duration, Instant};
+
 use super::*;
+use crate::support::{lives, wait_for};
+
+/// The number that a subagent's command told, once it did.
+fn told_pid(place: &Place) -> u32 {
+    let path = place.work().join("pid");
+    let told = || fs::read_to_string(&path).ok()?.trim().parse().ok();
+    wait_for("the command", || told().is_some());
+    told().unwrap()
+}
 
 #[test]
 fn a_cancelled_run_ends_its_subagents_and_what_they_run() {
@@ -20,13 +31,7 @@ fn a_cancelled_run_ends_its_subagents_and_what_they_run() {
     let mut agent = Agent::ready(&place);
     let session = agent.create();
     let run_id = agent.begin(&session, "go");
-    let pid = loop {
-        let text = fs::read_to_string(place.work().join("pid")).unwrap_or_default();
-        if let Ok(pid) = text.trim().parse::<u32>() {
-            break pid;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let pid = told_pid(&place);
     let asked = Instant::now();
     agent.ok(
         "turn.cancel",
@@ -35,8 +40,8 @@ fn a_cancelled_run_ends_its_subagents_and_what_they_run() {
     let run = agent.finish(run_id);
     assert!(asked.elapsed() < Duration::from_secs(5));
     assert_eq!(run.outcome(), "cancelled");
-    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
-    let own = stored(&place, &session);
+    assert!(!lives(pid));
+    let own = place.records(&session);
     let tasks = of_type(&own, "task");
     assert_eq!(tasks.len(), 2, "one record each");
     assert!(
@@ -56,17 +61,8 @@ fn commanding() -> (Agent, u32) {
     let mut agent = Agent::ready(&place);
     let session = agent.create();
     agent.begin(&session, "go");
-    loop {
-        let text = fs::read_to_string(place.work().join("pid")).unwrap_or_default();
-        if let Ok(pid) = text.trim().parse::<u32>() {
-            return (agent, pid);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn lives(pid: u32) -> bool {
-    std::path::Path::new(&format!("/proc/{pid}")).exists()
+    let pid = told_pid(&place);
+    (agent, pid)
 }
 
 #[test]
@@ -86,11 +82,7 @@ fn a_killed_process_leaves_nothing_that_subagents_run() {
     let (mut agent, pid) = commanding();
     agent.server.signal(rustix::process::Signal::KILL);
     agent.server.wait_exit();
-    let killed = Instant::now();
-    while lives(pid) {
-        assert!(killed.elapsed() < Duration::from_secs(10));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for("the end of the command", || !lives(pid));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -14,13 +13,9 @@ use crate::support::Place;
 mod approvals;
 mod ends;
 
-/// A place whose turns play `steps`, and whose tasks play what is written for the beginning of their prompts.
+/// A place with tasks, and a file to read.
 fn place(steps: &Value, tasks: &[(&str, Value)]) -> Arc<Place> {
-    let tasks: Vec<_> = tasks
-        .iter()
-        .map(|(prompt, steps)| json!({"prompt": prompt, "turns": [{"steps": steps}]}))
-        .collect();
-    let place = Place::with_script(&json!({"turns": [{"steps": steps}], "tasks": tasks}));
+    let place = Place::with_tasks(steps, tasks);
     place.write_file("a.txt", "file-canary\n");
     place
 }
@@ -51,16 +46,6 @@ fn together(mut step: Value) -> Value {
     step
 }
 
-fn records(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["body"].clone())
-        .collect()
-}
-
-fn stored(place: &Place, session: &str) -> Vec<Value> {
-    records(&fs::read_to_string(place.session_file(session)).unwrap())
-}
-
 /// The records of each task of a session.
 fn conversations(place: &Place, session: &str) -> Vec<Vec<Value>> {
     let folder = place.mc_home().join(format!("sessions/{session}.tasks"));
@@ -68,7 +53,7 @@ fn conversations(place: &Place, session: &str) -> Vec<Vec<Value>> {
         return Vec::new();
     };
     files
-        .map(|file| records(&fs::read_to_string(file.unwrap().path()).unwrap()))
+        .map(|file| Place::bodies(&file.unwrap().path()))
         .collect()
 }
 
@@ -147,7 +132,7 @@ fn a_task_is_one_activity_and_its_last_text_is_the_result() {
     let live = &run.named("activity")[0]["activity_id"];
     assert_eq!(&entries[2]["message_id"], live);
 
-    let own = stored(&place, &session);
+    let own = place.records(&session);
     assert_eq!(results(&own), [("It is fine.", false)]);
     let tasks = of_type(&own, "task");
     assert_eq!(tasks.len(), 1);
@@ -206,7 +191,7 @@ fn what_nobody_can_do_is_a_tool_error_without_a_subagent() {
     let session = agent.create();
     let run = agent.turn(&session, "go");
     assert_eq!(run.outcome(), "completed");
-    let own = stored(&place, &session);
+    let own = place.records(&session);
     let results = results(&own);
     assert_eq!(results.len(), 5);
     assert!(results.iter().all(|(_, is_error)| *is_error), "{results:?}");
@@ -237,7 +222,7 @@ fn a_subagent_that_fails_says_why_and_what_it_had() {
         "{told:?}"
     );
     assert_eq!(run.named("activity").last().unwrap()["state"], "failed");
-    let own = stored(&place, &session);
+    let own = place.records(&session);
     let (content, is_error) = results(&own)[0];
     assert!(
         is_error && content.contains("provider_unavailable"),
@@ -260,7 +245,7 @@ fn the_text_that_returns_is_bounded() {
     let mut agent = Agent::ready(&place);
     let session = agent.create();
     assert_eq!(agent.turn(&session, "go").outcome(), "completed");
-    let own = stored(&place, &session);
+    let own = place.records(&session);
     let (content, is_error) = results(&own)[0];
     assert!(!is_error && content.len() <= 256 * 1024 && content.len() > 255 * 1024);
     assert!(content.ends_with("[cut here: the text is too long]"));
@@ -375,7 +360,7 @@ fn what_was_delegated_is_the_most_that_a_session_delegates_after_a_restart() {
     let session = agent.create();
     assert_eq!(agent.turn(&session, "go").outcome(), "completed");
     agent.end();
-    let ceilings: Vec<_> = of_type(&stored(&place, &session), "delegation")
+    let ceilings: Vec<_> = of_type(&place.records(&session), "delegation")
         .into_iter()
         .cloned()
         .collect();
@@ -391,7 +376,7 @@ fn what_was_delegated_is_the_most_that_a_session_delegates_after_a_restart() {
     assert_eq!(agent.turn(&session, "go").outcome(), "completed");
     let file = place.work().join("w.txt");
     assert!(!file.exists(), "the stored ceiling holds");
-    assert_eq!(of_type(&stored(&place, &session), "delegation").len(), 2);
+    assert_eq!(of_type(&place.records(&session), "delegation").len(), 2);
     let other = agent.create();
     assert_eq!(agent.turn(&other, "go").outcome(), "completed");
     assert!(file.exists(), "and is this session's alone");
@@ -473,7 +458,7 @@ fn the_model_of_a_profile_answers_its_subagents_if_it_is_offered() {
         (&selection[0]["provider"], &selection[0]["model"]),
         (&json!("fixture"), &json!("other-model"))
     );
-    let own = stored(&place, &session);
+    let own = place.records(&session);
     let mut results = results(&own);
     results.sort();
     assert_eq!(results[0], ("said", false));

@@ -151,12 +151,6 @@ async fn everything_ends_in_one_order_and_nothing_begins_afterwards() {
     let sessions = MemorySessions::default();
     let order = Arc::clone(&sessions.ends);
     let engine = engine(dir.path()).with_sessions(Arc::new(sessions));
-    let stopped = engine.services().unwrap().stopped.clone();
-    let note = Arc::clone(&order);
-    let noted = tokio::spawn(async move {
-        stopped.cancelled().await;
-        note.lock().unwrap().push("services");
-    });
     let workspace = admitted(&engine, engine.directory()).await;
     let workspace = workspace.with_provider(Arc::new(Endless(Arc::clone(&order))));
     let session = opened(&engine, &workspace).await;
@@ -166,8 +160,7 @@ async fn everything_ends_in_one_order_and_nothing_begins_afterwards() {
     let persisted = run.events.recv().await;
     assert!(matches!(persisted, Some(RunEvent::MustArrive(_))));
     engine.close().await;
-    noted.await.unwrap();
-    assert_eq!(*order.lock().unwrap(), ["response", "session", "services"]);
+    assert_eq!(*order.lock().unwrap(), ["response", "session"]);
     assert!(engine.cancellation().is_cancelled());
     let (_, late) = engine
         .admit(engine.directory(), CancellationToken::new())

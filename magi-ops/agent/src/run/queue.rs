@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use work::Deadline;
 
 use super::event::{Activity, Category, MayDrop, MustArrive, Persistence, RunEvent};
-use super::{ActiveRun, DeliveryPolicy, Owner, RunErrorCode};
+use super::{ActiveRun, DeliveryPolicy, Owner, RunErrorCode, Stop};
 
 /// How long a delta that can't be kept back any more waits. Longer than a caller that lives
 /// needs, short enough that one that doesn't costs a run nothing.
@@ -27,6 +27,12 @@ struct Queued {
 /// The caller does not take events any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lost;
+
+impl From<Lost> for Stop {
+    fn from(_: Lost) -> Self {
+        Self::OutputLost
+    }
+}
 
 /// The worker's end.
 #[derive(Clone, Debug)]

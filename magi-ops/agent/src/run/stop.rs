@@ -3,8 +3,6 @@
 use store::Redacted;
 use work::Expired;
 
-use super::queue::Lost;
-
 /// Why a run failed, or what a diagnostic is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunErrorCode {
@@ -58,11 +56,5 @@ impl From<Expired> for Stop {
             Expired::Cancelled => Self::Cancelled,
             Expired::Late => Self::execution("the run took too long"),
         }
-    }
-}
-
-impl From<Lost> for Stop {
-    fn from(_: Lost) -> Self {
-        Self::OutputLost
     }
 }

@@ -33,8 +33,6 @@ pub(crate) struct Services {
     pub(super) calls: Pool,
     /// Of every workspace: they end together.
     servers: Mutex<Vec<Arc<Servers>>>,
-    /// Fires when they stop: whatever works for them goes by it.
-    pub(crate) stopped: CancellationToken,
     /// Milliseconds since 1970.
     pub(crate) clock: fn() -> u64,
 }
@@ -73,7 +71,6 @@ impl Services {
             redactor,
             calls: Pool::new(CALLS),
             servers: Mutex::default(),
-            stopped: CancellationToken::new(),
             clock: now_ms,
         }
     }
@@ -103,7 +100,6 @@ impl Services {
 
     /// Lets go of connections. After the sessions, which are written to until then.
     pub(crate) fn stop(&self) {
-        self.stopped.cancel();
         self.providers.clear();
     }
 }

@@ -60,6 +60,13 @@ pub(crate) struct KeyHeader {
     pub(crate) scheme: &'static str,
 }
 
+impl KeyHeader {
+    pub(crate) const BEARER: Self = Self {
+        name: "authorization",
+        scheme: "Bearer ",
+    };
+}
+
 impl Endpoint {
     /// `path` is appended to `base`, which may have a query of its own. What of `path` the base already
     /// ends with, such as `v1` or the whole, is not repeated, and what of `instead` it ends with makes room.

@@ -7,6 +7,8 @@ mod call_ids;
 mod exchange;
 mod failure_kind;
 mod finish;
+#[cfg(test)]
+mod fixtures;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod gemini;

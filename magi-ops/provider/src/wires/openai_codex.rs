@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::http::{Endpoint, Target};
-use super::openai_responses::{KEY, OPTIONAL, PATH, ResponseReader, Server, body};
+use super::http::{Endpoint, KeyHeader, Target};
+use super::openai_responses::{OPTIONAL, PATH, ResponseReader, Server, body};
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{BuildError, ProviderConfig};
 use crate::models::known;
@@ -25,7 +25,7 @@ impl Wire for OpenaiCodex {
 
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
         let base = config.base_url.as_deref().unwrap_or(BASE);
-        let endpoint = Endpoint::new(base, &PATH, &[], KEY, connect)?;
+        let endpoint = Endpoint::new(base, &PATH, &[], KeyHeader::BEARER, connect)?;
         let endpoint = endpoint.naming_account("chatgpt-account-id");
         let endpoint = endpoint.header("openai-beta", "responses=experimental");
         Ok(endpoint.header("originator", "magi-code"))

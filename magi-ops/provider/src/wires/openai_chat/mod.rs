@@ -18,10 +18,7 @@ const PATH: [&str; 2] = ["chat", "completions"];
 const OLLAMA_PATH: [&str; 3] = ["v1", "chat", "completions"];
 /// The addresses of Ollama's own API, which mean the same server.
 const OLLAMA_OWN: [&[&str]; 3] = [&["api", "chat"], &["api", "generate"], &["api"]];
-const KEY: KeyHeader = KeyHeader {
-    name: "authorization",
-    scheme: "Bearer ",
-};
+
 pub(super) struct OpenaiChat;
 
 impl Wire for OpenaiChat {
@@ -35,11 +32,11 @@ impl Wire for OpenaiChat {
         match config.api {
             Api::Ollama => {
                 let base = base.unwrap_or(OLLAMA_BASE);
-                Endpoint::new(base, &OLLAMA_PATH, &OLLAMA_OWN, KEY, connect)
+                Endpoint::new(base, &OLLAMA_PATH, &OLLAMA_OWN, KeyHeader::BEARER, connect)
             }
             _ => {
                 let base = base.ok_or(BuildError::BaseUrlMissing)?;
-                Endpoint::new(base, &PATH, &[], KEY, connect)
+                Endpoint::new(base, &PATH, &[], KeyHeader::BEARER, connect)
             }
         }
     }

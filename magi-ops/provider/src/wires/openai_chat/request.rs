@@ -227,6 +227,7 @@ mod tests {
     use super::*;
     use crate::config::ModelLimits;
     use crate::message::{ProviderState, ThinkingLevel, ToolCall, ToolSpec};
+    use crate::wires::fixtures::result;
     use crate::wires::openai_chat::OpenaiChat;
     use crate::wires::quirks::Quirks;
 
@@ -245,13 +246,6 @@ mod tests {
             id: id.into(),
             name: name.into(),
             input,
-        };
-        let result = |id: &str, content: &str, is_error| Message::ToolResult {
-            call_id: id.into(),
-            name: "read".into(),
-            content: content.into(),
-            images: Vec::new(),
-            is_error,
         };
         let mut request = Request {
             model: "m".into(),

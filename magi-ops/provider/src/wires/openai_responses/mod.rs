@@ -16,10 +16,6 @@ pub(super) use request::{Server, body};
 pub(super) use response::ResponseReader;
 
 pub(super) const PATH: [&str; 1] = ["responses"];
-pub(super) const KEY: KeyHeader = KeyHeader {
-    name: "authorization",
-    scheme: "Bearer ",
-};
 /// Members of a request that it can do without.
 pub(super) const OPTIONAL: &[&str] = &[
     "include",
@@ -45,7 +41,7 @@ impl Wire for OpenaiResponses {
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
         let base = config.base_url.as_deref();
         let base = base.ok_or(BuildError::BaseUrlMissing)?;
-        Endpoint::new(base, &PATH, &[], KEY, connect)
+        Endpoint::new(base, &PATH, &[], KeyHeader::BEARER, connect)
     }
 
     /// Local servers load the model and read the whole prompt before they send a byte.

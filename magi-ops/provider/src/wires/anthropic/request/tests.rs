@@ -11,6 +11,7 @@ use super::*;
 use crate::config::ModelLimits;
 use crate::message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
 use crate::wires::anthropic::Anthropic;
+use crate::wires::fixtures::{call, result};
 use crate::wires::openai_chat::OpenaiChat;
 use crate::wires::wire::Wire;
 
@@ -78,24 +79,6 @@ proptest! {
                 prop_assert_eq!(now, anew, "{} messages", count);
             }
         }
-    }
-}
-
-fn call(id: &str, input: Value) -> ToolCall {
-    ToolCall {
-        id: id.into(),
-        name: "read".into(),
-        input,
-    }
-}
-
-fn result(id: &str, content: &str, is_error: bool) -> Message {
-    Message::ToolResult {
-        call_id: id.into(),
-        name: "read".into(),
-        content: content.into(),
-        images: Vec::new(),
-        is_error,
     }
 }
 

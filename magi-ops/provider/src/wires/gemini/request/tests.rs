@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::ModelLimits;
-use crate::message::{ProviderState, ThinkingLevel, ToolCall, ToolSpec};
+use crate::message::{ProviderState, ThinkingLevel, ToolSpec};
+use crate::wires::fixtures::{call, result};
 use crate::wires::gemini::Gemini;
 use crate::wires::quirks::Quirks;
 
@@ -21,18 +22,6 @@ fn usual(request: &Request) -> Value {
 }
 
 fn conversation(provider: &str) -> Request {
-    let call = |id: &str, input| ToolCall {
-        id: id.into(),
-        name: "read".into(),
-        input,
-    };
-    let result = |id: &str, content: &str, is_error| Message::ToolResult {
-        call_id: id.into(),
-        name: "read".into(),
-        content: content.into(),
-        images: Vec::new(),
-        is_error,
-    };
     Request {
         model: "gemini-2.5-pro".into(),
         system: "Be brief.".into(),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::ModelLimits;
-use crate::message::{ProviderState, ThinkingLevel, ToolCall, ToolSpec};
+use crate::message::{ProviderState, ThinkingLevel, ToolSpec};
+use crate::wires::fixtures::{call, result};
 use crate::wires::openai_codex::OpenaiCodex;
 use crate::wires::openai_responses::OpenaiResponses;
 use crate::wires::quirks::Quirks;
@@ -33,18 +34,6 @@ fn reasoning(id: &str, encrypted: Option<&str>) -> Value {
 }
 
 fn conversation(provider: &str, items: Vec<Value>) -> Request {
-    let call = |id: &str, input| ToolCall {
-        id: id.into(),
-        name: "read".into(),
-        input,
-    };
-    let result = |id: &str, content: &str, is_error| Message::ToolResult {
-        call_id: id.into(),
-        name: "read".into(),
-        content: content.into(),
-        images: Vec::new(),
-        is_error,
-    };
     Request {
         session: "s-1".into(),
         model: "gpt-5".into(),
