@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is built next. A `next` row names each of them that it waits for.
-const NEXT: [&str; 3] = ["login", "catalogs", "configuration"];
+const NEXT: [&str; 4] = ["compaction", "login", "catalogs", "configuration"];
 
 /// Documents whose rows are all tested, explained or named as waiting for what is built next.
 const SETTLED: [&str; 3] = ["local-agent.md", "application-service.md", "edges.md"];

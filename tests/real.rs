@@ -29,22 +29,10 @@ use std::time::{Duration, Instant};
 
 use client::{Agent, launch};
 use serde_json::json;
-use support::Place;
+use support::{Place, installed};
 
 /// For a server to start: some read hundreds of modules first, on a machine that is busy.
 const START: Duration = Duration::from_secs(240);
-
-/// Where the servers stand. `None`, with a word, where they were not installed; under `CI=true` that is a failure.
-fn installed() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/real/models");
-    if folder.join("installed").exists() {
-        return Some(folder);
-    }
-    let missing = "skipped: tests/real/install-models has not been run";
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
-    println!("{missing}");
-    None
-}
 
 fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -157,7 +145,9 @@ fn turns(api: &str, base: &str, model: &str) {
 
 #[test]
 fn llama_cpp() {
-    let Some(folder) = installed() else { return };
+    let Some(folder) = installed("models") else {
+        return;
+    };
     let server = llama(&folder);
     let base = server.base();
     turns("openai-chat", &format!("{base}/v1"), "tiny");
@@ -167,7 +157,9 @@ fn llama_cpp() {
 
 #[test]
 fn the_proxy_litellm_before_llama_cpp() {
-    let Some(folder) = installed() else { return };
+    let Some(folder) = installed("models") else {
+        return;
+    };
     let behind = llama(&folder);
     let root = tempfile::tempdir().unwrap();
     let config = root.path().join("config.yaml");
@@ -197,7 +189,9 @@ fn the_proxy_litellm_before_llama_cpp() {
 
 #[test]
 fn the_mock_server_aimock() {
-    let Some(folder) = installed() else { return };
+    let Some(folder) = installed("models") else {
+        return;
+    };
     let command = |port: u16| {
         let mut command = Command::new("node");
         command.arg(folder.join("node/node_modules/@copilotkit/aimock/dist/cli.js"));
@@ -218,7 +212,9 @@ fn the_mock_server_aimock() {
 
 #[test]
 fn the_mock_server_stubllm() {
-    let Some(folder) = installed() else { return };
+    let Some(folder) = installed("models") else {
+        return;
+    };
     let command = |port: u16| {
         let mut command = Command::new(folder.join("venv/bin/stubllm"));
         command

@@ -2,26 +2,15 @@
 //! where `CI` is `true`.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::setting::{magi_code, place, results, steps};
+use crate::support::installed;
 
-/// Where the servers are installed, if they are.
-fn installed() -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/real/mcp");
-    if folder.join("installed").exists() {
-        return Some(folder);
-    }
-    let told = "the servers of tests/real/install-mcp are not installed";
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{told}");
-    eprintln!("skipped: {told}");
-    None
-}
-
-fn node(folder: &std::path::Path, name: &str) -> Value {
+fn node(folder: &Path, name: &str) -> Value {
     json!(folder.join("node/node_modules/.bin").join(name))
 }
 
@@ -32,7 +21,9 @@ fn text(result: &Value) -> &str {
 
 #[test]
 fn everything_over_standard_streams() {
-    let Some(folder) = installed() else { return };
+    let Some(folder) = installed("mcp") else {
+        return;
+    };
     let server = json!({"command": node(&folder, "mcp-server-everything"), "args": ["stdio"]});
     let calls = [
         ("mcp__everything__echo", json!({"message": "hello"})),
@@ -76,7 +67,9 @@ impl Drop for Ended {
 
 #[test]
 fn everything_over_streamable_http() {
-    let Some(folder) = installed() else { return };
+    let Some(folder) = installed("mcp") else {
+        return;
+    };
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -112,7 +105,9 @@ fn everything_over_streamable_http() {
 
 #[test]
 fn files_time_and_git_side_by_side() {
-    let Some(folder) = installed() else { return };
+    let Some(folder) = installed("mcp") else {
+        return;
+    };
     let python = |name: &str| json!(folder.join("venv/bin").join(name));
     let servers = json!({
         "files": {"command": node(&folder, "mcp-server-filesystem"), "args": ["."]},

@@ -68,7 +68,8 @@ fn messages_api(base: &str) -> Value {
 
 #[test]
 fn a_recorded_turn_is_played_again_with_the_same_course() {
-    let wires: [(fn(&str) -> Value, [Vec<String>; 2]); 2] = [
+    type Settings = fn(&str) -> Value;
+    let wires: [(Settings, [Vec<String>; 2]); 2] = [
         (messages_api, anthropic("Two lines.")),
         (
             |base| differences::chat(base, &json!({})),

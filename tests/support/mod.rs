@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -394,6 +394,21 @@ impl Drop for Server {
         }
         let _ = self.child.wait();
     }
+}
+
+/// Where `tests/real/install-NAME` put the servers of others. `None`, with a word, where it has not been run; under
+/// `CI=true` that is a failure.
+#[allow(clippy::print_stderr)]
+pub(crate) fn installed(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = root.join("target/real").join(name);
+    if folder.join("installed").exists() {
+        return Some(folder);
+    }
+    let missing = format!("skipped: tests/real/install-{name} has not been run");
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}");
+    eprintln!("{missing}");
+    None
 }
 
 /// Whether a process runs (Linux). One that only waits to be collected does not.
