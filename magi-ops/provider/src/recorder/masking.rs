@@ -15,6 +15,7 @@ pub(super) fn request(body: &[u8], redactor: &Redactor) -> Value {
         let text = String::from_utf8_lossy(body);
         return Value::from(redactor.mask(&text).into_string());
     };
+    shorten(&mut value);
     mask_texts(&mut value, redactor);
     let text = value.to_string();
     // Names beside values say more than each text by itself.
@@ -25,13 +26,20 @@ pub(super) fn request(body: &[u8], redactor: &Redactor) -> Value {
     }
 }
 
+/// Leaves out texts that are too long to keep. Whether there was one.
+fn shorten(value: &mut Value) -> bool {
+    each_text(value, &mut String::new(), &mut |_, text| {
+        let is_long = text.len() > MAX_TEXT_BYTES;
+        if is_long {
+            *text = format!("[{} bytes are left out]", text.len());
+        }
+        is_long
+    })
+}
+
 /// Masks every text in a value, names of members among them. Whether there was one to mask.
 fn mask_texts(value: &mut Value, redactor: &Redactor) -> bool {
     match value {
-        Value::String(text) if text.len() > MAX_TEXT_BYTES => {
-            *text = format!("[{} bytes are left out]", text.len());
-            true
-        }
         Value::String(text) => {
             let masked = redactor.mask(text).into_string();
             let changed = masked != *text;
@@ -81,11 +89,16 @@ pub(super) fn answer(body: &[u8], is_whole: bool, redactor: &Redactor) -> (Strin
     let mut lines: Vec<_> = text.split_inclusive('\n').map(line).collect();
     for line in &mut lines {
         if let Line::Json { value, changed, .. } = line {
-            // Long texts too: the joined ones are short then.
+            *changed |= shorten(value);
+        }
+    }
+    // First over all events: the rest of a secret whose beginning is masked already would be no more than a word.
+    mask_across(&mut lines, redactor);
+    for line in &mut lines {
+        if let Line::Json { value, changed, .. } = line {
             *changed |= mask_texts(value, redactor);
         }
     }
-    mask_across(&mut lines, redactor);
     let mut out = String::with_capacity(text.len());
     for line in &lines {
         match line {

@@ -74,6 +74,22 @@ fn a_body_that_breaks_off_shows_no_half_of_a_secret() {
     assert!(!exact && !kept.contains(&SECRET[..14]), "{kept}");
 }
 
+#[test]
+fn a_secret_whose_beginning_is_one_by_itself_takes_its_rest_along() {
+    let secret = format!("sk-proj-{}", "aB3dE6gH9jK2mN5pQ8sT".repeat(3));
+    for at in 1..secret.len() {
+        let body: String = ["before ", &secret[..at], &secret[at..], " behind"]
+            .map(event)
+            .concat();
+        let (kept, exact) = masking::answer(body.as_bytes(), true, &redactor());
+        assert_eq!(
+            (said(&kept).as_str(), exact),
+            ("before [redacted] behind", false),
+            "{at}"
+        );
+    }
+}
+
 proptest! {
     /// However a server cuts it, a secret is not there, and everything else is.
     #[test]
