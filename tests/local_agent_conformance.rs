@@ -34,6 +34,11 @@ fn approval() {
 }
 
 #[test]
+fn compaction() {
+    play("compaction");
+}
+
+#[test]
 fn end_of_input() {
     play("end_of_input");
 }
@@ -181,6 +186,11 @@ fn turn_reasoning() {
 #[test]
 fn turn_shutdown() {
     play("turn_shutdown");
+}
+
+#[test]
+fn turn_mcp() {
+    play("turn_mcp");
 }
 
 #[test]

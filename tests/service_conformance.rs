@@ -45,6 +45,11 @@ fn activity_denied() {
 }
 
 #[test]
+fn activity_mcp() {
+    play("activity_mcp");
+}
+
+#[test]
 fn advertised() {
     play("advertised");
 }
@@ -62,6 +67,11 @@ fn attachments_sixteen() {
 #[test]
 fn close() {
     play("close");
+}
+
+#[test]
+fn compaction() {
+    play("compaction");
 }
 
 #[test]
