@@ -25,14 +25,28 @@ mod run;
 #[allow(dead_code)]
 mod service_client;
 
+#[path = "secrets/beneath.rs"]
+mod beneath;
 #[path = "secrets/clients.rs"]
 mod clients;
+#[cfg(feature = "providers")]
+#[path = "secrets/recordings.rs"]
+mod recordings;
 #[path = "secrets/shapes.rs"]
 mod shapes;
 #[path = "secrets/shown.rs"]
 mod shown;
 #[path = "secrets/unshowable.rs"]
 mod unshowable;
+
+#[cfg(feature = "providers")]
+#[path = "providers/server.rs"]
+#[allow(dead_code)] // the tests of the wires use the rest
+mod server;
+#[cfg(feature = "mcp")]
+#[path = "mcp/setting.rs"]
+#[allow(dead_code)] // the tests of servers use the rest
+mod setting;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -269,75 +283,6 @@ fn in_inputs_names_and_errors_of_tools() {
     });
 }
 
-/// In what snippets say, return and throw, and in the calls that they make.
-#[cfg(feature = "code-mode")]
-#[test]
-fn in_snippets() {
-    let code = |source: String| json!({"tool": "code", "input": {"source": source}});
-    let steps = |canary: &Canary| {
-        let (line, file) = (json!(canary.line()), json!(format!("{}.txt", canary.name)));
-        json!([
-            code(format!("console.log(await tools.read({{path: {file}}})); return await tools.read({{path: {file}}})")),
-            code(format!("throw new Error(await tools.read({{path: {file}}}) + {line})")),
-            code(format!("await tools.read({{path: {line}}})")),
-            code(format!("await tools.bash({{command: 'cat ' + {file}}}); tools.grep({{pattern: {line}}}); return {line}")),
-            code(format!("{line} + ;")),
-            {"text": "ok"}
-        ])
-    };
-    let each = play(&all(), steps, go, |place| {
-        allow_commands(place);
-        for canary in all() {
-            place.write_file(&format!("{}.txt", canary.name), &canary.line());
-        }
-    });
-    for shown in &each {
-        assert!(
-            shown.holds("2 calls") && shown.holds("an error"),
-            "{shown:?}"
-        );
-    }
-}
-
-/// In tasks, in what their subagents say, summarize, read, call and fail with.
-#[test]
-fn in_tasks() {
-    let task = |canary: &Canary| format!("Task: {}", canary.line());
-    let steps = |canary: &Canary| {
-        json!([
-            {"tool": "task", "input": {"prompt": task(canary), "profile": canary.line()}},
-            {"tool": "task", "input": {"prompt": task(canary)}},
-            {"text": "ok"}
-        ])
-    };
-    let child = |canary: &Canary| {
-        let (line, file) = (canary.line(), format!("{}.txt", canary.name));
-        json!([
-            {"reasoning": line, "provider_summary": true},
-            {"text": line, "chunks": 5},
-            {"tool": "read", "input": {"path": file}},
-            {"tool": "read", "input": {"path": line}},
-            {"tool": "bash", "input": {"command": format!("cat '{file}' >&2; exit 3")}},
-            {"text": line},
-            {"error": "malformed"}
-        ])
-    };
-    let each = play(&all(), steps, go, |place| {
-        allow_commands(place);
-        let path = place.root().join("script.json");
-        let mut script: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        let tasks = all().into_iter().map(|canary| {
-            place.write_file(&format!("{}.txt", canary.name), &canary.line());
-            json!({"prompt": task(&canary), "turns": [{"steps": child(&canary)}]})
-        });
-        script["tasks"] = tasks.collect();
-        std::fs::write(path, script.to_string()).unwrap();
-    });
-    for shown in &each {
-        assert!(shown.holds("subagent default: "), "{shown:?}");
-    }
-}
-
 #[test]
 fn in_names_of_files() {
     // What can be a name; the shape must be known without its line's end.
@@ -405,31 +350,36 @@ fn in_what_a_person_is_asked_to_allow() {
         let place = Place::with_script(&json!({ "turns": turns }));
         let project = json!({"permissions": {"read": "ask"}}).to_string();
         place.write_file(".magi-code/settings.json", &project);
-        let mut agent = Agent::ready(&place);
-        let session = agent.create();
-        for canary in group {
-            agent.begin(&session, "go");
-            let (mut shown, mut asked) = (Shown::default(), 0);
-            loop {
-                let event = agent.event();
-                shown.take(&event);
-                if event["event"] == "run.finished" {
-                    break;
-                }
-                if event["event"] == "approval.requested" {
-                    asked += 1;
-                    let mut answer = event["data"].clone();
-                    let members = answer.as_object_mut().unwrap();
-                    members.retain(|key, _| key.ends_with("_id"));
-                    answer["allow"] = json!(false);
-                    agent.ok("approval.answer", answer);
-                }
-            }
-            assert_eq!(asked, 4, "{shown:?}");
-            assert_eq!(shown.leak(canary), None);
-        }
-        agent.end();
+        refuse_all(&place, group, 4);
     }
+}
+
+/// Plays a turn for each canary and allows nothing of what is asked for, so many times a turn.
+fn refuse_all(place: &Arc<Place>, canaries: &[Canary], questions: usize) {
+    let mut agent = Agent::ready(place);
+    let session = agent.create();
+    for canary in canaries {
+        agent.begin(&session, "go");
+        let (mut shown, mut asked) = (Shown::default(), 0);
+        loop {
+            let event = agent.event();
+            shown.take(&event);
+            if event["event"] == "run.finished" {
+                break;
+            }
+            if event["event"] == "approval.requested" {
+                asked += 1;
+                let mut answer = event["data"].clone();
+                let members = answer.as_object_mut().unwrap();
+                members.retain(|key, _| key.ends_with("_id"));
+                answer["allow"] = json!(false);
+                agent.ok("approval.answer", answer);
+            }
+        }
+        assert_eq!(asked, questions, "{shown:?}");
+        assert_eq!(shown.leak(canary), None);
+    }
+    agent.end();
 }
 
 #[test]

@@ -35,11 +35,32 @@ pub(crate) fn magi_code(place: &Place, arguments: &[&str]) -> Output {
 /// A place with these servers, each approved and trusted, whose model plays `steps`.
 pub(crate) fn place(servers: &Value, steps: &Value) -> Arc<Place> {
     let place = unapproved(servers, steps);
-    for name in servers.as_object().unwrap().keys() {
-        let done = magi_code(&place, &["mcp", "approve", name]);
+    approve(&place);
+    place
+}
+
+/// The same without the person's word.
+pub(crate) fn unapproved(servers: &Value, steps: &Value) -> Arc<Place> {
+    let place = Place::with_script(&json!({"turns": [{"steps": steps}]}));
+    define(&place, servers);
+    place
+}
+
+/// Writes the definitions of these servers into the settings.
+pub(crate) fn define(place: &Place, servers: &Value) {
+    let mut settings = settings(place);
+    settings["mcp_servers"] = servers.clone();
+    place.write_settings(&settings);
+}
+
+/// Approves every server that is defined, and trusts it.
+pub(crate) fn approve(place: &Place) {
+    let names = settings(place)["mcp_servers"].as_object().unwrap().clone();
+    for name in names.keys() {
+        let done = magi_code(place, &["mcp", "approve", name]);
         assert!(done.status.success(), "{done:?}");
     }
-    let mut settings = settings(&place);
+    let mut settings = settings(place);
     for server in settings["mcp_servers"]
         .as_object_mut()
         .unwrap()
@@ -48,16 +69,6 @@ pub(crate) fn place(servers: &Value, steps: &Value) -> Arc<Place> {
         server["trust"] = json!(true);
     }
     place.write_settings(&settings);
-    place
-}
-
-/// The same without the person's word.
-pub(crate) fn unapproved(servers: &Value, steps: &Value) -> Arc<Place> {
-    let place = Place::with_script(&json!({"turns": [{"steps": steps}]}));
-    let mut settings = settings(&place);
-    settings["mcp_servers"] = servers.clone();
-    place.write_settings(&settings);
-    place
 }
 
 pub(crate) fn settings(place: &Place) -> Value {
