@@ -53,11 +53,19 @@ mod kills;
 #[cfg(feature = "providers")]
 #[path = "faults/models.rs"]
 mod models;
+#[path = "faults/plans.rs"]
+mod plans;
+#[path = "faults/processes.rs"]
+mod processes;
 #[path = "faults/providers.rs"]
 mod providers;
 #[cfg(feature = "providers")]
 #[path = "providers/server.rs"]
 #[allow(dead_code)] // the tests of the wires use the rest
 mod server;
+#[cfg(feature = "mcp")]
+#[path = "mcp/setting.rs"]
+#[allow(dead_code)] // the tests of servers use the rest
+mod setting;
 #[path = "faults/writes.rs"]
 mod writes;

@@ -38,9 +38,14 @@ fn answer(identity: &Value, allow: bool) -> Value {
 
 /// What became of the call: `completed` or `failed`.
 fn fate(run: &Run) -> String {
+    fate_of(run, "read")
+}
+
+fn fate_of(run: &Run, tool: &str) -> String {
     let ended = run
         .named("activity")
         .iter()
+        .filter(|data| data["name"] == tool)
         .map(|data| data["state"].as_str().unwrap().to_owned())
         .filter(|state| state != "started")
         .collect::<Vec<_>>();
@@ -99,11 +104,52 @@ fn of_a_hundred_answers_at_once_one_wins() {
 
 #[test]
 fn answer_that_races_a_cancellation_is_recorded_or_stale_and_never_both() {
+    let place = scripted(&[json!({"tool": "bash", "input": {"command": "echo >> ran"}})]);
+    race(&place, "bash", || lines(&place, "ran"));
+}
+
+#[cfg(feature = "code-mode")]
+#[test]
+fn answer_about_a_snippet_s_call_that_races_a_cancellation_is_recorded_or_stale() {
+    // Others of its calls need no answer and go on meanwhile.
+    let source = "await Promise.all([tools.bash({command: 'echo >> ran'}), tools.list({}), tools.glob({pattern: '*'})])";
+    let place = scripted(&[json!({"tool": "code", "input": {"source": source}})]);
+    race(&place, "bash", || lines(&place, "ran"));
+}
+
+#[cfg(feature = "mcp")]
+#[test]
+fn answer_about_a_server_s_call_that_races_a_cancellation_is_recorded_or_stale() {
+    use crate::setting::{heard, misbehaving, place, settings, steps};
+    let server = json!({"s": misbehaving(&[])});
+    let place = place(&server, &steps(&[("mcp__s__echo", json!({"text": "x"}))]));
+    let mut asks = settings(&place);
+    asks["mcp_servers"]["s"]["trust"] = json!(false);
+    place.write_settings(&asks);
+    let is_call = |message: &&Value| message["method"] == "tools/call";
+    race(&place, "mcp__s__echo", || {
+        heard(&place).iter().filter(is_call).count()
+    });
+}
+
+fn scripted(calls: &[Value]) -> Arc<Place> {
+    let steps = [calls, &[json!({"text": "Done."})]].concat();
+    Place::with_script(&json!({"turns": [{"steps": steps}]}))
+}
+
+fn lines(place: &Place, file: &str) -> usize {
+    let text = std::fs::read_to_string(place.work().join(file));
+    text.map_or(0, |text| text.lines().count())
+}
+
+/// Each prompt asks for a call of `tool`, which an answer and a cancellation then race for; `ran` counts its effects.
+fn race(place: &Arc<Place>, tool: &str, ran: impl Fn() -> usize) {
     let seed = seed();
     let mut random = Random::new(seed);
-    let mut agent = Agent::ready(&asking());
+    let mut agent = Agent::ready(place);
     let session = agent.create();
     for round in 0..60 {
+        let before = ran();
         let (run, identity) = asked(&mut agent, &session);
         let allow = random.below(3) > 0;
         let (first, second) = (agent.fresh_id(), agent.fresh_id());
@@ -131,9 +177,12 @@ fn answer_that_races_a_cancellation_is_recorded_or_stale_and_never_both() {
         let run = agent.finish(run);
         let at = format!("MC_FAULT_SEED={seed}, round {round}: {:?}", run.events);
         assert_eq!(won, answers_first, "requests are read in order; {at}");
-        // A call that nobody allowed was not made.
+        // A call that nobody allowed was not made; one that ended well was, once.
+        let (fate, ran) = (fate_of(&run, tool), ran() - before);
         if !(won && allow) {
-            assert_eq!(fate(&run), "failed", "{at}");
+            assert_eq!((fate.as_str(), ran), ("failed", 0), "{at}");
+        } else if fate == "completed" {
+            assert_eq!(ran, 1, "{at}");
         }
         match cancelled["error"]["code"].as_str() {
             // The run can have ended in between, if its answer came first.

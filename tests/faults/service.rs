@@ -172,12 +172,14 @@ fn assemble(items: &[Value]) -> History {
             }
             continue;
         }
-        assert_eq!(item["kind"], "message", "{item}");
+        let is_summary = item["kind"] == "summary";
+        assert!(is_summary || item["kind"] == "message", "{item}");
         let part = item["part"].as_u64().expect("part");
         assert_eq!(part, next, "a part out of order: {item}");
         let piece = text(&item["text"]);
         if part == 0 {
             let kind = match item["role"].as_str() {
+                None if is_summary && number == 0 => Kind::Summary,
                 Some("user") => Kind::User,
                 Some("assistant") => Kind::Assistant,
                 _ => panic!("an unknown role: {item}"),
@@ -188,7 +190,7 @@ fn assemble(items: &[Value]) -> History {
                     messages.push(diagnostic(format!("interrupted {number}"), true));
                 }
             } else {
-                assert!(open, "an answer without its prompt: {item}");
+                assert!(open != is_summary, "an answer without its prompt: {item}");
             }
             messages.push(Message {
                 id: number.to_string(),
