@@ -32,6 +32,10 @@ mod deaths;
 mod http;
 #[path = "mcp/real.rs"]
 mod real;
+#[cfg(feature = "providers")]
+#[path = "providers/server.rs"]
+#[allow(dead_code)] // the tests of the wires use the rest
+mod server;
 #[path = "mcp/service.rs"]
 mod service;
 #[path = "mcp/setting.rs"]

@@ -148,6 +148,116 @@ fn a_cancelled_call_is_told_and_waited_for_no_longer() {
 }
 
 #[test]
+fn an_answer_behind_its_cancellation_is_nobody_s() {
+    let place = place(&json!({"s": misbehaving(&[])}), &json!([]));
+    let late = steps(&[("mcp__s__wait", json!({"n": 300}))]);
+    let next = steps(&[
+        ("mcp__s__wait", json!({"n": 600})),
+        ("mcp__s__echo", json!({"text": "own"})),
+    ]);
+    let script = json!({"turns": [{"steps": late}, {"steps": next}]});
+    std::fs::write(place.root().join("script.json"), script.to_string()).unwrap();
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    wait_for("the call", || {
+        heard(&place)
+            .iter()
+            .any(|message| message["method"] == "tools/call")
+    });
+    agent.ok(
+        "turn.cancel",
+        json!({"session_id": session, "run_id": run_id}),
+    );
+    assert_eq!(agent.finish(run_id).outcome(), "cancelled");
+    // It comes while the next call waits for its own.
+    assert_eq!(agent.turn(&session, "again").outcome(), "completed");
+    agent.end();
+    let results = finished(&place, &session);
+    let said: Vec<_> = results.iter().map(said).collect();
+    assert_eq!(
+        said[1..],
+        [("waited", false), ("echo: own", false)],
+        "{said:?}"
+    );
+    let greeted = heard(&place)
+        .iter()
+        .filter(|message| message["method"] == "initialize")
+        .count();
+    assert_eq!(greeted, 1, "it was not started again");
+}
+
+/// What a server tells besides text, as a model is told: images are seen where it takes them, the rest is said in words.
+#[cfg(feature = "providers")]
+#[test]
+fn images_and_resources_of_a_server_come_to_the_model() {
+    use crate::client::launch;
+    use crate::server::{Answer, Model};
+    const PNG: &str = "iVBORw0KGgoAAAANSUhEUgcHBw==";
+    let content = json!([
+        {"type": "text", "text": "See:"},
+        {"type": "image", "data": PNG, "mimeType": "image/png"},
+        {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": "memo://1", "mimeType": "text/plain", "text": "a memo"}},
+        {"type": "resource", "resource": {"uri": "memo://2", "mimeType": "application/zip", "blob": "AAAA"}},
+        {"type": "resource_link", "uri": "memo://3", "name": "a link"},
+    ]);
+    let arguments = json!({"text": content.to_string()}).to_string();
+    let call = json!([{"index": 0, "id": "c1", "function": {"name": "mcp__s__content", "arguments": arguments}}]);
+    let completion = |delta: Value, reason: &str| {
+        Answer::events(&[
+            json!({"choices": [{"index": 0, "delta": delta}]}),
+            json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}),
+        ])
+    };
+    for images in [true, false] {
+        let model = Model::answering(vec![
+            completion(json!({"tool_calls": call}), "tool_calls"),
+            completion(json!({"content": "Seen."}), "stop"),
+        ]);
+        let place = place(&json!({"s": misbehaving(&[])}), &json!([]));
+        let mut settings = settings(&place);
+        settings["provider"] = json!("mine");
+        settings["model"] = json!("m");
+        settings["providers"]["mine"] = json!({"api": "openai-chat", "base_url": model.base(),
+            "api_key_env": "GATEWAY_KEY", "models": [{"id": "m", "images": images}]});
+        place.write_settings(&settings);
+        let mut agent = Agent::spawn(
+            launch()
+                .place(&place)
+                .env("GATEWAY_KEY", "a-key-of-the-test"),
+        );
+        agent.initialize();
+        let session = agent.create();
+        assert_eq!(agent.turn(&session, "go").outcome(), "completed");
+        agent.end();
+        model.asked();
+        let asked = model.asked().body;
+        let messages = asked["messages"].as_array().unwrap();
+        let told = messages
+            .iter()
+            .find(|message| message["role"] == "tool")
+            .unwrap();
+        let words = told["content"].as_str().unwrap();
+        for part in [
+            "See:",
+            "image/png",
+            "audio/wav",
+            "a memo",
+            "memo://2",
+            "application/zip",
+            "memo://3",
+        ] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        let is_shown = asked
+            .to_string()
+            .contains(&format!("data:image/png;base64,{PNG}"));
+        assert_eq!(is_shown, images, "{asked}");
+    }
+}
+
+#[test]
 fn what_a_server_asks_is_answered_politely() {
     let place = place(
         &json!({"s": misbehaving(&[])}),

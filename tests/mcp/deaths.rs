@@ -74,3 +74,21 @@ fn no_process_of_a_server_outlives_its_host() {
         }
     }
 }
+
+#[test]
+fn all_are_told_before_any_is_waited_for() {
+    // None of them goes by itself, so that each is waited for.
+    let names = ["a", "b", "c", "d", "e"];
+    let servers = names.map(|name| (name.to_owned(), misbehaving(&["--stay"])));
+    let place = place(&serde_json::Map::from_iter(servers).into(), &json!([]));
+    let mut agent = Agent::spawn(launch().place(&place));
+    agent.initialize();
+    agent.end();
+    let told = std::fs::read_to_string(place.work().join("told")).unwrap();
+    let mut told: Vec<f64> = told.lines().map(|line| line.parse().unwrap()).collect();
+    told.sort_by(f64::total_cmp);
+    assert_eq!(told.len(), names.len());
+    // A server is waited for 300 ms: one after the other they would be told within 1,200.
+    let took = told[told.len() - 1] - told[0];
+    assert!(took < 0.6, "{told:?}");
+}

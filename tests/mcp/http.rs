@@ -5,12 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::client::{Agent, BIN, launch};
-use crate::setting::{log, magi_code, place, results, settings, steps};
-use crate::support::Place;
+use crate::setting::{finished, log, magi_code, place, results, settings, steps};
+use crate::support::{Place, wait_for};
 
 /// A server of this test that is ended with it.
 struct HttpServer {
@@ -110,6 +111,65 @@ fn a_refusal_names_the_server_and_its_status_and_hides_what_is_secret() {
     let (code, log) = refused(&place);
     assert_eq!(code, "mcp_unavailable");
     assert!(log.contains("refused"), "{log}");
+}
+
+#[test]
+fn one_that_never_answers_costs_ten_seconds() {
+    let server = HttpServer::start(&["--hang"]);
+    let place = place(&json!({"web": server.definition()}), &json!([]));
+    let began = Instant::now();
+    let (code, log) = refused(&place);
+    assert_eq!(code, "mcp_unavailable");
+    assert!(
+        (9..16).contains(&began.elapsed().as_secs()),
+        "{:?}",
+        began.elapsed()
+    );
+    assert!(log.contains("the MCP server `web`"), "{log}");
+}
+
+#[test]
+fn a_cancelled_call_is_told_and_the_next_one_is_answered() {
+    let server = HttpServer::start(&[]);
+    let place = place(&json!({"web": server.definition()}), &json!([]));
+    let turn = |tool: &str| json!({"steps": steps(&[(tool, json!({}))])});
+    let script = json!({"turns": [turn("mcp__web__hang"), turn("mcp__web__echo")]});
+    std::fs::write(place.root().join("script.json"), script.to_string()).unwrap();
+    let heard = |method: &str| {
+        let bodies = server
+            .asked()
+            .into_iter()
+            .filter(|asked| asked[0] == "POST");
+        let mut messages = bodies
+            .filter_map(|asked| serde_json::from_str::<Value>(asked[3].as_str().unwrap()).ok());
+        messages.find(|message| message["method"] == method)
+    };
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    wait_for("the call", || heard("tools/call").is_some());
+    let began = Instant::now();
+    agent.ok(
+        "turn.cancel",
+        json!({"session_id": session, "run_id": run_id}),
+    );
+    assert_eq!(agent.finish(run_id).outcome(), "cancelled");
+    assert!(began.elapsed() < Duration::from_secs(2));
+    wait_for("the word of it", || {
+        heard("notifications/cancelled").is_some()
+    });
+    let (call, told) = (
+        heard("tools/call").unwrap(),
+        heard("notifications/cancelled").unwrap(),
+    );
+    assert_eq!(told["params"]["requestId"], call["id"]);
+    assert_eq!(agent.turn(&session, "again").outcome(), "completed");
+    agent.end();
+    let last = finished(&place, &session).pop().unwrap();
+    assert_eq!(
+        (&last["content"], &last["is_error"]),
+        (&json!("xxxxx"), &json!(false))
+    );
 }
 
 #[test]

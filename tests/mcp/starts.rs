@@ -22,8 +22,18 @@ fn their_tools_are_called_in_a_turn() {
 }
 
 #[test]
+fn they_start_side_by_side() {
+    // None of them answers before all are greeted.
+    let server = misbehaving(&["--together"]);
+    let place = place(&json!({"a": server, "b": server, "c": server}), &steps(&[]));
+    let mut agent = Agent::ready(&place);
+    agent.create();
+    agent.end();
+}
+
+#[test]
 fn one_that_fails_fails_the_start_and_the_others_are_gone() {
-    let servers = json!({"good": misbehaving(&["--spawn"]), "bad": misbehaving(&["--exit"])});
+    let servers = json!({"good": misbehaving(&["--spawn"]), "bad": misbehaving(&["--after-others", "--exit"])});
     let place = place(&servers, &json!([]));
     let mut agent = Agent::spawn(launch().place(&place).env("MC_LOG", "info"));
     assert_eq!(
@@ -35,7 +45,8 @@ fn one_that_fails_fails_the_start_and_the_others_are_gone() {
         (&status["state"], &status["readiness"]),
         (&json!("failed"), &json!("mcp_unavailable"))
     );
-    let pids = std::fs::read_to_string(place.work().join("pids")).unwrap_or_default();
+    let pids = std::fs::read_to_string(place.work().join("pids")).unwrap();
+    assert_eq!(pids.lines().count(), 3, "the good one was there");
     for pid in pids.lines() {
         assert!(
             !std::path::Path::new("/proc").join(pid).exists(),

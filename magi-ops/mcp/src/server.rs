@@ -440,3 +440,6 @@ impl Connection {
 fn value(result: &ServerResult) -> Value {
     serde_json::to_value(result).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

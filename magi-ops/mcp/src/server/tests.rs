@@ -1,0 +1,169 @@
+//! How long a call may take, in virtual time: what a server says meanwhile, and what it does not.
+
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+use store::settings::ServerState;
+use store::{LocalHome, Reason};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::{Instant, sleep};
+
+use super::*;
+
+/// The other side of a connection.
+struct Other {
+    lines: tokio::io::Lines<BufReader<OwnedReadHalf>>,
+    to: OwnedWriteHalf,
+}
+
+impl Other {
+    async fn next(&mut self) -> Value {
+        serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
+    }
+
+    async fn say(&mut self, mut message: Value) {
+        message["jsonrpc"] = json!("2.0");
+        self.to
+            .write_all(format!("{message}\n").as_bytes())
+            .await
+            .unwrap();
+    }
+
+    /// A step of progress of a call, so many seconds from now.
+    async fn progress(&mut self, call: &Value, after: u64, step: u64) {
+        sleep(Duration::from_secs(after)).await;
+        let token = &call["params"]["_meta"]["progressToken"];
+        let params = json!({"progressToken": token, "progress": step});
+        self.say(json!({"method": "notifications/progress", "params": params}))
+            .await;
+    }
+}
+
+/// A server that is connected, and its other side.
+async fn connected() -> (Server, Other) {
+    let (near, far) = UnixStream::pair().unwrap();
+    let (from, to) = far.into_split();
+    let mut other = Other {
+        lines: BufReader::new(from).lines(),
+        to,
+    };
+    let client = Client {
+        root: "file:///".to_owned(),
+        changed: Arc::default(),
+    };
+    let connecting = serve_client_with_ct(client, Stdio::new(near), CancellationToken::new());
+    let greeted = async {
+        let hello = other.next().await;
+        let version = &hello["params"]["protocolVersion"];
+        let result = json!({"protocolVersion": version, "capabilities": {"tools": {}},
+            "serverInfo": {"name": "s", "version": "1"}});
+        other
+            .say(json!({"id": hello["id"], "result": result}))
+            .await;
+        assert_eq!(other.next().await["method"], "notifications/initialized");
+    };
+    let (running, ()) = tokio::join!(connecting, greeted);
+    let definition = McpServer {
+        name: "s".to_owned(),
+        launch: None,
+        state: ServerState::Approved,
+        trust: true,
+        digest: String::new(),
+        named: Reason::new("a test"),
+    };
+    let setting = Setting {
+        cwd: "/".into(),
+        guard: Guard::program("none"),
+        home: Arc::new(LocalHome::at(std::path::Path::new("/none"))),
+    };
+    let server = Server::new(definition, setting, CancellationToken::new());
+    *server.connection.lock().await = Some(Connection {
+        running: running.unwrap(),
+        program: None,
+    });
+    (server, other)
+}
+
+/// Calls it, with the other side doing this meanwhile; what came of it after how many seconds.
+async fn called<F: Future>(meanwhile: impl FnOnce(Other) -> F) -> (Result<Value, CallError>, u64) {
+    let (server, other) = connected().await;
+    let never = CancellationToken::new();
+    let began = Instant::now();
+    let call = server.call("slow", Map::new(), &never);
+    tokio::select! {
+        answer = call => (answer, began.elapsed().as_secs()),
+        _ = async { meanwhile(other).await; std::future::pending::<()>().await } => unreachable!(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_silent_server_ends_after_a_minute() {
+    let silent = |mut other: Other| async move {
+        other.next().await;
+        // The server is told, and heard of no more.
+        let told = other.next().await;
+        assert_eq!(told["method"], "notifications/cancelled");
+        other
+    };
+    let (answer, took) = called(silent).await;
+    assert!(matches!(answer, Err(CallError::Late)), "{answer:?}");
+    assert_eq!(took, 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_begins_the_minute_anew() {
+    let slow = |mut other: Other| async move {
+        let call = other.next().await;
+        for step in 1..=4 {
+            other.progress(&call, 50, step).await;
+        }
+        sleep(Duration::from_secs(50)).await;
+        other
+            .say(json!({"id": call["id"], "result": {"content": []}}))
+            .await;
+        other
+    };
+    let (answer, took) = called(slow).await;
+    assert_eq!(answer.unwrap()["content"], json!([]));
+    assert_eq!(took, 250);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_progress_lasts_longer_than_ten_minutes() {
+    let endless = |mut other: Other| async move {
+        let call = other.next().await;
+        for step in 1..100 {
+            other.progress(&call, 30, step).await;
+        }
+        other
+    };
+    let (answer, took) = called(endless).await;
+    assert!(matches!(answer, Err(CallError::Late)), "{answer:?}");
+    assert_eq!(took, 600);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_is_nobody_s_and_the_next_call_gets_its_own() {
+    let (server, mut other) = connected().await;
+    let answering = async {
+        let late = other.next().await;
+        other.next().await;
+        let next = other.next().await;
+        for (call, words) in [(&late, "late"), (&next, "own")] {
+            let content = json!([{"type": "text", "text": words}]);
+            other
+                .say(json!({"id": call["id"], "result": {"content": content}}))
+                .await;
+        }
+    };
+    let calling = async {
+        let never = CancellationToken::new();
+        let late = server.call("slow", Map::new(), &never).await;
+        assert!(matches!(late, Err(CallError::Late)), "{late:?}");
+        server.call("slow", Map::new(), &never).await.unwrap()
+    };
+    let ((), answer) = tokio::join!(answering, calling);
+    assert_eq!(answer["content"][0]["text"], "own");
+}
