@@ -40,6 +40,8 @@ mod differences;
 mod images;
 #[path = "providers/recordings.rs"]
 mod recordings;
+#[path = "providers/requests.rs"]
+mod requests;
 
 const KEY: &str = "canary-key-0123456789";
 
