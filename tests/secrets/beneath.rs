@@ -1,12 +1,10 @@
 //! Canaries through what happens beneath a turn: snippets, subagents, servers' tools, and summaries of what was said.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::shapes::{Canary, all};
 use crate::support::Place;
-use crate::{TURNS, allow_commands, go, play, refuse_all};
+use crate::{TURNS, allow_commands, go, play};
 
 /// Changes the script of a place.
 fn script(place: &Place, change: impl FnOnce(&mut Value)) {
@@ -129,7 +127,7 @@ fn name(canary: &Canary) -> Option<&str> {
 
 /// A place has a server whose tools are also called after secrets.
 #[cfg(feature = "mcp")]
-fn serve(place: &Arc<Place>) {
+fn serve(place: &std::sync::Arc<Place>) {
     use crate::setting::{approve, define, misbehaving};
     let names: Vec<_> = all()
         .iter()
@@ -248,6 +246,6 @@ fn in_questions_about_what_happens_beneath() {
         let mut settings = crate::setting::settings(&place);
         settings["mcp_servers"]["s"]["trust"] = json!(false);
         place.write_settings(&settings);
-        refuse_all(&place, group, 3);
+        crate::refuse_all(&place, group, 3);
     }
 }
