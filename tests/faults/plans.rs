@@ -25,6 +25,8 @@ pub(crate) struct Plan {
     pub(crate) turn: fn(usize) -> Scripted,
     /// Prepares a place whose offline provider plays a script with these turns.
     prepare: fn(&[Value]) -> Arc<Place>,
+    /// What the records of its sessions hold if the turns did what they are about.
+    pub(crate) leaves: &'static str,
 }
 
 impl Plan {
@@ -70,6 +72,7 @@ fn call(tool: &str, input: Value) -> Value {
 pub(crate) const PLAIN: Plan = Plan {
     turn: plain,
     prepare: |turns| Place::with_script(&json!({"turns": turns})),
+    leaves: r#""user_input""#,
 };
 
 fn sentence(turn: usize, words: usize) -> String {
@@ -169,6 +172,7 @@ pub(crate) const SERVERS: Plan = Plan {
         std::fs::write(place.root().join("script.json"), script).expect("script.json");
         place
     },
+    leaves: "mcp__s__echo",
 };
 
 /// Snippets that call, fail, and are busy for ever.
@@ -193,6 +197,7 @@ pub(crate) const SNIPPETS: Plan = Plan {
         }
     },
     prepare: |turns| Place::with_script(&json!({"turns": turns})),
+    leaves: r#""parent":""#,
 };
 
 /// Tasks side by side, beneath each other, and one that never ends.
@@ -221,6 +226,7 @@ pub(crate) const TASKS: Plan = Plan {
         ]);
         Place::with_script(&json!({"turns": turns, "tasks": tasks}))
     },
+    leaves: r#""type":"delegation""#,
 };
 
 /// Each turn that ended has filled the window, so that the next one begins with a summary.
@@ -250,4 +256,5 @@ pub(crate) const COMPACTIONS: Plan = Plan {
         place.write_settings(&json!({"providers": {"fixture": fixture}}));
         place
     },
+    leaves: r#""type":"checkpoint""#,
 };
