@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use tokio::io::AsyncWriteExt;
@@ -13,6 +14,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tools::{Caller, ToolOutcome};
 
@@ -21,6 +23,11 @@ use crate::message::{self, Ended, Order, Report};
 
 /// Sent when a process has used the time of the processor that it may have.
 const SIGXCPU: i32 = 24;
+/// What the process may work while none of its calls is open. It looks at its own clock, but only between steps, and a
+/// step may be long.
+const HOST_TIME: Duration = bounds::OWN_TIME.saturating_add(Duration::from_secs(2));
+/// How long one may take to be gone that has closed its socket.
+const GONE_TIME: Duration = Duration::from_secs(1);
 
 /// What a snippet came to. Its process is gone, and none of its calls runs any more.
 #[derive(Debug)]
@@ -39,8 +46,6 @@ pub(crate) struct Finished {
 pub(crate) enum How {
     Ended(Ended),
     Cancelled,
-    /// Killed in one operation of the engine, which took longer than the snippet may.
-    Stuck,
     /// The process went away, or said what it should not: why.
     Lost(io::Error),
 }
@@ -62,18 +67,7 @@ pub(crate) async fn run(
 ) -> io::Result<Finished> {
     let (mut child, socket) = start(program)?;
     let (reader, writer) = socket.into_split();
-    let mut conversation = Conversation {
-        writer,
-        caller,
-        running: JoinSet::new(),
-        finished: Finished {
-            printed: String::new(),
-            cut: false,
-            calls: 0,
-            unawaited: 0,
-            how: How::Cancelled,
-        },
-    };
+    let mut conversation = Conversation::new(writer, caller);
     let how = tokio::select! {
         biased;
         () = cancel.cancelled() => Ok(How::Cancelled),
@@ -92,6 +86,8 @@ pub(crate) async fn run(
         }
         Err(error) => lost(&mut child, error).await?,
     };
+    // What has come to its end was not ended.
+    while running.try_join_next().is_some() {}
     finished.unawaited = running.len();
     running.shutdown().await;
     Ok(finished)
@@ -118,15 +114,20 @@ fn start(program: &Path) -> io::Result<(Child, UnixStream)> {
 
 /// Why a process ended that did not say how.
 async fn lost(child: &mut Child, error: io::Error) -> io::Result<How> {
-    if error.kind() != io::ErrorKind::UnexpectedEof {
-        child.kill().await?;
-        return Ok(How::Lost(error));
+    // Reset, where something that it was told was still unread.
+    let is_gone = matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
+    );
+    if is_gone && let Ok(status) = timeout(GONE_TIME, child.wait()).await {
+        let status = status?;
+        return Ok(match status.signal() {
+            Some(SIGXCPU) => How::Ended(Ended::OutOfTime(None)),
+            _ => How::Lost(io::Error::other(status.to_string())),
+        });
     }
-    let status = child.wait().await?;
-    Ok(match status.signal() {
-        Some(SIGXCPU) => How::Stuck,
-        _ => How::Lost(io::Error::other(status.to_string())),
-    })
+    child.kill().await?;
+    Ok(How::Lost(error))
 }
 
 struct Conversation<'a> {
@@ -136,7 +137,22 @@ struct Conversation<'a> {
     finished: Finished,
 }
 
-impl Conversation<'_> {
+impl<'a> Conversation<'a> {
+    fn new(writer: OwnedWriteHalf, caller: &'a dyn Caller) -> Self {
+        Self {
+            writer,
+            caller,
+            running: JoinSet::new(),
+            finished: Finished {
+                printed: String::new(),
+                cut: false,
+                calls: 0,
+                unawaited: 0,
+                how: How::Cancelled,
+            },
+        }
+    }
+
     /// From the first order to the last report.
     async fn hold(
         &mut self,
@@ -154,7 +170,9 @@ impl Conversation<'_> {
             Some((report, reader))
         });
         let mut reports = std::pin::pin!(reports);
+        let mut left = HOST_TIME;
         loop {
+            let (since, works) = (Instant::now(), self.running.is_empty());
             tokio::select! {
                 Some(report) = reports.next() => match report? {
                     Report::Call { id, name, input } => {
@@ -176,12 +194,22 @@ impl Conversation<'_> {
                     let ToolOutcome { content: text, is_error, .. } = outcome;
                     self.tell(&Order::Result { id, is_error, text }).await?;
                 }
+                () = sleep(left), if works => return Ok(Ended::OutOfTime(None)),
+            }
+            if works {
+                left = left.saturating_sub(since.elapsed());
             }
         }
     }
 
+    /// Errs for an order that can't be told at all. A process that takes no more has ended, or is about to: how, it says
+    /// in what is still to be read of it.
     async fn tell(&mut self, order: &Order) -> io::Result<()> {
-        self.writer.write_all(&message::frame(order)?).await
+        let frame = message::frame(order)?;
+        if let Err(error) = self.writer.write_all(&frame).await {
+            tracing::debug!(%error, "a snippet takes no more orders");
+        }
+        Ok(())
     }
 
     /// Keeps what fits, whatever the process says of it.
@@ -206,9 +234,77 @@ mod tests {
         lost(&mut child, gone).await.unwrap()
     }
 
+    /// A caller without tools, all of whose calls are answered at once.
+    struct Answering;
+
+    impl Caller for Answering {
+        fn tools(&self) -> Vec<std::sync::Arc<tools::ToolSpec>> {
+            Vec::new()
+        }
+
+        fn call(&self, _: String, _: serde_json::Value) -> tools::Calling {
+            Box::pin(std::future::ready(ToolOutcome::failed("none", "missing")))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_process_no_longer_reads_costs_it_no_end() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let theirs = theirs.into_std().unwrap();
+        theirs.set_nonblocking(false).unwrap();
+        theirs.shutdown(std::net::Shutdown::Read).unwrap();
+        let (reader, writer) = ours.into_split();
+        let mut conversation = Conversation::new(writer, &Answering);
+        let tools = ["t".to_owned()];
+        let (name, input) = (tools[0].clone(), serde_json::json!({}));
+        let (id, ended) = (1, Ended::Returned(Some("42".to_owned())));
+        message::write(&mut &theirs, &Report::Call { id, name, input }).unwrap();
+        let report = Report::Ended(ended.clone());
+        let later = async {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            message::write(&mut &theirs, &report).unwrap();
+        };
+        let held = conversation.hold(reader, String::new(), &tools);
+        let (held, ()) = tokio::join!(held, later);
+        assert!(
+            matches!(held, Ok(how) if how == ended),
+            "the call's result could not be told"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_only_works_is_ended_by_the_host_and_one_that_waits_for_a_call_is_not() {
+        for (calls, expected) in [(false, true), (true, false)] {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            let theirs = theirs.into_std().unwrap();
+            let (reader, writer) = ours.into_split();
+            struct Waiting;
+            impl Caller for Waiting {
+                fn tools(&self) -> Vec<std::sync::Arc<tools::ToolSpec>> {
+                    Vec::new()
+                }
+
+                fn call(&self, _: String, _: serde_json::Value) -> tools::Calling {
+                    Box::pin(std::future::pending())
+                }
+            }
+            let mut conversation = Conversation::new(writer, &Waiting);
+            let (id, name, input) = (1, "t".to_owned(), serde_json::json!({}));
+            if calls {
+                message::write(&mut &theirs, &Report::Call { id, name, input }).unwrap();
+            }
+            let tools = ["t".to_owned()];
+            let held = conversation.hold(reader, String::new(), &tools);
+            let held = tokio::time::timeout(HOST_TIME * 2, held).await;
+            assert_eq!(matches!(held, Ok(Ok(Ended::OutOfTime(None)))), expected);
+            drop(theirs);
+        }
+    }
+
     #[tokio::test]
     async fn a_process_that_went_away_says_by_what() {
-        assert!(matches!(ended_by("kill -XCPU $$").await, How::Stuck));
+        let stuck = ended_by("kill -XCPU $$").await;
+        assert!(matches!(stuck, How::Ended(Ended::OutOfTime(None))));
         for line in ["kill -ABRT $$", "kill -KILL $$", "exit 0"] {
             assert!(matches!(ended_by(line).await, How::Lost(_)), "{line}");
         }
@@ -216,20 +312,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_that_is_no_snippet_is_lost_and_one_that_is_none_can_t_be_run() {
-        struct None;
-        impl Caller for None {
-            fn tools(&self) -> Vec<std::sync::Arc<tools::ToolSpec>> {
-                Vec::new()
-            }
-
-            fn call(&self, _: String, _: serde_json::Value) -> tools::Calling {
-                Box::pin(std::future::pending())
-            }
-        }
         let cancel = CancellationToken::new();
         let run = async |program: &str| {
             let source = "x".repeat(bounds::SOURCE);
-            run(Path::new(program), source, Vec::new(), &None, &cancel).await
+            run(Path::new(program), source, Vec::new(), &Answering, &cancel).await
         };
         assert!(matches!(run("/bin/true").await.unwrap().how, How::Lost(_)));
         // Says something else.

@@ -136,13 +136,6 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
                 Some("timed out"),
             )
         }
-        How::Stuck => {
-            timed_out = true;
-            (
-                "Error: one operation of the snippet took more than 30 s".to_owned(),
-                Some("timed out"),
-            )
-        }
         How::Lost(error) => {
             tracing::warn!(%error, "a snippet's process is lost");
             let text = "Error: the snippet's process ended unexpectedly; it may have needed too much memory";

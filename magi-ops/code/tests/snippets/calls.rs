@@ -87,6 +87,15 @@ async fn calls_that_are_not_awaited_are_ended() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_not_awaited_and_fails_costs_no_result() {
+    let source = "tools.fail({}); tools.fail({}); tools.echo({bytes: 200000}); console.log('printed before'); return 42";
+    for _ in 0..40 {
+        let said = said_of(source).await;
+        assert!(said.starts_with("printed before\n42"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn what_never_settles_is_an_error() {
     for source in [
         "await new Promise(() => {})",
