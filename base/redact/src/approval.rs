@@ -5,23 +5,29 @@ use std::fmt::Write;
 
 use super::display::is_unseen;
 use super::masks::Mask;
-use super::{MASK, Redacted, Redactor};
+use super::{MASK, Reading, Redacted, Redactor};
 
 /// Room of what says that an action is about something longer than is shown.
 const LEAD_BYTES: usize = 64;
 
 impl Redactor {
     /// The question about one call, of at most `bytes` (256 at least): `action` is what is done, in our own words,
-    /// `subject` on what, in the model's: a command, a path, a pattern.
+    /// `subject` on what, in the model's: a command, a path, a pattern, an input; `reading` says which.
     ///
     /// No mask covers what might run: each covers one literal run of characters (see `masks`), and one over a whole
     /// known secret says its kind and length. Nothing is left out silently: but for a single blank between words, blanks
     /// and line ends become `␣×N` and `⏎`, in their order; what nobody sees becomes its number, `\u{200b}`, and so does a
     /// sign that would look like one of these marks: two commands without masks never look the same. What is too long loses its middle; the line then says how many bytes were left out and how long the
     /// subject is.
-    pub fn question(&self, action: &str, subject: &str, bytes: usize) -> Redacted {
-        let action = self.spelled(action);
-        let shown = self.spelled(subject);
+    pub fn question(
+        &self,
+        action: &str,
+        subject: &str,
+        reading: Reading,
+        bytes: usize,
+    ) -> Redacted {
+        let action = self.spelled(action, Reading::Words);
+        let shown = self.spelled(subject, reading);
         if shown.is_empty() {
             return Redacted(clip(&action, bytes).to_owned());
         }
@@ -39,18 +45,17 @@ impl Redactor {
     }
 
     /// The text as one line in which everything is seen but what is masked.
-    fn spelled(&self, text: &str) -> String {
-        let unseen = |c: &char| is_unseen(*c) && !is_blank(*c);
+    fn spelled(&self, text: &str, reading: Reading) -> String {
         // What hides within a secret hides no secret.
-        let plain: String = text.chars().filter(|c| !unseen(c)).collect();
-        let masks: Vec<Mask> = self.masks(&plain);
+        let plain: String = text.chars().filter(|c| is_seen(*c)).collect();
+        let masks: Vec<Mask> = self.masks(&plain, reading);
         let mut masks = masks.iter().peekable();
         let mut out = String::with_capacity(text.len());
         // The run of blanks that was read last.
         let mut blanks = String::new();
         let mut at = 0;
         for c in text.chars() {
-            if unseen(&c) {
+            if !is_seen(c) {
                 tell(&mut blanks, &mut out, false);
                 out.extend(c.escape_unicode());
                 continue;
@@ -87,6 +92,10 @@ fn omission(left_out: usize) -> String {
 
 fn clip(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
+}
+
+pub(super) fn is_seen(c: char) -> bool {
+    !is_unseen(c) || is_blank(c)
 }
 
 fn is_blank(c: char) -> bool {

@@ -20,6 +20,7 @@ mod redacted;
 mod shapes;
 mod stream;
 mod tail;
+mod texts;
 mod values;
 mod vocabulary;
 mod words;
@@ -32,6 +33,17 @@ use vocabulary::list;
 pub use display::is_unseen;
 pub use redacted::Redacted;
 pub use stream::{MAX_HELD_BYTES, StreamRedactor};
+
+/// How a text of a question is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// A shell runs it: no mask covers a program's name but that of a known secret or of a line of a key.
+    CommandLine,
+    /// Nothing of it runs: a path, a pattern, a prompt.
+    Words,
+    /// JSON, of which each text is read by itself too.
+    Json,
+}
 
 /// What stands in a secret's place.
 pub const MASK: &str = "[redacted]";

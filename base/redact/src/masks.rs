@@ -9,9 +9,11 @@
 
 use std::ops::Range;
 
+use super::approval::is_seen;
 use super::programs::{CommandText, ends_word, is_interpreter, is_operator, is_runner, words_of};
 use super::random::{is_mixed, is_random};
-use super::{Found, MASK, Redactor, blocks, commands, shapes, words};
+use super::texts::texts;
+use super::{Found, MASK, MIN_VALUE_BYTES, Reading, Redactor, blocks, commands, shapes, words};
 
 /// Most looks at one command line.
 const MAX_LOOKS: usize = 64;
@@ -41,9 +43,41 @@ enum Kind {
 }
 
 impl Redactor {
-    /// What is masked of a command line, in order and apart from each other.
-    pub(super) fn masks(&self, text: &str) -> Vec<Mask> {
-        let line = CommandText::new(text);
+    /// What is masked of a text, in order and apart from each other.
+    pub(super) fn masks(&self, text: &str, reading: Reading) -> Vec<Mask> {
+        let line = match reading {
+            Reading::CommandLine => CommandText::new(text),
+            Reading::Words | Reading::Json => CommandText::words(text),
+        };
+        let mut covered = self.covered(&line);
+        if reading == Reading::Json {
+            // Names beside values were seen above.
+            for own in texts(text, is_seen).filter(|own| own.text.len() >= MIN_VALUE_BYTES) {
+                let covers = self.covered(&CommandText::words(&own.text));
+                covered.extend(covers.iter().map(|(run, kind)| (own.place(run), *kind)));
+            }
+        }
+        covered.sort_by_key(|(range, kind)| (range.start, *kind));
+        let mut merged: Vec<(Range<usize>, Kind)> = Vec::with_capacity(covered.len());
+        for (range, kind) in covered {
+            match merged.last_mut() {
+                Some((last, of)) if range.start < last.end => {
+                    last.end = last.end.max(range.end);
+                    *of = kind.min(*of);
+                }
+                _ => merged.push((range, kind)),
+            }
+        }
+        let labelled = |(range, kind): (Range<usize>, Kind)| Mask {
+            label: label(&line, &range, kind),
+            range,
+        };
+        merged.into_iter().map(labelled).collect()
+    }
+
+    /// What is masked of one text, and by what it is known.
+    fn covered(&self, line: &CommandText<'_>) -> Vec<(Range<usize>, Kind)> {
+        let text = line.text;
         let found = |find: &dyn Fn(&mut Found)| {
             let mut found = Found::new(true);
             find(&mut found);
@@ -69,7 +103,7 @@ impl Redactor {
                 let lines = runs(text, &range, is_literal).filter(|run| is_key_line(text, run));
                 covered.extend(lines.map(|run| (run, Kind::Key)));
             } else {
-                let runs = covers(&line, &range, Kind::Url).into_iter();
+                let runs = covers(line, &range, Kind::Url).into_iter();
                 covered.extend(runs.map(|run| (run, Kind::Url)));
             }
         }
@@ -86,7 +120,7 @@ impl Redactor {
                     if range.start > cut {
                         break;
                     }
-                    let runs = covers(&line, &range, kind);
+                    let runs = covers(line, &range, kind);
                     if runs.first().is_none_or(|run| run.end < range.end) {
                         cut = cut.min(first_run(text, &range).end);
                     }
@@ -98,22 +132,7 @@ impl Redactor {
                 from = text.ceil_char_boundary(cut + 1);
             }
         }
-        covered.sort_by_key(|(range, kind)| (range.start, *kind));
-        let mut merged: Vec<(Range<usize>, Kind)> = Vec::with_capacity(covered.len());
-        for (range, kind) in covered {
-            match merged.last_mut() {
-                Some((last, of)) if range.start < last.end => {
-                    last.end = last.end.max(range.end);
-                    *of = kind.min(*of);
-                }
-                _ => merged.push((range, kind)),
-            }
-        }
-        let labelled = |(range, kind): (Range<usize>, Kind)| Mask {
-            label: label(&line, &range, kind),
-            range,
-        };
-        merged.into_iter().map(labelled).collect()
+        covered
     }
 }
 

@@ -43,6 +43,8 @@ pub(super) struct CommandText<'a> {
     documents: Vec<(Range<usize>, &'a str)>,
     /// An interpreter of another language stands in it.
     interpreted: bool,
+    /// A shell runs it.
+    runs: bool,
 }
 
 impl<'a> CommandText<'a> {
@@ -84,11 +86,25 @@ impl<'a> CommandText<'a> {
             text,
             documents,
             interpreted,
+            runs: true,
+        }
+    }
+
+    /// A text that no shell runs: nothing in it names a program.
+    pub(super) fn words(text: &'a str) -> Self {
+        Self {
+            text,
+            documents: Vec::new(),
+            interpreted: false,
+            runs: false,
         }
     }
 
     /// Whether `run` may name a program, in a shell or as what code of another language calls.
     pub(super) fn names_program(&self, run: &Range<usize>) -> bool {
+        if !self.runs {
+            return false;
+        }
         let text = self.text;
         let before = &text[..run.start];
         let call = before.trim_end_matches(['"', '\'', '\\', '[', ' ', '(']);

@@ -8,6 +8,7 @@ mod approval;
 mod bounds;
 mod display;
 mod harmless;
+mod inputs;
 mod kinds;
 mod literal;
 mod values;

@@ -53,7 +53,7 @@ impl Tool for ServerTool {
             true => DefaultPolicy::Allow,
             false => DefaultPolicy::Ask,
         };
-        Access::new(default, Question::new(&*self.offer.name, input.to_string()))
+        Access::new(default, Question::of_input(&*self.offer.name, input))
     }
 
     fn run(&self, call: Call, _: Arc<Context>) -> Running {

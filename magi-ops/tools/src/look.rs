@@ -84,7 +84,7 @@ impl Access {
         let ruling = cx.rules.judge(line, &is_free);
         Self {
             ruling: Some((ruling, cx.rules.default())),
-            ..Self::new(DefaultPolicy::Ask, Question::new(name, line))
+            ..Self::new(DefaultPolicy::Ask, Question::of_command(name, line))
         }
     }
 

@@ -160,7 +160,7 @@ impl ToolSet {
         };
         tracing::warn!(tool = name, error = %failed, "a call can't be looked at");
         let lead = format!("{name} (it could not be looked at)");
-        Access::new(DefaultPolicy::Ask, Question::new(lead, input.to_string()))
+        Access::new(DefaultPolicy::Ask, Question::of_input(lead, input))
     }
 
     /// Runs one call. Always answers: an unknown tool, a wrong input, a refused path, a panic, a

@@ -4,7 +4,7 @@
 use super::*;
 
 fn shown_by(redactor: &Redactor, command: &str) -> String {
-    let line = redactor.question("bash", command, 64 << 10);
+    let line = redactor.question("bash", command, Reading::CommandLine, 64 << 10);
     let line = line.as_str();
     line.strip_prefix("bash: ").unwrap_or(line).to_owned()
 }
@@ -328,6 +328,7 @@ fn a_mask_covers_one_literal_run() {
             .question(
                 "read a place that may hold credentials",
                 "~/.ssh/id_rsa1",
+                Reading::Words,
                 960
             )
             .as_str(),
@@ -441,7 +442,7 @@ fn runs_of_blanks_are_said_and_collapsed() {
 #[test]
 fn the_middle_is_left_out_and_said() {
     let command = format!("echo {}; rm -rf ~", "word ".repeat(400));
-    let line = Redactor::default().question("bash", &command, 960);
+    let line = Redactor::default().question("bash", &command, Reading::CommandLine, 960);
     let line = line.as_str();
     assert!(line.len() <= 960, "{}", line.len());
     let start = format!("bash, {} bytes: echo word word", command.len());
@@ -493,7 +494,7 @@ proptest! {
         bytes in 256_usize..1024,
     ) {
         let text = text.repeat(times);
-        let line = Redactor::default().question("bash", &text, bytes);
+        let line = Redactor::default().question("bash", &text, Reading::CommandLine, bytes);
         let line = line.as_str();
         prop_assert!(line.len() <= bytes, "{} of {bytes}", line.len());
         prop_assert!(!line.chars().any(is_unseen), "{line:?}");
