@@ -87,13 +87,16 @@ enum Line<'a> {
 pub(super) fn answer(body: &[u8], is_whole: bool, redactor: &Redactor) -> (String, bool) {
     let text = String::from_utf8_lossy(body);
     let mut lines: Vec<_> = text.split_inclusive('\n').map(line).collect();
+    if !is_whole {
+        leave_out_half(&mut lines);
+    }
     for line in &mut lines {
         if let Line::Json { value, changed, .. } = line {
             *changed |= shorten(value);
         }
     }
     // First over all events: the rest of a secret whose beginning is masked already would be no more than a word.
-    mask_across(&mut lines, redactor);
+    mask_across(&mut lines, is_whole, redactor);
     for line in &mut lines {
         if let Line::Json { value, changed, .. } = line {
             *changed |= mask_texts(value, redactor);
@@ -142,21 +145,26 @@ fn cut(text: &str, redactor: &Redactor) -> String {
     format!("{before}{last}")
 }
 
-fn line(raw: &str) -> Line<'_> {
+/// What stands before the JSON of a line, that, and what ends the line.
+fn event(raw: &str) -> (&str, &str, &str) {
     let content = raw.trim_end_matches(['\n', '\r']);
-    let json = content
-        .strip_prefix("data:")
-        .unwrap_or(content)
-        .trim_start();
+    let json = content.strip_prefix("data:").unwrap_or(content);
+    let json = json.trim_start();
+    let before = &content[..content.len() - json.len()];
+    (before, json, &raw[content.len()..])
+}
+
+fn line(raw: &str) -> Line<'_> {
+    let (before, json, end) = event(raw);
     if !json.starts_with(['{', '[']) {
         return Line::Raw(raw);
     }
     match serde_json::from_str(json) {
         Ok(value) => Line::Json {
-            before: &content[..content.len() - json.len()],
+            before,
             value,
             raw,
-            end: &raw[content.len()..],
+            end,
             changed: false,
         },
         Err(_) => Line::Raw(raw),
@@ -179,8 +187,22 @@ const REPEATED: [&str; 9] = [
     "/system_fingerprint",
 ];
 
-/// Masks secrets whose parts stand at one place of several events.
-fn mask_across(lines: &mut [Line<'_>], redactor: &Redactor) {
+/// Leaves its first mark of an event that was cut off behind others: what it says may be the end of a secret that began in
+/// them, and no reading of half a JSON text is sure to find it.
+fn leave_out_half(lines: &mut [Line<'_>]) {
+    if let [before @ .., Line::Raw(last)] = lines
+        && before.iter().any(|line| matches!(line, Line::Json { .. }))
+    {
+        let (head, json, _) = event(last);
+        if json.starts_with(['{', '[']) {
+            *last = &last[..head.len() + 1];
+        }
+    }
+}
+
+/// Masks secrets whose parts stand at one place of several events, and of a stream that broke off the halves that its texts
+/// end with.
+fn mask_across(lines: &mut [Line<'_>], is_whole: bool, redactor: &Redactor) {
     let mut joined: HashMap<Path, (usize, String)> = HashMap::new();
     for line in lines.iter_mut() {
         if let Line::Json { value, .. } = line {
@@ -196,8 +218,15 @@ fn mask_across(lines: &mut [Line<'_>], redactor: &Redactor) {
         }
     }
     let mut replaced: HashMap<Path, String> = HashMap::new();
-    for (path, (_, all)) in joined.into_iter().filter(|(_, (count, _))| *count > 1) {
-        let masked = redactor.mask(&all).into_string();
+    for (path, (_, all)) in joined
+        .into_iter()
+        .filter(|(_, (count, _))| *count > 1 || !is_whole)
+    {
+        let whole = redactor.mask(&all).into_string();
+        let masked = match is_whole {
+            true => whole,
+            false => cut(&whole, redactor),
+        };
         if masked != all {
             replaced.insert(path, masked);
         }

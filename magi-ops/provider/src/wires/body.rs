@@ -161,7 +161,10 @@ impl Body {
 
     fn marker(&mut self) -> Result<Progress, ProviderError> {
         self.reader.marker();
-        self.end()
+        self.end().map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => error.with_note("its end marker came before its end"),
+            _ => error,
+        })
     }
 
     fn end(&mut self) -> Result<Progress, ProviderError> {

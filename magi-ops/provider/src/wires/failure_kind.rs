@@ -15,7 +15,9 @@ pub(super) fn of_error(names: &[String], text: &str) -> ErrorKind {
         false => names.iter().any(|name| name.contains(part)),
     };
     let named = |parts: &[&str]| parts.iter().any(|part| says(part));
-    if is_context_length(text) || named(&["context_length", "context_size"]) {
+    if is_context_length(text)
+        || named(&["context_length", "context_size", "request_too_large", "413"])
+    {
         ErrorKind::ContextLength
     } else if named(&["insufficient_quota", "billing", "402", "payment"]) || is_quota(text) {
         ErrorKind::Quota
@@ -66,8 +68,11 @@ pub(super) fn of_status(status: u16, text: &str, about_member: bool) -> ErrorKin
         402 => ErrorKind::Quota,
         // An account without money is not better off in a second.
         429 if is_quota(text) => ErrorKind::Quota,
+        // More than a minute's allowance is never taken, however long one waits.
+        429 if text.contains("request too large") => ErrorKind::ContextLength,
         429 => ErrorKind::RateLimited,
-        // Older servers of local models answer 500.
+        // Older servers of local models answer 500; who looks at the length in bytes alone says no more than the status.
+        413 => ErrorKind::ContextLength,
         _ if is_context_length(text) => ErrorKind::ContextLength,
         _ if is_quota(text) => ErrorKind::Quota,
         // What a server cannot do at all it cannot do a second later.
@@ -102,13 +107,14 @@ pub(crate) fn names_failure(line: &str) -> bool {
 
 /// Parts of words with which servers say that a conversation is longer than their model takes, by whose they are. All
 /// count everywhere: gateways pass on what the server behind them said.
-const TOO_LONG: [(&str, &[&str]); 4] = [
+const TOO_LONG: [(&str, &[&str]); 7] = [
     (
         "anthropic",
         &[
             "prompt is too long",
             "exceed context limit",
             "input is too long",
+            "request_too_large",
         ],
     ),
     (
@@ -120,13 +126,37 @@ const TOO_LONG: [(&str, &[&str]); 4] = [
             "maximum context",
             "reduce the length of the messages",
             "maximum prompt length",
+            "prompt token count",
+            "request too large",
+            "request body too large",
         ],
     ),
     (
         "gemini",
-        &["input token count", "exceeds the maximum number of tokens"],
+        &[
+            "input token count",
+            "exceeds the maximum number of tokens",
+            "request payload size exceeds",
+        ],
     ),
     ("llama.cpp", &["context size", "exceed_context_size"]),
+    (
+        "text-generation-inference",
+        &[
+            "`inputs` tokens + `max_new_tokens`",
+            "`inputs` must have less than",
+        ],
+    ),
+    ("vllm", &["longer than the maximum model length"]),
+    (
+        "cohere, dashscope, moonshot, zhipu",
+        &[
+            "too many tokens",
+            "range of input length",
+            "exceeded model token limit",
+            "exceeds max length",
+        ],
+    ),
 ];
 
 /// `text` is in lower case.

@@ -77,6 +77,8 @@ const FAILED: [&str; 21] = [
     "missing",
     "no_image",
 ];
+/// Words that stand for none.
+const NO_REASON: [&str; 3] = ["", "null", "none"];
 /// Failures that have no other name.
 const OTHER: &str = "other";
 
@@ -87,8 +89,12 @@ pub(crate) struct Ending {
     stop: Finish,
     /// The reason to finish says that a call has come.
     promised: bool,
-    /// The end marker has come.
+    /// The wire's own end marker has come.
     pub(crate) marked: bool,
+    /// Another wire's end marker has come: evidence only where nothing says otherwise.
+    pub(crate) marked_elsewhere: bool,
+    /// The last reason to finish that nobody knows.
+    unknown: Option<String>,
 }
 
 impl Ending {
@@ -97,17 +103,47 @@ impl Ending {
     /// # Errors
     /// For a word that names a failure.
     pub(crate) fn reason(&mut self, reason: &str) -> Result<(), ProviderError> {
-        let reason = reason.trim().to_ascii_lowercase().replace(['-', ' '], "_");
-        let stop = finish(&reason)?;
-        self.promised |= CALLS.contains(&reason.as_str());
-        if stop != Finish::Unknown && !self.is_cut() {
+        let (stop, word) = read(reason)?;
+        self.promised |= CALLS.contains(&word.as_str());
+        if stop == Finish::Unknown && !NO_REASON.contains(&word.as_str()) {
+            tracing::debug!("an unknown reason to finish is no evidence of an end");
+            self.unknown = Some(reason.to_owned());
+        } else if stop != Finish::Unknown && !self.is_cut() {
             self.stop = stop;
         }
         Ok(())
     }
 
+    /// Reads why a response is not whole, as its server says itself.
+    ///
+    /// # Errors
+    /// For whatever is no limit that cut it off.
+    pub(crate) fn incomplete(&mut self, reason: &str) -> Result<(), ProviderError> {
+        match read(reason)?.0 {
+            Finish::Cut => self.stop = Finish::Cut,
+            Finish::Whole | Finish::Unknown => {
+                let failure = ProviderError::new(ErrorKind::Failed);
+                let failure = failure.with_note("it says that its answer is incomplete");
+                return Err(failure.with_message(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a second reason to finish, which the server behind a gateway gave: only what it says against an end counts.
+    ///
+    /// # Errors
+    /// For a word that names a failure.
+    pub(crate) fn second_reason(reason: &str) -> Result<(), ProviderError> {
+        read(reason).map(drop)
+    }
+
     pub(crate) fn is_cut(&self) -> bool {
         self.stop == Finish::Cut
+    }
+
+    fn has_marker(&self) -> bool {
+        self.marked || (self.marked_elsewhere && self.unknown.is_none())
     }
 
     pub(crate) fn progress(&self) -> Progress {
@@ -125,7 +161,11 @@ impl Ending {
         match self.stop {
             // Some local servers give no reason to finish. The marker alone says that all of the response
             // is here, which a lost connection cannot; whether the model was cut off stays unknown then.
-            Finish::Unknown if !self.marked => Err(ErrorKind::Interrupted.into()),
+            Finish::Unknown if !self.has_marker() => Err(match &self.unknown {
+                Some(word) => ProviderError::malformed("it ends for a reason that nobody knows")
+                    .with_message(word),
+                None => ErrorKind::Interrupted.into(),
+            }),
             Finish::Unknown if !has_text && !has_calls => Err(ProviderError::malformed(
                 "the answer is empty and says no reason to finish",
             )),
@@ -137,20 +177,24 @@ impl Ending {
     }
 }
 
+/// What a reason means, and its word as it is compared. An error tells it as it came: what is a secret is known so.
+fn read(reason: &str) -> Result<(Finish, String), ProviderError> {
+    let word = reason.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    let stop = finish(&word).map_err(|kind| ProviderError::new(kind).with_message(reason))?;
+    Ok((stop, word))
+}
+
 /// What `reason` means, which is in lower case and one word.
-fn finish(reason: &str) -> Result<Finish, ProviderError> {
+fn finish(reason: &str) -> Result<Finish, ErrorKind> {
     if WHOLE.contains(&reason) || CALLS.contains(&reason) {
         Ok(Finish::Whole)
     } else if CUT.contains(&reason) {
         Ok(Finish::Cut)
     } else if says_any(reason, &WITHHELD) {
-        Err(ProviderError::new(ErrorKind::Filtered).with_message(reason))
+        Err(ErrorKind::Filtered)
     } else if says_any(reason, &FAILED) || reason == OTHER {
-        Err(ProviderError::new(ErrorKind::Failed).with_message(reason))
+        Err(ErrorKind::Failed)
     } else {
-        if !reason.is_empty() {
-            tracing::debug!("an unknown reason to finish is no evidence of an end");
-        }
         Ok(Finish::Unknown)
     }
 }
@@ -199,7 +243,57 @@ mod tests {
             ("MISSING_THOUGHT_SIGNATURE", ErrorKind::Failed),
             ("OTHER", ErrorKind::Failed),
         ] {
-            assert_eq!(finish(failed).unwrap_err(), kind, "{failed}");
+            let error = finish(failed).unwrap_err();
+            assert_eq!((error.kind(), error.message()), (kind, Some(failed)));
+        }
+    }
+
+    #[test]
+    fn a_reason_that_nobody_knows_is_told_and_only_the_wire_s_own_marker_is_more() {
+        let ending = |reason: &str, marked, marked_elsewhere| {
+            let mut ending = Ending {
+                marked,
+                marked_elsewhere,
+                ..Ending::default()
+            };
+            ending.reason(reason).unwrap();
+            ending.check(true, true)
+        };
+        assert_eq!(ending("Because", true, false), Ok(()));
+        assert_eq!(ending("null", false, true), Ok(()));
+        for marked_elsewhere in [false, true] {
+            let error = ending("Because", false, marked_elsewhere).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Malformed);
+            assert_eq!(error.message(), Some("Because"));
+        }
+        assert_eq!(
+            ending("null", false, false).unwrap_err(),
+            ErrorKind::Interrupted
+        );
+        // A known one that comes later counts.
+        let mut both = Ending::default();
+        both.reason("Because").unwrap();
+        both.reason("stop").unwrap();
+        assert_eq!(both.check(true, false), Ok(()));
+    }
+
+    #[test]
+    fn what_a_server_calls_incomplete_is_cut_off_or_failed() {
+        let incomplete = |reason| {
+            let mut ending = Ending::default();
+            ending.incomplete(reason).map(|()| ending.is_cut())
+        };
+        assert_eq!(incomplete("max_output_tokens"), Ok(true));
+        assert_eq!(
+            incomplete("content_filter").unwrap_err(),
+            ErrorKind::Filtered
+        );
+        for word in ["incomplete", "Zzz", "stop"] {
+            let error = incomplete(word).unwrap_err();
+            assert_eq!(
+                (error.kind(), error.message()),
+                (ErrorKind::Failed, Some(word))
+            );
         }
     }
 }

@@ -5,10 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use reqwest::Url;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 
 use super::refusal::refused;
-use super::retry::retry_after;
+use super::retry::asked_wait;
 use crate::config::BuildError;
 use crate::credential::Credential;
 use crate::error::{ErrorKind, ProviderError};
@@ -29,6 +31,8 @@ const ENDPOINTS: [(&[&str], &str); 6] = [
     (&["api", "generate"], "ollama"),
     (&["models", GENERATE], "gemini"),
 ];
+/// What is said of an answer whose words can't be read.
+const COMPRESSED: &str = "its answer is compressed, which nobody asked for";
 /// Stands for the part of an address that names a model and what is asked of it, such as `m:generateContent`.
 pub(crate) const GENERATE: &str = "*:generateContent";
 
@@ -85,6 +89,8 @@ impl Endpoint {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // A stream that is compressed comes in lumps.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         Ok(Self {
             client,
             url,
@@ -176,20 +182,39 @@ impl Endpoint {
         if let Some(recording) = &mut recording {
             recording.answered(status, named(answer.headers()));
         }
+        let compressed = compression(answer.headers());
         if !answer.status().is_success() {
-            let asked = answer.headers().get(RETRY_AFTER);
-            let asked = asked.and_then(|value| value.to_str().ok());
-            let retry_after = asked.and_then(|value| retry_after(value, SystemTime::now()));
+            let header = |name: &str| answer.headers().get(name)?.to_str().ok();
+            let retry_after = asked_wait(header, SystemTime::now());
             let body = refusal_body(answer).await;
             if let Some(recording) = recording {
                 recording.arrived(&body);
             }
-            let mut error = refused(status, &body);
+            let mut error = match compressed {
+                None => refused(status, &body),
+                Some(how) => refused(status, b"")
+                    .with_note(COMPRESSED)
+                    .with_message(&how),
+            };
             error.retry_after = retry_after.or(error.retry_after);
             return Err(error);
         }
-        Ok(answer)
+        match compressed {
+            None => Ok(answer),
+            Some(how) => Err(ProviderError::malformed(COMPRESSED).with_message(&how)),
+        }
     }
+}
+
+/// How an answer is compressed although nobody asked for that. Words that name no compression stand in this header on some
+/// servers.
+fn compression(headers: &HeaderMap) -> Option<String> {
+    let encoding = headers.get(CONTENT_ENCODING)?.to_str().ok()?;
+    let encoding = encoding.trim().to_ascii_lowercase();
+    ["gzip", "deflate", "br", "zstd", "compress"]
+        .iter()
+        .any(|word| encoding.split([',', ' ', '-']).any(|own| own == *word))
+        .then_some(encoding)
 }
 
 /// Headers by their names, in lower case.

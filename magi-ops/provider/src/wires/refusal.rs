@@ -67,10 +67,6 @@ pub(crate) fn failure_in(event: &Value) -> Option<ProviderError> {
 
 /// The failure in a member called `error`, or that begins so, however deep.
 fn error_member(members: &Map<String, Value>) -> Option<ProviderError> {
-    let is_error = |name: &str| {
-        let begins = |word: &str| plain(name).take(word.len()).eq(word.bytes());
-        begins("error") || begins("exception")
-    };
     for (name, value) in members {
         if is_error(name) && says_something(value) {
             let own = failure_of(value);
@@ -96,6 +92,12 @@ fn error_member(members: &Map<String, Value>) -> Option<ProviderError> {
         .find_map(inner)
 }
 
+/// Whether a member is called `error`, or begins so.
+fn is_error(name: &str) -> bool {
+    let begins = |word: &str| plain(name).take(word.len()).eq(word.bytes());
+    begins("error") || begins("exception")
+}
+
 /// The failure that the event as a whole stands for.
 fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
     let of = |name: &str| member(members, name);
@@ -110,7 +112,13 @@ fn whole_failure(members: &Map<String, Value>) -> Option<ProviderError> {
     let is_text =
         |name: &str| of(name).is_some_and(|text| text.is_string() && says_something(text));
     let answers = any(&["choices", "usage", "content"]);
-    let failed = says_failure("object")
+    // An error without words is a place kept free, unless the event has nothing else.
+    let names_nothing_else = !members.is_empty()
+        && members
+            .iter()
+            .all(|(name, value)| is_error(name) && value.is_object());
+    let failed = names_nothing_else
+        || says_failure("object")
         || says_failure("type")
         || ["success", "ok"].iter().any(|name| of(name) == Some(&Value::Bool(false)))
         || any(&["iserror", "failed", "failure"])
@@ -174,13 +182,15 @@ pub(crate) fn failure_of(error: &Value) -> ProviderError {
     ]
     .map(
         |name| match error.as_object().and_then(|of| member(of, name)) {
-            Some(Value::String(word)) => word.to_ascii_lowercase(),
+            Some(Value::String(word)) => word.clone(),
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         },
     );
     let text = message.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let failure = ProviderError::new(of_error(&names, &text));
+    let plain = names.each_ref().map(|name| name.to_ascii_lowercase());
+    let failure = ProviderError::new(of_error(&plain, &text));
+    // As they came: what is a secret is known so.
     failure.with_message(&message.unwrap_or_else(|| names.join(" ")))
 }
 

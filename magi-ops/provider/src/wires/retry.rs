@@ -32,16 +32,36 @@ pub(crate) fn wait(error: &ProviderError, attempt: u32, patience: &Patience) -> 
     Some(own.max(asked.min(patience.retry_after_most)))
 }
 
+/// The wait that an answer's headers ask for: `retry-after-ms`, which says it more exactly, or `retry-after`.
+pub(crate) fn asked_wait<'a>(
+    header: impl Fn(&str) -> Option<&'a str>,
+    now: SystemTime,
+) -> Option<Duration> {
+    let exact = header("retry-after-ms").and_then(|value| seconds(value, 1e-3));
+    exact.or_else(|| retry_after(header("retry-after")?, now))
+}
+
 /// A `Retry-After` header's value: seconds, or a date, which is compared with `now`.
-pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
-    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit are a long time all the same.
-        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
+    if let Some(wait) = seconds(value, 1.0) {
+        return Some(wait);
     }
     let date = httpdate::parse_http_date(value).ok()?;
     // A date that has passed asks for nothing.
     Some(date.duration_since(now).unwrap_or(Duration::ZERO))
+}
+
+/// A number of units of so many seconds, in digits and perhaps a fraction.
+fn seconds(value: &str, unit: f64) -> Option<Duration> {
+    let value = value.trim();
+    let is_number = value.starts_with(|c: char| c.is_ascii_digit())
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number: f64 = value.parse().ok().filter(|_| is_number)?;
+    // More than fits is a long time all the same.
+    Some(Duration::try_from_secs_f64(number * unit).unwrap_or(Duration::MAX))
 }
 
 #[cfg(test)]
@@ -57,17 +77,32 @@ mod tests {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let read = |value| retry_after(value, now);
         assert_eq!(read(" 7 "), Some(Duration::from_secs(7)));
-        assert_eq!(
-            read("99999999999999999999"),
-            Some(Duration::from_secs(u64::MAX))
-        );
+        assert_eq!(read("99999999999999999999"), Some(Duration::MAX));
+        assert_eq!(read("1.5"), Some(Duration::from_millis(1500)));
         assert_eq!(
             read("Sun, 06 Nov 1994 08:50:07 GMT"),
             Some(Duration::from_secs(30))
         );
         assert_eq!(read("Sun, 06 Nov 1994 08:00:00 GMT"), Some(Duration::ZERO));
-        for nothing in ["", "-1", "1.5", "soon", "+3"] {
+        for nothing in ["", "-1", "soon", "+3", "1e3", ".", "1.2.3", "inf", "NaN"] {
             assert_eq!(read(nothing), None, "{nothing}");
+        }
+        let asked = |ms: Option<&'static str>, after: Option<&'static str>| {
+            let header = |name: &str| match name {
+                "retry-after-ms" => ms,
+                _ => after,
+            };
+            asked_wait(header, now)
+        };
+        for (ms, after, expected) in [
+            (Some("1500"), Some("9"), Some(1500)),
+            (Some("1500.5"), None, Some(1500)),
+            (Some("soon"), Some("9"), Some(9000)),
+            (None, Some("0.25"), Some(250)),
+            (None, None, None),
+        ] {
+            let wait = asked(ms, after).map(|wait| wait.as_millis());
+            assert_eq!(wait, expected, "{ms:?} {after:?}");
         }
     }
 

@@ -153,7 +153,7 @@ pub(crate) trait Reader: Send {
     /// For an event that can't be understood, and for one that ends the response as failed.
     fn event(&mut self, event: Value, lone: bool) -> Result<Progress, ProviderError>;
 
-    /// The end marker `[DONE]` has come.
+    /// The end marker `[DONE]` has come, which is that of chat completions.
     fn marker(&mut self);
 
     /// Nothing more is read: gives what was held back, if the response is whole.

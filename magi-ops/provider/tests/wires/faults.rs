@@ -82,7 +82,7 @@ async fn what_does_not_pass_is_tried_once() {
             ErrorKind::Refused,
         ),
         (505, "", ErrorKind::Refused),
-        (413, "", ErrorKind::Refused),
+        (413, "", ErrorKind::ContextLength),
         (422, "", ErrorKind::Refused),
         (401, "", ErrorKind::Unauthorized),
         (403, "", ErrorKind::Unauthorized),
@@ -105,6 +105,8 @@ async fn the_server_may_ask_for_a_wait() {
     for (value, least, most) in [
         ("2".to_owned(), 2_000, 2_000),
         ("600".to_owned(), 60_000, 60_000),
+        ("1.5".to_owned(), 1_500, 1_500),
+        ("9\r\nretry-after-ms: 1500".to_owned(), 1_500, 1_500),
         (date(20), 18_000, 20_000),
         (date(3_600), 60_000, 60_000),
         // Nothing that can be followed: our own wait.
@@ -123,6 +125,42 @@ async fn the_server_may_ask_for_a_wait() {
             let wait = retry.wait.as_millis();
             assert!((least..=most).contains(&wait), "{value}: {wait}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_called_that_and_its_bytes_are_no_words() {
+    for (status, kind) in [
+        (200, ErrorKind::Malformed),
+        (400, ErrorKind::Refused),
+        (401, ErrorKind::Unauthorized),
+    ] {
+        let header = "content-encoding: GZIP\r\n";
+        let mut server = Server::start(vec![plain(status, header, "\u{1f}garbage")]).await;
+        let mut response = respond(&server, quick());
+        let error = loop {
+            match response.next().await {
+                Some(Err(error)) => break error,
+                Some(Ok(_)) => {}
+                None => panic!("no failure"),
+            }
+        };
+        assert_eq!((error.kind(), error.message()), (kind, Some("gzip")));
+        assert!(error.to_string().contains("compressed"), "{error}");
+        let asked = server.asked().await;
+        assert!(
+            asked.head.contains("accept-encoding: identity"),
+            "{}",
+            asked.head
+        );
+    }
+    // What names no compression is none.
+    for word in ["utf-8", "identity", "none"] {
+        let done = r#"{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}"#;
+        let header = format!("content-encoding: {word}\r\n");
+        let server = Server::start(vec![plain(200, &header, done)]).await;
+        let read = read(respond(&server, quick())).await;
+        assert_eq!(read, (vec![text("ok")], None), "{word}");
     }
 }
 

@@ -198,7 +198,7 @@ async fn every_reason_to_finish_has_its_meaning() {
         ("MALFORMED_RESPONSE", Err(ErrorKind::Failed)),
         ("OTHER", Err(ErrorKind::Failed)),
         ("FINISH_REASON_UNSPECIFIED", Err(ErrorKind::Interrupted)),
-        ("SOMETHING_NEW", Err(ErrorKind::Interrupted)),
+        ("SOMETHING_NEW", Err(ErrorKind::Malformed)),
     ] {
         let events = [say("a"), call.clone(), finish(reason)];
         let (chunks, error) = read_of("m", &events).await;

@@ -245,6 +245,34 @@ async fn only_a_limit_is_a_cut() {
     let lost = [delta(json!({"content": "Hello"}))];
     let lost = read_of(&lost).await;
     assert_eq!(lost, (vec![text("Hello")], Some(ErrorKind::Interrupted)));
+    // Nor did what ends for a reason that nobody knows, without a marker; and it was not lost on the way.
+    let ends = [delta(json!({"content": "Hello"})), finish("something_new")];
+    let ends = read_of(&ends).await;
+    assert_eq!(ends, (vec![text("Hello")], Some(ErrorKind::Malformed)));
+}
+
+#[tokio::test]
+async fn an_error_says_so_in_whatever_shape_and_no_call_is_made() {
+    let native = |reason| {
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "native_finish_reason": reason}]})
+            .to_string()
+    };
+    let call =
+        call(json!({"index": 0, "id": "a", "function": {"name": "list", "arguments": "{}"}}));
+    for (event, expected) in [
+        (native("error"), Some(ErrorKind::Failed)),
+        (native("refusal"), Some(ErrorKind::Filtered)),
+        (json!({"error": {}}).to_string(), Some(ErrorKind::Failed)),
+        (native("completed"), None),
+        (native("something_new"), None),
+    ] {
+        let events = [call.clone(), event, finish("stop"), DONE.to_owned()];
+        let (chunks, error) = read_of(&events).await;
+        assert_eq!(
+            (calls(&chunks).is_empty(), error),
+            (expected.is_some(), expected)
+        );
+    }
 }
 
 #[tokio::test]

@@ -357,7 +357,26 @@ async fn what_says_failure_fails_and_no_call_is_made() {
         (vec![refusal(), completed(json!({}))], ErrorKind::Filtered),
         (
             vec![event("incomplete", json!({"response": {}}))],
-            ErrorKind::Interrupted,
+            ErrorKind::Failed,
+        ),
+        // The end marker of another wire makes no whole response of what its server calls incomplete.
+        (
+            vec![
+                event("incomplete", json!({"response": {}})),
+                "[DONE]".to_owned(),
+            ],
+            ErrorKind::Failed,
+        ),
+        (
+            vec![incomplete("a new reason"), "[DONE]".to_owned()],
+            ErrorKind::Failed,
+        ),
+        (
+            vec![
+                completed(json!({"status": "a new word"})),
+                "[DONE]".to_owned(),
+            ],
+            ErrorKind::Malformed,
         ),
         (
             vec![event("queued", json!({"response": {"status": "queued"}}))],

@@ -105,7 +105,7 @@ impl Reader for MessageReader {
     }
 
     fn marker(&mut self) {
-        self.ending.marked = true;
+        self.ending.marked_elsewhere = true;
     }
 
     fn end(&mut self) -> Result<(), ProviderError> {

@@ -77,7 +77,7 @@ impl Reader for ContentReader {
     }
 
     fn marker(&mut self) {
-        self.ending.marked = true;
+        self.ending.marked_elsewhere = true;
     }
 
     fn end(&mut self) -> Result<(), ProviderError> {

@@ -131,7 +131,7 @@ impl CompletionReader {
     fn choice(&mut self, mut choice: Value) -> Result<(), ProviderError> {
         let mut take = |name: &str| take(&mut choice, name);
         let (delta, message, text) = (take("delta"), take("message"), take("text"));
-        let reason = take("finish_reason");
+        let (reason, native) = (take("finish_reason"), take("native_finish_reason"));
         for (part, whole) in [(delta, false), (message, true)] {
             match part {
                 mut part @ Value::Object(_) => self.part(&mut part, whole)?,
@@ -145,7 +145,7 @@ impl CompletionReader {
             Value::String(reason) => self.ending.reason(&reason)?,
             _ => tracing::debug!("a reason to finish is no word and is skipped"),
         }
-        Ok(())
+        native.as_str().map_or(Ok(()), Ending::second_reason)
     }
 
     /// A delta or a whole message.

@@ -115,7 +115,7 @@ impl Reader for ResponseReader {
     }
 
     fn marker(&mut self) {
-        self.ending.marked = true;
+        self.ending.marked_elsewhere = true;
     }
 
     fn end(&mut self) -> Result<(), ProviderError> {
@@ -438,15 +438,16 @@ impl ResponseReader {
         let status = response["status"].as_str().unwrap_or_default();
         let cut = response.pointer("/incomplete_details/reason");
         // What is careful counts, where they say different things.
-        let reason = match (status, event, cut.and_then(Value::as_str)) {
-            (_, "failed" | "cancelled", _) => event,
-            ("failed" | "cancelled", ..) => status,
-            (_, _, Some(cut)) => cut,
-            ("incomplete", ..) | (_, "incomplete", _) => "incomplete",
-            ("" | "in_progress" | "queued", "done" | "completed", _) => "completed",
-            _ => status,
-        };
-        self.ending.reason(reason)?;
+        match (status, event, cut.and_then(Value::as_str)) {
+            (_, "failed" | "cancelled", _) => self.ending.reason(event)?,
+            ("failed" | "cancelled", ..) => self.ending.reason(status)?,
+            (_, _, Some(cut)) => self.ending.incomplete(cut)?,
+            ("incomplete", ..) | (_, "incomplete", _) => self.ending.incomplete("incomplete")?,
+            ("" | "in_progress" | "queued", "done" | "completed", _) => {
+                self.ending.reason("completed")?;
+            }
+            _ => self.ending.reason(status)?,
+        }
         Ok(match self.ending.progress() {
             Progress::More => Progress::More,
             _ => Progress::Done,

@@ -75,7 +75,72 @@ fn every_status_has_its_meaning() {
             r#"{"error":{"message":"The model m is not supported"}}"#,
             UnknownModel,
         ),
-        (413, "", Refused),
+        (413, "", ContextLength),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+            ContextLength,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"Request payload size exceeds the limit: 20971520 bytes.","status":"INVALID_ARGUMENT"}}"#,
+            ContextLength,
+        ),
+        (
+            422,
+            r#"{"error":"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 `max_new_tokens`","error_type":"validation"}"#,
+            ContextLength,
+        ),
+        (
+            422,
+            r#"{"error":"Input validation error: `inputs` must have less than 1024 tokens. Given: 2000","error_type":"validation"}"#,
+            ContextLength,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 40000.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+            ContextLength,
+        ),
+        (
+            400,
+            r#"{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081"}"#,
+            ContextLength,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"prompt token count of 130000 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}"#,
+            ContextLength,
+        ),
+        (
+            400,
+            r#"{"error":{"code":"invalid_parameter_error","message":"Range of input length should be [1, 30720]"}}"#,
+            ContextLength,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192","type":"invalid_request_error"}}"#,
+            ContextLength,
+        ),
+        (
+            400,
+            r#"{"error":{"code":"1261","message":"Prompt exceeds max length"}}"#,
+            ContextLength,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"The decoder prompt (length 9000) is longer than the maximum model length of 8192.","code":400}"#,
+            ContextLength,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"too many requests, slow down"}}"#,
+            RateLimited,
+        ),
+        (
+            422,
+            r#"{"detail":"max_new_tokens must be a number"}"#,
+            Refused,
+        ),
         (422, "", Refused),
         (302, "", Redirected),
     ] {
@@ -178,6 +243,8 @@ fn errors_inside_a_response_have_their_kind() {
         (json!({"type": "authentication_error"}), Unauthorized),
         (json!({"code": "invalid_api_key"}), Unauthorized),
         (json!({"code": "context_length_exceeded"}), ContextLength),
+        (json!({"type": "request_too_large"}), ContextLength),
+        (json!({"code": 413}), ContextLength),
         (
             json!({"type": "invalid_request_error", "message": "x"}),
             Refused,
@@ -195,6 +262,8 @@ fn failures_are_seen_in_every_shape() {
         json!({"error": {"message": "x"}}),
         json!({"error": "x"}),
         json!({"error": true}),
+        json!({"error": {}}),
+        json!([{"error": {"message": ""}}]),
         json!({"errors": ["x"]}),
         json!({"error_code": 17, "error_msg": "x"}),
         json!({"errorMessage": "x"}),
@@ -239,6 +308,9 @@ fn failures_are_seen_in_every_shape() {
         json!({"choices": [], "base_resp": {"status_code": 0, "status_msg": ""}}),
         json!({"type": "content_block_start", "content_block": {"type": "tool_use", "input": {"error": 1}}}),
         json!({"type": "ping"}),
+        json!({}),
+        json!({"error": null}),
+        json!({"errors": []}),
         json!({"choices": [{"message": {"role": "assistant", "content": "x"}}], "status": "ok"}),
         json!({"type": "message_start", "message": {"role": "assistant", "content": []}}),
     ] {
