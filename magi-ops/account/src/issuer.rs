@@ -16,6 +16,8 @@ const CLIENT_ID: &str = "app_EMoamEEZ73f0CkXaXann";
 const CONNECT: Duration = Duration::from_secs(10);
 /// For the whole request.
 const TIME: Duration = Duration::from_secs(30);
+/// Most bytes of its words that are kept.
+const MAX_WORDS_BYTES: usize = 2048;
 /// What says that a refresh token is good for nothing any more: OAuth's word, and the issuer's own ones.
 const ENDED: [&str; 4] = [
     "invalid_grant",
@@ -24,18 +26,37 @@ const ENDED: [&str; 4] = [
     "refresh_token_invalidated",
 ];
 
-/// Why there are no new tokens. Holds no word of the issuer: some repeat what they were sent.
+/// Why there are no new tokens. Its words repeat those of the issuer, which may repeat what it was sent: nothing of it is
+/// shown that was not redacted.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
     /// The refresh token is good for nothing any more.
-    #[error("the issuer ended the login")]
-    Ended,
-    #[error("the issuer refused the refresh (HTTP {0})")]
-    Refused(u16),
-    #[error("the issuer's answer holds no tokens")]
-    Malformed,
+    #[error("the issuer ended the login: {0}")]
+    Ended(String),
+    #[error("the issuer refused the refresh (HTTP {status}){words}")]
+    Refused {
+        status: u16,
+        /// Behind a colon, or nothing.
+        words: String,
+    },
+    #[error("the issuer's answer holds no tokens{0}")]
+    Malformed(String),
     #[error("the issuer cannot be reached")]
     Unreachable(#[source] ProviderError),
+}
+
+impl RefreshError {
+    /// Whether the same request may get an answer a little later.
+    pub(crate) fn passes(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable(_)
+                | Self::Refused {
+                    status: 408 | 429 | 500..=599,
+                    ..
+                }
+        )
+    }
 }
 
 /// An issuer of tokens.
@@ -77,12 +98,37 @@ impl Issuer {
         let asked = self.client.post_form(&self.token_url, &form, TIME).await;
         let (status, body) = asked.map_err(RefreshError::Unreachable)?;
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let words = words(&answer);
+        let behind = match words.is_empty() {
+            true => String::new(),
+            false => format!(": {words}"),
+        };
         match status {
-            200..=299 => tokens(old, &answer, now).ok_or(RefreshError::Malformed),
-            400..=499 if says_ended(&answer) => Err(RefreshError::Ended),
-            status => Err(RefreshError::Refused(status)),
+            200..=299 => tokens(old, &answer, now).ok_or(RefreshError::Malformed(behind)),
+            400..=499 if says_ended(&answer) => Err(RefreshError::Ended(words)),
+            status => Err(RefreshError::Refused {
+                status,
+                words: behind,
+            }),
         }
     }
+}
+
+/// What the issuer says of a refusal: its word, and its words for people.
+fn words(answer: &Value) -> String {
+    let words = [
+        "/error",
+        "/error/code",
+        "/error_description",
+        "/error/message",
+        "/message",
+        "/detail",
+    ];
+    let words = words
+        .iter()
+        .filter_map(|path| answer.pointer(path)?.as_str());
+    let words = words.collect::<Vec<_>>().join(": ");
+    words[..words.floor_char_boundary(MAX_WORDS_BYTES)].to_owned()
 }
 
 fn says_ended(answer: &Value) -> bool {

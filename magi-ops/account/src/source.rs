@@ -8,6 +8,8 @@ use futures_util::future::BoxFuture;
 use provider::{Credential, CredentialError, CredentialSource, Secret};
 use redact::Redactor;
 use store::{Account, AccountError, Home, OAuthTokens, RefreshLock, StoredCredential};
+use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 use work::{Interrupted, Pool};
 
 use crate::claims;
@@ -18,6 +20,12 @@ const LEEWAY: Duration = Duration::from_secs(60);
 /// How long another process's refresh is waited for: longer than one takes.
 const LOCK_WAIT: Duration = Duration::from_secs(45);
 const LOCK_POLL: Duration = Duration::from_millis(50);
+/// Requests for new tokens, where the issuer can't be reached or has too much to do: as many as a model's server gets.
+const ATTEMPTS: u32 = 4;
+/// Before the second of them; each later wait is twice as long.
+const BACKOFF: Duration = Duration::from_millis(500);
+/// How long after the first one another one begins at most.
+const TRIED_WITHIN: Duration = Duration::from_secs(10);
 /// Reads and writes of the store at once.
 const THREADS: u32 = 4;
 
@@ -30,22 +38,27 @@ struct Shared {
     redactor: Redactor,
     /// Who gives new tokens; `None` where a key never ends.
     issuer: Option<Issuer>,
+    /// What must not end before it is done.
+    under_way: TaskTracker,
     threads: Pool,
 }
 
 impl StoredAccount {
-    /// Reads nothing yet.
+    /// Reads nothing yet. `under_way` has what asks the issuer until its answer is stored; once it is closed, nothing begins
+    /// to ask.
     pub fn new(
         provider: &str,
         home: Arc<dyn Home>,
         redactor: Redactor,
         issuer: Option<Issuer>,
+        under_way: TaskTracker,
     ) -> Self {
         Self(Arc::new(Shared {
             provider: provider.to_owned(),
             home,
             redactor,
             issuer,
+            under_way,
             threads: Pool::new(THREADS),
         }))
     }
@@ -70,7 +83,7 @@ impl CredentialSource for StoredAccount {
                 StoredCredential::ApiKey(key) => Secret::new(&key) != *secret,
                 StoredCredential::OAuth(tokens) => {
                     if Secret::new(&tokens.access_token) == *secret {
-                        self.refresh(tokens.access_token).await?;
+                        self.refresh(tokens.access_token, ATTEMPTS).await?;
                     }
                     true
                 }
@@ -92,9 +105,11 @@ impl StoredAccount {
         if end.is_none_or(|end| end > now + LEEWAY) {
             return Ok(tokens);
         }
-        match self.refresh(tokens.access_token.clone()).await {
-            // They are good for a moment yet.
-            Err(error @ CredentialError::Unavailable(_)) if end.is_some_and(|end| end > now) => {
+        // They may be good for a moment yet: then nobody waits for another attempt.
+        let is_good = end.is_some_and(|end| end > now);
+        let attempts = if is_good { 1 } else { ATTEMPTS };
+        match self.refresh(tokens.access_token.clone(), attempts).await {
+            Err(error @ CredentialError::Unavailable(_)) if is_good => {
                 tracing::info!(%error, "tokens that end soon could not be refreshed");
                 Ok(tokens)
             }
@@ -104,11 +119,18 @@ impl StoredAccount {
 
     /// Other tokens than those with the access token `stale`. Goes on to its end when nobody waits any more: tokens that
     /// the issuer gave and nobody stored would be lost, and the login with them.
-    async fn refresh(&self, stale: String) -> Result<OAuthTokens, CredentialError> {
-        let refreshing = tokio::spawn(Arc::clone(&self.0).refresh(stale));
+    async fn refresh(&self, stale: String, attempts: u32) -> Result<OAuthTokens, CredentialError> {
+        let span = tracing::info_span!("refresh", provider = self.0.provider);
+        let refreshing = Arc::clone(&self.0).refresh(stale, attempts);
+        let refreshing = tokio::spawn(refreshing.instrument(span));
         refreshing.await.map_err(unavailable)?
     }
 }
+
+/// Nothing begins any more.
+#[derive(Debug, thiserror::Error)]
+#[error("the process is ending")]
+struct Closing;
 
 fn credential(tokens: &OAuthTokens) -> Credential {
     let account = tokens.account_id.as_deref().filter(|id| !id.is_empty());
@@ -164,7 +186,38 @@ impl Shared {
         }
     }
 
-    async fn refresh(self: Arc<Self>, stale: String) -> Result<OAuthTokens, CredentialError> {
+    /// Asks the issuer, at most so often.
+    async fn ask(
+        &self,
+        issuer: &Issuer,
+        old: &OAuthTokens,
+        attempts: u32,
+    ) -> Result<OAuthTokens, RefreshError> {
+        let deadline = work::Deadline::after(TRIED_WITHIN);
+        let (mut attempt, mut wait) = (1, BACKOFF);
+        loop {
+            match issuer.refresh(old, SystemTime::now()).await {
+                Err(error)
+                    if error.passes()
+                        && attempt < attempts
+                        && !self.under_way.is_closed()
+                        && deadline.check().is_ok() =>
+                {
+                    tracing::info!(%error, attempt, "the issuer is asked again");
+                }
+                outcome => return outcome,
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+            attempt += 1;
+        }
+    }
+
+    async fn refresh(
+        self: Arc<Self>,
+        stale: String,
+        attempts: u32,
+    ) -> Result<OAuthTokens, CredentialError> {
         let _lock = self.lock().await?;
         // Whoever had the lock before may have stored what is wanted.
         let account = self.load().await?;
@@ -184,10 +237,15 @@ impl Shared {
         let Some(issuer) = self.issuer.as_ref().filter(|_| has_token) else {
             return Err(CredentialError::LoggedOut);
         };
-        let (fresh, outcome) = match issuer.refresh(&old, SystemTime::now()).await {
+        // Taken before the look, so that whoever closed waits for it or it does not begin.
+        let _under_way = self.under_way.token();
+        if self.under_way.is_closed() {
+            return Err(unavailable(Closing));
+        }
+        let (fresh, outcome) = match self.ask(issuer, &old, attempts).await {
             Ok(fresh) => (fresh, Ok(())),
-            Err(RefreshError::Ended) => {
-                tracing::info!(provider = self.provider, "the issuer ended the login");
+            Err(error @ RefreshError::Ended(_)) => {
+                tracing::info!(%error, "the login has ended");
                 let ended = OAuthTokens {
                     needs_login: true,
                     ..*old
@@ -196,7 +254,7 @@ impl Shared {
             }
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::info!(%error, cause, provider = self.provider, "tokens are not refreshed");
+                tracing::info!(%error, cause, "tokens are not refreshed");
                 return Err(unavailable(error));
             }
         };

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use store::{Home, LocalHome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
 
 const CODEX: &str = "openai-codex";
 
@@ -123,7 +124,13 @@ impl Place {
 
     fn knowing(&self, server: &Server, redactor: Redactor) -> StoredAccount {
         let issuer = Issuer::new(Some(&server.url)).unwrap();
-        StoredAccount::new(CODEX, self.home(), redactor, Some(issuer))
+        StoredAccount::new(
+            CODEX,
+            self.home(),
+            redactor,
+            Some(issuer),
+            TaskTracker::new(),
+        )
     }
 }
 
@@ -228,25 +235,61 @@ async fn a_login_that_the_issuer_ended_stays_ended() {
 
 #[tokio::test]
 async fn what_passes_ends_no_login() {
-    let no_tokens = (200, json!({"token_type": "Bearer"}), SOON);
     let failures = [
-        (500, json!({"error": "invalid_grant"}), SOON),
-        (429, json!({"error": "slow_down"}), SOON),
-        no_tokens,
+        (
+            400,
+            json!({"error": "invalid_request", "error_description": "zz-reason"}),
+            "(HTTP 400): invalid_request: zz-reason",
+        ),
+        (
+            403,
+            json!({"error": {"code": "x", "message": "zz-reason"}}),
+            "(HTTP 403): x: zz-reason",
+        ),
+        (200, json!({"token_type": "Bearer"}), "holds no tokens"),
+        (
+            200,
+            json!({"error": "invalid_grant"}),
+            "holds no tokens: invalid_grant",
+        ),
     ];
-    for failure in failures {
+    for (status, answer, words) in failures {
         let fresh = granted("access-canary-2", "refresh-canary-2");
-        let server = Server::start(vec![failure, fresh]).await;
+        let server = Server::start(vec![(status, answer, SOON), fresh]).await;
         let place = Place::with_tokens(-60);
         let source = place.source(&server);
-        let error = access(&source).await.unwrap_err();
-        assert!(
-            matches!(error, CredentialError::Unavailable(_)),
-            "{error:?}"
-        );
+        let Err(CredentialError::Unavailable(why)) = access(&source).await else {
+            panic!("{words}");
+        };
+        assert!(why.to_string().ends_with(words), "{why}");
         assert_eq!(place.stored()["providers"][CODEX]["generation"], 4);
         assert_eq!(access(&source).await.unwrap(), "access-canary-2");
     }
+    // What a moment later may be answered is asked again, four times in all.
+    let busy = || (503, json!({"error": "invalid_grant"}), SOON);
+    let late = || (429, json!({"error": "slow_down"}), SOON);
+    let fresh = granted("access-canary-2", "refresh-canary-2");
+    let server = Server::start(vec![busy(), late(), fresh]).await;
+    let source = Place::with_tokens(-60);
+    assert_eq!(
+        access(&source.source(&server)).await.unwrap(),
+        "access-canary-2"
+    );
+    let server = Server::start(vec![busy(), busy(), busy(), busy()]).await;
+    let place = Place::with_tokens(-60);
+    let error = access(&place.source(&server)).await.unwrap_err();
+    assert!(
+        matches!(error, CredentialError::Unavailable(_)),
+        "{error:?}"
+    );
+    assert_eq!(server.asked(), 4);
+    // Once where the tokens are good for a moment yet.
+    let server = Server::start(vec![busy()]).await;
+    let place = Place::with_tokens(30);
+    assert_eq!(
+        access(&place.source(&server)).await.unwrap(),
+        "access-canary-1"
+    );
     // Nobody there, and tokens that are good for a moment yet.
     let gone = Server {
         url: "http://127.0.0.1:9".into(),
@@ -318,6 +361,31 @@ async fn tokens_are_stored_though_nobody_waits_for_them_any_more() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_eq!(access(&source).await.unwrap(), "access-canary-2");
+    assert_eq!(server.asked(), 1);
+}
+
+#[tokio::test]
+async fn who_ends_waits_for_tokens_that_are_asked_for_and_nothing_is_asked_for_afterwards() {
+    let (status, answer, _) = granted("access-canary-2", "refresh-canary-2");
+    let server = Server::start(vec![(status, answer, Duration::from_millis(300))]).await;
+    let place = Place::with_tokens(-60);
+    let issuer = Issuer::new(Some(&server.url)).unwrap();
+    let under_way = TaskTracker::new();
+    let source = StoredAccount::new(
+        CODEX,
+        place.home(),
+        Redactor::default(),
+        Some(issuer),
+        under_way.clone(),
+    );
+    let given_up = tokio::time::timeout(Duration::from_millis(100), source.get()).await;
+    assert!(given_up.is_err());
+    under_way.close();
+    under_way.wait().await;
+    let stored = place.stored()["providers"][CODEX]["oauth"].clone();
+    assert_eq!(stored["refresh_token"], "refresh-canary-2");
+    let again = source.rejected(&Secret::new("access-canary-2")).await;
+    assert!(matches!(again, Err(CredentialError::Unavailable(_))));
     assert_eq!(server.asked(), 1);
 }
 

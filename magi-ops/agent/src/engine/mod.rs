@@ -251,7 +251,7 @@ impl Engine {
     }
 
     /// Ends everything in one order: nothing is admitted any more; runs are cancelled and waited for, beside them the
-    /// servers whose tools they call; what blocks for them ends; sessions are let go of; services stop. Callers bound the wait.
+    /// servers whose tools they call, and logins that are refreshed; what blocks for them ends; sessions are let go of; services stop. Callers bound the wait.
     pub async fn close(&self) {
         self.cancel.cancel();
         let _closing = self.closing.lock().await;
@@ -270,7 +270,7 @@ impl Engine {
         // No call of a server is waited for by what ends it.
         let servers = async {
             if let Some(services) = self.services.get() {
-                services.close_servers().await;
+                services.close().await;
             }
         };
         tokio::join!(runs, servers);

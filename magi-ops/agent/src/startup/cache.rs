@@ -2,6 +2,7 @@
 //! Which configuration is selected is decided beside.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, ready};
 use provider::{
@@ -9,9 +10,13 @@ use provider::{
     Secret,
 };
 use store::{Account, AccountError, Home, Redactor, StoredCredential};
+use tokio_util::task::TaskTracker;
 
 /// Most providers that are kept for the next turn.
 pub(super) const MAX_CACHED: usize = 4;
+
+/// How long tokens that an issuer was asked for are waited for at the end: less than a process has for its end.
+const REFRESH_TIME: Duration = Duration::from_millis(1500);
 
 /// The key that a variable of the admitted environment holds, or none. The redactor knows what it hands out.
 struct EnvironmentKey {
@@ -34,6 +39,8 @@ pub(crate) struct ProviderCache {
     home: Arc<dyn Home>,
     /// Keeps their exchanges.
     recorder: Option<Arc<Recorder>>,
+    /// Tokens that an issuer is asked for.
+    refreshes: TaskTracker,
 }
 
 /// A provider's configuration and how it authenticates.
@@ -68,6 +75,17 @@ impl ProviderCache {
             redactor,
             home,
             recorder,
+            refreshes: TaskTracker::new(),
+        }
+    }
+
+    /// No tokens are asked for any more. Returns when those that were are stored, after [`REFRESH_TIME`] at most: tokens that an
+    /// issuer gave and nobody stored would be the end of a login.
+    pub(super) async fn close(&self) {
+        self.refreshes.close();
+        let ended = tokio::time::timeout(REFRESH_TIME, self.refreshes.wait()).await;
+        if let Err(error) = ended {
+            tracing::warn!(%error, "tokens that were asked for may be lost");
         }
     }
 
@@ -133,6 +151,9 @@ impl ProviderCache {
     ) -> Arc<dyn CredentialSource> {
         let (home, redactor) = (Arc::clone(&self.home), self.redactor.clone());
         let id = &remote.config.id;
-        Arc::new(account::StoredAccount::new(id, home, redactor, issuer))
+        let refreshes = self.refreshes.clone();
+        Arc::new(account::StoredAccount::new(
+            id, home, redactor, issuer, refreshes,
+        ))
     }
 }

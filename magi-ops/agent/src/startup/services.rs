@@ -87,15 +87,16 @@ impl Services {
         all.push(Arc::clone(servers));
     }
 
-    /// Ends the servers of all workspaces: each is told before any is waited for. Returns when they are gone, after two
-    /// seconds at most.
-    pub(crate) async fn close_servers(&self) {
+    /// Ends what goes on beside runs. The servers of all workspaces: each is told before any is waited for. Logins that are
+    /// refreshed come to their end. Returns when that is done, after two seconds at most.
+    pub(crate) async fn close(&self) {
         let all = self
             .servers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        join_all(all.iter().map(|servers| servers.close())).await;
+        let servers = join_all(all.iter().map(|servers| servers.close()));
+        tokio::join!(servers, self.providers.close());
     }
 
     /// Lets go of connections. After the sessions, which are written to until then.
