@@ -50,12 +50,14 @@ fn decoded(input: Value) -> Value {
     }
 }
 
-/// The one object that several values in a row come to.
+/// The one object that several values in a row come to; `null` is an empty one.
 fn one_of(text: &str) -> Option<Value> {
     let mut found: Option<Value> = None;
     for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
-        let Value::Object(object) = decoded(value.ok()?) else {
-            return None;
+        let object = match decoded(value.ok()?) {
+            Value::Object(object) => object,
+            Value::Null => serde_json::Map::new(),
+            _ => return None,
         };
         let is_other = |found: &Value| found.as_object().is_some_and(|known| *known != object);
         match &found {
@@ -116,6 +118,8 @@ mod tests {
             encoded.clone(),
             format!("{encoded}{encoded}"),
             format!("{{}}{encoded}"),
+            format!("null{text}"),
+            format!("{text}null"),
             format!("[{text}]"),
             format!("```json\n{text}\n```\n"),
             format!("```{text}```"),

@@ -385,3 +385,62 @@ async fn packets_cut_anywhere_say_the_same() {
         assert_eq!((chunks, error), (vec![text("grö"), text("ßer 😀")], None));
     }
 }
+
+#[tokio::test]
+async fn a_call_s_input_is_its_own_whatever_comes_first() {
+    let input = r#"{"path":"a"}"#;
+    let (begin, rest) = input.split_at(5);
+    let piece = |call: Value| self::call(call);
+    let own = |function: Value| piece(json!({"index": 0, "id": "a", "function": function}));
+    let later = |function: Value| piece(json!({"index": 0, "function": function}));
+    let custom =
+        |custom: Value| piece(json!({"index": 0, "id": "a", "type": "custom", "custom": custom}));
+    for events in [
+        // The name behind the input, whole or not, with the id or without.
+        vec![
+            own(json!({"arguments": input})),
+            later(json!({"name": "list", "arguments": ""})),
+        ],
+        vec![
+            own(json!({"arguments": input})),
+            own(json!({"name": "list"})),
+        ],
+        vec![
+            own(json!({"arguments": begin})),
+            later(json!({"name": "list", "arguments": rest})),
+        ],
+        vec![
+            later(json!({"arguments": input})),
+            own(json!({"name": "list"})),
+        ],
+        // Nothing, in words.
+        vec![
+            own(json!({"name": "list", "arguments": "null"})),
+            later(json!({"arguments": input})),
+        ],
+        vec![
+            own(json!({"name": "list", "arguments": "null"})),
+            later(json!({"arguments": begin})),
+            later(json!({"arguments": rest})),
+        ],
+        // As a tool whose input is text, which was not asked for.
+        vec![custom(json!({"name": "list", "input": input}))],
+        vec![
+            custom(json!({"name": "list", "input": begin})),
+            piece(json!({"index": 0, "custom": {"input": rest}})),
+        ],
+    ] {
+        let all = [events.clone(), vec![finish("tool_calls"), DONE.to_owned()]].concat();
+        let (chunks, error) = read_of(&all).await;
+        let expected = ToolCall {
+            id: "a".into(),
+            name: "list".into(),
+            input: json!({"path": "a"}),
+        };
+        assert_eq!(
+            (calls(&chunks), error),
+            (vec![&expected], None),
+            "{events:?}"
+        );
+    }
+}

@@ -540,3 +540,40 @@ async fn a_member_that_the_server_refuses_is_left_out_from_then_on() {
     assert!(bodies[1].get("include").is_some() && bodies[2].get("include").is_none());
     assert_eq!(bodies[3], bodies[2]);
 }
+
+#[tokio::test]
+async fn a_call_of_a_tool_whose_input_is_text_is_a_call() {
+    let input = r#"{"path":"a"}"#;
+    let (begin, rest) = input.split_at(5);
+    let item = |input: &str| {
+        json!({"type": "custom_tool_call", "id": "ct_a", "call_id": "a", "name": "list",
+            "input": input, "status": "completed"})
+    };
+    let piece = |piece: &str| {
+        let members = json!({"output_index": 0, "item_id": "ct_a", "delta": piece});
+        event("custom_tool_call_input.delta", members)
+    };
+    let whole = event(
+        "custom_tool_call_input.done",
+        json!({"output_index": 0, "item_id": "ct_a", "input": input}),
+    );
+    for events in [
+        vec![
+            added(0, item("")),
+            piece(begin),
+            piece(rest),
+            whole,
+            done(0, item(input)),
+            completed(json!({})),
+        ],
+        vec![done(0, item(input)), completed(json!({}))],
+        vec![completed(json!({"output": [item(input)]}))],
+    ] {
+        let expected = vec![list("a", json!({"path": "a"}))];
+        assert_eq!(read_of(&events).await, (expected, None), "{events:?}");
+    }
+    // What is no object is refused by the tool, with words to the model.
+    let events = [done(0, item("*** Begin Patch")), completed(json!({}))];
+    let expected = vec![list("a", json!("*** Begin Patch"))];
+    assert_eq!(read_of(&events).await, (expected, None));
+}

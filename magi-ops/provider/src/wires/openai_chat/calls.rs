@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ProviderError;
 use crate::wires::halves::Joiner;
-use crate::wires::json::{count, word};
+use crate::wires::json::{count, take, word};
 
 /// Most tool calls of one response.
 const MAX_CALLS: usize = 4096;
@@ -66,11 +66,12 @@ impl Calls {
                 Some(index) => Place::Index(index),
                 None => Place::Unsaid,
             };
-            let function = match call.get_mut("function").map(Value::take) {
-                Some(function @ Value::Object(_)) => function,
-                // Without the wrapper.
-                _ => call.clone(),
-            };
+            // A tool whose input is text has a wrapper of its own.
+            let mut wrappers = ["function", "custom"].into_iter();
+            let function =
+                wrappers.find_map(|name| Some(take(&mut call, name)).filter(Value::is_object));
+            // Or there is none.
+            let function = function.unwrap_or_else(|| call.clone());
             let mut state = Map::new();
             for name in STATE {
                 let own = call.get_mut(name).map(Value::take);
@@ -115,11 +116,13 @@ impl Calls {
         lone: bool,
     ) -> Result<(), ProviderError> {
         let name = word(function.get("name"));
-        let arguments = match function.get_mut("arguments").map(Value::take) {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(piece)) => piece,
-            Some(whole) => whole.to_string(),
-        };
+        let mut members = ["arguments", "input"].into_iter();
+        let arguments = members.find_map(|name| match take(&mut function, name) {
+            Value::Null => None,
+            Value::String(piece) => Some(piece),
+            whole => Some(whole.to_string()),
+        });
+        let arguments = arguments.unwrap_or_default();
         if id.is_empty() && name.is_empty() && arguments.is_empty() && state.is_empty() {
             return Ok(());
         }
@@ -133,6 +136,8 @@ impl Calls {
             _ if name.is_empty() => true,
             _ if own => false,
             _ if place == Place::Legacy => true,
+            // The name comes behind the input.
+            "" if call.name.is_empty() => true,
             // The same name again and no input yet: the server repeats itself.
             "" if call.name == name && call.arguments.is_empty() => true,
             "" => {
@@ -161,7 +166,7 @@ impl Calls {
         if call.id.is_empty() {
             call.id = id;
         }
-        // A name comes before its arguments, at once, in pieces, or each time all of it so far.
+        // A name comes mostly before its arguments, at once, in pieces, or each time all of it so far.
         if call.arguments.is_empty() && call.name != name {
             match name.starts_with(&call.name) {
                 true => call.name = name,

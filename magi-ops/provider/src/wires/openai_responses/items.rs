@@ -29,7 +29,8 @@ impl Kind {
         match name {
             "message" => Self::Message,
             "reasoning" => Self::Reasoning,
-            "function_call" => Self::Call,
+            // The second one's input is text: nobody asked for such a tool, but a model means one that it has.
+            "function_call" | "custom_tool_call" => Self::Call,
             _ => Self::Other,
         }
     }

@@ -85,13 +85,13 @@ impl Reader for ResponseReader {
                 let whole = text(take(&mut event, "part")).unwrap_or_default();
                 self.tell_summary(&event, whole)?;
             }
-            "function_call_arguments.delta" => {
+            "function_call_arguments.delta" | "custom_tool_call_input.delta" => {
                 let piece = arguments(take(&mut event, "delta"));
                 let lone = self.lone;
                 self.call(&event)?.arguments.add(piece, lone);
             }
-            "function_call_arguments.done" => {
-                let whole = arguments(take(&mut event, "arguments"));
+            "function_call_arguments.done" | "custom_tool_call_input.done" => {
+                let whole = whole_arguments(&mut event);
                 let name = word(event.get("name"));
                 let lone = self.lone;
                 let call = self.call(&event)?;
@@ -227,7 +227,7 @@ impl ResponseReader {
                 }
             }
             Kind::Call => {
-                let whole = arguments(take(&mut item, "arguments"));
+                let whole = whole_arguments(&mut item);
                 let call = &mut self.items.0[at];
                 call.arguments.replace(whole, lone);
                 let words = [("call_id", &mut call.call_id), ("name", &mut call.name)];
@@ -475,6 +475,16 @@ fn summary(text: String) -> Chunk {
         text,
         provider_summary: true,
     }
+}
+
+/// All arguments of a call, by the name that its kind has for them.
+fn whole_arguments(call: &mut Value) -> String {
+    let own = take(call, "arguments");
+    arguments(if own.is_null() {
+        take(call, "input")
+    } else {
+        own
+    })
 }
 
 /// Arguments of a call, as text or as the object itself.
