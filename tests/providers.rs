@@ -1,6 +1,7 @@
 //! Black-box tests of real models: `magi-code serve --stdio` with a model server on the loopback.
 //! Each wire's own faults are tested in `magi-ops/provider`.
 #![cfg(all(
+    feature = "application-service",
     feature = "local-agent",
     feature = "lifecycle",
     feature = "session",
@@ -22,6 +23,9 @@ mod client;
 mod run;
 #[path = "providers/server.rs"]
 mod server;
+#[path = "application_service/client.rs"]
+#[allow(dead_code)]
+mod service;
 
 use std::sync::Arc;
 

@@ -3,6 +3,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use rustix::process::Signal;
 
 use super::*;
 
@@ -164,14 +167,13 @@ fn a_token_that_the_servers_refuse_is_replaced_and_the_request_repeated() {
 #[test]
 fn a_login_that_has_ended_is_told_at_the_start() {
     let model = Model::answering(vec![]);
-    let issuer = Model::answering(vec![
-        Answer::refusal(503, "{}"),
-        Answer::refusal(400, r#"{"error":"invalid_grant"}"#),
-    ]);
+    let mut answers = vec![Answer::refusal(503, "{}"); 4];
+    answers.push(Answer::refusal(400, r#"{"error":"invalid_grant"}"#));
+    let issuer = Model::answering(answers);
     let place = Place::with_settings(&settings(&model, &issuer));
     store(&place, ENDED, json!("canary-refresh-1"));
-    // The first refusal passes, the second one stays.
-    for _ in 0..2 {
+    // The first refusal passes, which is tried four times; the second one stays.
+    for attempts in [4, 1] {
         let mut agent = Agent::spawn(launch().place(&place));
         agent.initialize();
         let session = agent.create();
@@ -180,7 +182,9 @@ fn a_login_that_has_ended_is_told_at_the_start() {
         assert_eq!(run.end()["error_code"], "provider_unavailable");
         assert!(!format!("{run:?}").contains("canary"));
         agent.end();
-        issuer.asked();
+        for _ in 0..attempts {
+            issuer.asked();
+        }
     }
     let refused = |place: &Arc<Place>| {
         let mut agent = Agent::spawn(launch().place(place));
@@ -196,4 +200,65 @@ fn a_login_that_has_ended_is_told_at_the_start() {
     refused(&place);
     fs::remove_file(place.mc_home().join("auth.json")).unwrap();
     refused(&place);
+}
+
+#[test]
+fn tokens_that_were_asked_for_are_stored_however_the_process_ends() {
+    type End = fn(&mut support::Server);
+    let ends: [End; 2] = [support::Server::close_stdin, |server| {
+        server.signal(Signal::TERM)
+    }];
+    for end in ends {
+        for is_service in [false, true] {
+            let model = Model::answering(vec![]);
+            let late = Duration::from_millis(600);
+            let issuer = Model::answering(vec![Answer { late, ..granted() }]);
+            let place = Place::with_settings(&settings(&model, &issuer));
+            store(&place, ENDED, json!("canary-refresh-1"));
+            let mut server = if is_service {
+                let mut service = service::Service::ready_in(&place);
+                service.ok("turn.start", &json!({"prompt": "Go on."}));
+                service.server
+            } else {
+                let mut agent = Agent::spawn(launch().place(&place));
+                agent.initialize();
+                let session = agent.create();
+                agent.begin(&session, "Go on.");
+                agent.server
+            };
+            issuer.asked();
+            end(&mut server);
+            server.wait_exit();
+            let record = &stored(&place)["providers"][CODEX]["oauth"];
+            assert_eq!(record["refresh_token"], "canary-refresh-2");
+        }
+    }
+}
+
+#[test]
+fn why_an_issuer_gave_no_tokens_is_told_and_logged() {
+    let model = Model::answering(vec![]);
+    let refusal =
+        r#"{"error":"invalid_request","error_description":"zz-reason of canary-refresh-1"}"#;
+    let issuer = Model::answering(vec![Answer::refusal(400, refusal)]);
+    let place = Place::with_settings(&settings(&model, &issuer));
+    store(&place, ENDED, json!("canary-refresh-1"));
+    let mut agent = Agent::spawn(launch().place(&place).env("MC_LOG", "info"));
+    agent.initialize();
+    let session = agent.create();
+    let run = agent.turn(&session, "Go on.");
+    agent.end();
+    let told = run.named("diagnostic")[0]["summary"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let words = "(HTTP 400): invalid_request: zz-reason of [redacted]";
+    assert!(told.ends_with(words), "{told}");
+    let logs = fs::read_dir(place.mc_home().join("logs")).unwrap();
+    let log: String = logs
+        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    let refresh = |line: &&str| line.contains(r#""span":"refresh""#) && line.contains("zz-reason");
+    assert!(log.lines().any(|line| refresh(&line)), "{log}");
+    assert!(!log.contains("canary"), "{log}");
 }

@@ -108,6 +108,36 @@ fn a_recorded_turn_is_played_again_with_the_same_course() {
     }
 }
 
+#[test]
+fn an_exchange_that_ends_with_the_process_or_before_it_is_recorded() {
+    let begun = |text: &str| json!({"choices": [{"index": 0, "delta": {"content": text}}]});
+    for cancels in [false, true] {
+        let model = Model::answering(vec![Answer {
+            stays: true,
+            ..Answer::events(&[begun("Hello there, this goes on.")])
+        }]);
+        let place = Place::with_settings(&differences::chat(&model.base(), &json!({})));
+        let folder = place.root().join("recorded");
+        let launch = launch().place(&place).env("GATEWAY_KEY", KEY);
+        let mut agent = Agent::spawn(launch.env("MC_RECORD", folder.to_str().unwrap()));
+        agent.initialize();
+        let session = agent.create();
+        let run = agent.begin(&session, "go");
+        agent.until("message.delta");
+        if cancels {
+            let params = json!({"session_id": session, "run_id": run});
+            agent.ok("turn.cancel", params);
+            agent.until("run.finished");
+        }
+        agent.end();
+        let kept = exchanges(&folder);
+        assert_eq!(kept.len(), 1);
+        assert_eq!(kept[0]["outcome"], "cancelled");
+        let body = kept[0]["response"]["body"].as_str().unwrap();
+        assert!(body.contains("Hello there"), "{body}");
+    }
+}
+
 /// Each folder of `tests/fixtures/recordings` is a report: exchanges as they were recorded, and in `expected.json` the
 /// settings that matter, the prompt, and what the run has to come to.
 #[test]

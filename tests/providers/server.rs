@@ -40,6 +40,8 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
     /// The connection stays open behind the body, as long as the client likes.
     pub(crate) stays: bool,
+    /// How long it takes.
+    pub(crate) late: Duration,
 }
 
 impl Answer {
@@ -53,6 +55,7 @@ impl Answer {
             content_type: content_type.into(),
             body: body.into(),
             stays: false,
+            late: Duration::ZERO,
         }
     }
 
@@ -107,7 +110,8 @@ impl Model {
                 let Ok((stream, _)) = listener.accept() else {
                     return;
                 };
-                let _ = tell.send(serve(stream, &answer));
+                let _ = tell.send(read(&stream));
+                serve(stream, &answer);
             }
         });
         Self { address, asked }
@@ -127,9 +131,9 @@ impl Model {
     }
 }
 
-fn serve(mut stream: TcpStream, answer: &Answer) -> Asked {
+fn read(stream: &TcpStream) -> Asked {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut reader = BufReader::new(stream);
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -147,6 +151,17 @@ fn serve(mut stream: TcpStream, answer: &Answer) -> Asked {
     let length = headers.iter().find(|(name, _)| name == "content-length");
     let mut body = vec![0; length.unwrap().1.parse().unwrap()];
     reader.read_exact(&mut body).unwrap();
+    Asked {
+        line: lines[0].trim_end_matches(" HTTP/1.1").to_owned(),
+        headers,
+        // A form is none.
+        body: serde_json::from_slice(&body)
+            .unwrap_or_else(|_| String::from_utf8(body).unwrap().into()),
+    }
+}
+
+fn serve(mut stream: TcpStream, answer: &Answer) {
+    std::thread::sleep(answer.late);
     let mut out = format!(
         "HTTP/1.1 {} X\r\ncontent-type: {}\r\nconnection: close\r\n\r\n",
         answer.status, answer.content_type
@@ -159,12 +174,5 @@ fn serve(mut stream: TcpStream, answer: &Answer) -> Asked {
         std::thread::spawn(move || {
             let _ = stream.read(&mut [0]);
         });
-    }
-    Asked {
-        line: lines[0].trim_end_matches(" HTTP/1.1").to_owned(),
-        headers,
-        // A form is none.
-        body: serde_json::from_slice(&body)
-            .unwrap_or_else(|_| String::from_utf8(body).unwrap().into()),
     }
 }

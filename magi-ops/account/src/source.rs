@@ -9,6 +9,7 @@ use provider::{Credential, CredentialError, CredentialSource, Secret};
 use redact::Redactor;
 use store::{Account, AccountError, Home, OAuthTokens, RefreshLock, StoredCredential};
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::Instrument as _;
 use work::{Interrupted, Pool};
 
@@ -186,27 +187,31 @@ impl Shared {
         }
     }
 
-    /// Asks the issuer, at most so often.
+    /// Asks the issuer, at most so often. What it said is to be stored while the token stands.
+    ///
+    /// # Errors
+    /// Where nothing begins any more.
     async fn ask(
         &self,
         issuer: &Issuer,
         old: &OAuthTokens,
         attempts: u32,
-    ) -> Result<OAuthTokens, RefreshError> {
+    ) -> Result<(TaskTrackerToken, Result<OAuthTokens, RefreshError>), CredentialError> {
         let deadline = work::Deadline::after(TRIED_WITHIN);
         let (mut attempt, mut wait) = (1, BACKOFF);
         loop {
+            // Taken before the look, so that whoever closed waits for it or it does not begin.
+            let under_way = self.under_way.token();
+            if self.under_way.is_closed() {
+                return Err(unavailable(Closing));
+            }
             match issuer.refresh(old, SystemTime::now()).await {
-                Err(error)
-                    if error.passes()
-                        && attempt < attempts
-                        && !self.under_way.is_closed()
-                        && deadline.check().is_ok() =>
-                {
+                Err(error) if error.passes() && attempt < attempts && deadline.check().is_ok() => {
                     tracing::info!(%error, attempt, "the issuer is asked again");
                 }
-                outcome => return outcome,
+                outcome => return Ok((under_way, outcome)),
             }
+            drop(under_way);
             tokio::time::sleep(wait).await;
             wait *= 2;
             attempt += 1;
@@ -237,12 +242,8 @@ impl Shared {
         let Some(issuer) = self.issuer.as_ref().filter(|_| has_token) else {
             return Err(CredentialError::LoggedOut);
         };
-        // Taken before the look, so that whoever closed waits for it or it does not begin.
-        let _under_way = self.under_way.token();
-        if self.under_way.is_closed() {
-            return Err(unavailable(Closing));
-        }
-        let (fresh, outcome) = match self.ask(issuer, &old, attempts).await {
+        let (_under_way, asked) = self.ask(issuer, &old, attempts).await?;
+        let (fresh, outcome) = match asked {
             Ok(fresh) => (fresh, Ok(())),
             Err(error @ RefreshError::Ended(_)) => {
                 tracing::info!(%error, "the login has ended");

@@ -389,6 +389,31 @@ async fn who_ends_waits_for_tokens_that_are_asked_for_and_nothing_is_asked_for_a
     assert_eq!(server.asked(), 1);
 }
 
+#[tokio::test]
+async fn who_ends_does_not_wait_for_another_attempt_and_none_follows() {
+    let server = Server::start(vec![(503, json!({}), Duration::ZERO)]).await;
+    let place = Place::with_tokens(-60);
+    let issuer = Issuer::new(Some(&server.url)).unwrap();
+    let under_way = TaskTracker::new();
+    let source = StoredAccount::new(
+        CODEX,
+        place.home(),
+        Redactor::default(),
+        Some(issuer),
+        under_way.clone(),
+    );
+    let end = async {
+        while server.asked() == 0 || !under_way.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        under_way.close();
+        under_way.wait().await;
+    };
+    let (refreshed, ()) = tokio::join!(source.get(), end);
+    assert!(matches!(refreshed, Err(CredentialError::Unavailable(_))));
+    assert_eq!(server.asked(), 1);
+}
+
 #[test]
 fn an_issuer_has_an_address() {
     assert!(Issuer::new(None).is_ok());

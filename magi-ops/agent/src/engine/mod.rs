@@ -282,7 +282,7 @@ impl Engine {
             tracing::error!(error = cause, "the sessions were not let go of");
         }
         if let Some(services) = self.services.get() {
-            services.stop();
+            services.stop().await;
         }
     }
 

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 pub(super) const MAX_CACHED: usize = 4;
 
 /// How long tokens that an issuer was asked for are waited for at the end: less than a process has for its end.
-const REFRESH_TIME: Duration = Duration::from_millis(1500);
+const REFRESH_TIME: Duration = Duration::from_millis(1900);
 
 /// The key that a variable of the admitted environment holds, or none. The redactor knows what it hands out.
 struct EnvironmentKey {
@@ -104,9 +104,13 @@ impl ProviderCache {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets go of them: what is not asked at the moment closes its connections.
-    pub(crate) fn clear(&self) {
+    /// Lets go of them: what is not asked at the moment closes its connections. Returns when the exchanges that are over
+    /// are kept, where any are.
+    pub(super) async fn clear(&self) {
         self.lock().clear();
+        if let Some(recorder) = &self.recorder {
+            recorder.settle().await;
+        }
     }
 
     pub(super) fn build(&self, remote: Remote) -> Result<Arc<dyn Provider>, BuildError> {

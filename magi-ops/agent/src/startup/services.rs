@@ -44,12 +44,11 @@ impl Services {
         stop: &CancellationToken,
     ) -> Result<Self, StartupError> {
         let home = environment.home()?;
-        let services = Self::on(environment, home.sessions(), home);
-        if stop.is_cancelled() {
-            services.stop();
-            return Err(StartupErrorKind::Cancelled.into());
+        // Nothing of them works before it is asked to.
+        match stop.is_cancelled() {
+            true => Err(StartupErrorKind::Cancelled.into()),
+            false => Ok(Self::on(environment, home.sessions(), home)),
         }
-        Ok(services)
     }
 
     pub(super) fn on(
@@ -99,9 +98,10 @@ impl Services {
         tokio::join!(servers, self.providers.close());
     }
 
-    /// Lets go of connections. After the sessions, which are written to until then.
-    pub(crate) fn stop(&self) {
-        self.providers.clear();
+    /// Lets go of connections; what was recorded of them is on the disk then. After the sessions, which are written to until
+    /// then.
+    pub(crate) async fn stop(&self) {
+        self.providers.clear().await;
     }
 }
 

@@ -86,7 +86,10 @@ enum Line<'a> {
 /// runs over several, its whole text stands in the first of them. `is_whole`: it ended where the server meant it to.
 pub(super) fn answer(body: &[u8], is_whole: bool, redactor: &Redactor) -> (String, bool) {
     let text = String::from_utf8_lossy(body);
-    let mut lines: Vec<_> = text.split_inclusive('\n').map(line).collect();
+    let mut lines = match text.trim_start().starts_with(['{', '[']) {
+        true => values(&text),
+        false => text.split_inclusive('\n').map(line).collect(),
+    };
     if !is_whole {
         leave_out_half(&mut lines);
     }
@@ -169,6 +172,38 @@ fn line(raw: &str) -> Line<'_> {
         },
         Err(_) => Line::Raw(raw),
     }
+}
+
+/// The objects of a body that is JSON, alone, in a list or behind each other, which are its events; by lines from where it is
+/// something else.
+fn values(text: &str) -> Vec<Line<'_>> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| !c.is_whitespace() && !",[]".contains(c)) {
+        let (before, from) = rest.split_at(at);
+        lines.push(Line::Raw(before));
+        rest = from;
+        let mut values = serde_json::Deserializer::from_str(from).into_iter::<Value>();
+        let value = match values.next() {
+            Some(Ok(value @ Value::Object(_))) => value,
+            Some(Err(error)) if error.is_eof() => break,
+            _ => {
+                lines.extend(rest.split_inclusive('\n').map(line));
+                return lines;
+            }
+        };
+        let (raw, behind) = from.split_at(values.byte_offset());
+        lines.push(Line::Json {
+            before: "",
+            value,
+            raw,
+            end: "",
+            changed: false,
+        });
+        rest = behind;
+    }
+    lines.push(Line::Raw(rest));
+    lines
 }
 
 /// Where a text stands in an event: names and places, and the numbers that tell calls and blocks apart.

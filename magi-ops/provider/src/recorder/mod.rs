@@ -13,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use redact::Redactor;
 use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
 
 use crate::error::ProviderError;
 
@@ -47,6 +48,8 @@ pub struct Recorder {
     folder: PathBuf,
     redactor: Redactor,
     kept: Mutex<Kept>,
+    /// Exchanges on their way to the disk.
+    writing: TaskTracker,
 }
 
 #[derive(Default)]
@@ -78,7 +81,14 @@ impl Recorder {
             folder: folder.to_owned(),
             redactor,
             kept: Mutex::default(),
+            writing: TaskTracker::new(),
         })
+    }
+
+    /// Waits until every exchange that is over is on the disk. Callers bound the wait.
+    pub async fn settle(&self) {
+        self.writing.close();
+        self.writing.wait().await;
     }
 
     /// Begins to keep an exchange: a request of `model` as its `attempt`th try. `None` once the bounds are reached.
@@ -247,7 +257,8 @@ impl Recording {
     fn write(&mut self, outcome: String) -> Option<tokio::task::JoinHandle<()>> {
         let (exchange, recorder) = (self.exchange.take()?, Arc::clone(&self.recorder));
         let runtime = tokio::runtime::Handle::try_current().ok()?;
-        Some(runtime.spawn_blocking(move || recorder.keep(&exchange, &outcome)))
+        let writing = self.recorder.writing.clone();
+        Some(writing.spawn_blocking_on(move || recorder.keep(&exchange, &outcome), &runtime))
     }
 }
 

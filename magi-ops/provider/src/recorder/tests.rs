@@ -12,23 +12,37 @@ fn redactor() -> Redactor {
     Redactor::new([("MY_API_KEY", SECRET)])
 }
 
-fn event(text: &str) -> String {
-    let delta = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
-    format!("data: {delta}\n\n")
+fn delta(text: &str) -> Value {
+    json!({ "choices": [{ "index": 0, "delta": { "content": text } }] })
 }
 
-/// What the events of a recorded stream say in all.
-fn said(stream: &str) -> String {
-    let data = stream
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: {"));
-    data.filter_map(|data| {
-        // Half an event says nothing.
-        let event: Value = serde_json::from_str(&format!("{{{data}")).ok()?;
-        let text = event["choices"][0]["delta"]["content"].as_str();
-        Some(text.unwrap().to_owned())
-    })
-    .collect()
+fn event(text: &str) -> String {
+    format!("data: {}\n\n", delta(text))
+}
+
+/// A body of these pieces: as events, in a list over many lines, as values behind each other.
+fn bodies(pieces: &[&str]) -> [String; 3] {
+    let values: Vec<_> = pieces.iter().map(|piece| delta(piece)).collect();
+    [
+        pieces.iter().map(|piece| event(piece)).collect(),
+        format!("{:#}", Value::from(values.clone())),
+        values.iter().map(|value| format!("{value}\n")).collect(),
+    ]
+}
+
+/// What the events of a recorded body say in all. Half an event says nothing.
+fn said(body: &str) -> String {
+    let mut said = String::new();
+    let mut rest = body;
+    while let Some(at) = rest.find('{') {
+        let mut values = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
+        let Some(Ok(event)) = values.next() else {
+            break;
+        };
+        said += event["choices"][0]["delta"]["content"].as_str().unwrap();
+        rest = &rest[at + values.byte_offset()..];
+    }
+    said
 }
 
 #[test]
@@ -36,6 +50,9 @@ fn what_holds_no_secret_is_kept_to_the_letter() {
     for body in [
         "data: {\"b\":1, \"a\":\"x\\u0007\u{200b}\"}\r\n\r\n: ping\r\ndata: [DONE]\n\n",
         "{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}",
+        "[{\"a\": 1}\r\n,\r\n{\"b\":[2 ]}]\n",
+        "[1, {\"a\": 2}",
+        "{\"a\" :1} {\"b\":2}x",
         "<html>\x1b[31m",
         "data: {\"half\": ",
         "",
@@ -102,10 +119,11 @@ proptest! {
             from = at;
         }
         parts.extend([&SECRET[from..], " behind"]);
-        let body: String = parts.iter().map(|part| event(part)).collect();
-        let (kept, exact) = masking::answer(body.as_bytes(), true, &redactor());
-        prop_assert_eq!(said(&kept), "before [redacted] behind");
-        prop_assert!(!exact);
+        for body in bodies(&parts) {
+            let (kept, exact) = masking::answer(body.as_bytes(), true, &redactor());
+            prop_assert_eq!(said(&kept), "before [redacted] behind", "{}", kept);
+            prop_assert!(!exact);
+        }
     }
 
     /// Wherever a stream breaks off, its secrets are not there, nor more of one than says nothing.
@@ -113,16 +131,17 @@ proptest! {
     fn no_half_of_a_secret_over_several_events_is_kept(size in 1..9_usize, cut in any::<prop::sample::Index>()) {
         let text = format!("the key is {SECRET} yes");
         let pieces: Vec<_> = text.as_bytes().chunks(size).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
-        let body: String = pieces.iter().map(|piece| event(piece)).collect();
-        let cut = cut.index(body.len() + 1);
-        let (kept, _) = masking::answer(&body.as_bytes()[..cut], false, &redactor());
-        let said = said(&kept);
-        for half in (0..=SECRET.len() - 8).map(|at| &SECRET[at..at + 8]) {
-            prop_assert!(!said.contains(half) && !kept.contains(half), "{}", kept);
-        }
-        // What came before it is there.
-        if cut > 12 * event(&text[..1]).len() {
-            prop_assert!(said.starts_with("the key is"), "{}", kept);
+        for body in bodies(&pieces) {
+            let cut = cut.index(body.len() + 1);
+            let (kept, _) = masking::answer(&body.as_bytes()[..cut], false, &redactor());
+            let said = said(&kept);
+            for half in (0..=SECRET.len() - 8).map(|at| &SECRET[at..at + 8]) {
+                prop_assert!(!said.contains(half) && !kept.contains(half), "{}", kept);
+            }
+            // What came before it is there.
+            if cut > 12 * (body.len() / pieces.len() + 8) {
+                prop_assert!(said.starts_with("the key is"), "{}", kept);
+            }
         }
     }
 
@@ -193,6 +212,21 @@ async fn an_exchange_is_one_private_file_without_keys() {
     let kept = files(&folder).remove(1);
     assert_eq!(kept["response"]["truncated"], true);
     assert_eq!(kept["outcome"], crate::ErrorKind::Stalled.to_string());
+}
+
+#[tokio::test]
+async fn a_cancelled_exchange_is_on_the_disk_once_all_have_settled() {
+    let root = tempfile::tempdir().unwrap();
+    let recorder = Arc::new(Recorder::create(root.path(), redactor()).unwrap());
+    let body = Bytes::from(json!({ "a": "b".repeat(4 << 20) }).to_string());
+    for attempt in 1..=4 {
+        drop(recorder.begin("p", "m", attempt, body.clone()));
+        // Settling once is no end of it.
+        recorder.settle().await;
+        let kept = files(root.path());
+        assert_eq!(kept.len(), attempt as usize);
+        assert_eq!(kept[kept.len() - 1]["outcome"], "cancelled");
+    }
 }
 
 #[tokio::test]
