@@ -171,32 +171,82 @@ fn a_model_that_takes_no_images_reads_words() {
 #[test]
 fn an_image_that_is_too_long_for_a_server_becomes_words_and_shorter_ones_stay() {
     const MIB: usize = 1024 * 1024;
-    let refusal = r#"{"error":{"message":"messages.5: image exceeds 5 MB maximum: 5592408 bytes > 5242880 bytes"}}"#;
-    let model = Model::answering(vec![
-        calls(&["long.png", "short.png"]),
-        Answer::refusal(400, refusal),
-        done(),
-    ]);
-    let place = Place::with_settings(&settings(&model.base(), true));
-    std::fs::write(place.work().join("long.png"), png(4 * MIB)).unwrap();
-    std::fs::write(place.work().join("short.png"), png(2 * MIB)).unwrap();
-    let mut agent = ready(&place);
-    let session = agent.create();
-    assert_eq!(agent.turn(&session, "look").outcome(), "completed");
-    agent.end();
-    messages(&model);
-    let images = |messages: &[Value]| {
-        messages.last().unwrap()["content"]
-            .as_array()
-            .unwrap()
-            .len()
-    };
-    assert_eq!(images(&messages(&model)), 4);
-    let repeated = messages(&model);
-    assert_eq!(images(&repeated), 2);
-    let words = repeated[2]["content"].as_str().unwrap();
-    assert!(
-        words.ends_with("4194304 bytes; the server takes none so long]\n"),
-        "{words}"
-    );
+    let words = r#"{"error":{"message":"messages.5: image exceeds 5 MB maximum: 5592408 bytes > 5242880 bytes"}}"#;
+    for (status, refusal) in [(400, words), (413, "")] {
+        let model = Model::answering(vec![
+            calls(&["long.png", "short.png"]),
+            Answer::refusal(status, refusal),
+            done(),
+        ]);
+        let place = Place::with_settings(&settings(&model.base(), true));
+        std::fs::write(place.work().join("long.png"), png(4 * MIB)).unwrap();
+        std::fs::write(place.work().join("short.png"), png(2 * MIB)).unwrap();
+        let mut agent = ready(&place);
+        let session = agent.create();
+        assert_eq!(agent.turn(&session, "look").outcome(), "completed");
+        agent.end();
+        messages(&model);
+        let images = |messages: &[Value]| {
+            messages.last().unwrap()["content"]
+                .as_array()
+                .unwrap()
+                .len()
+        };
+        assert_eq!(images(&messages(&model)), 4);
+        let repeated = messages(&model);
+        assert_eq!(images(&repeated), 2);
+        let words = repeated[2]["content"].as_str().unwrap();
+        assert!(
+            words.ends_with("4194304 bytes; the server takes none so long]\n"),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn an_image_that_a_server_refuses_is_left_out_and_the_next_one_stays() {
+    let words = "messages.5.content.1.image_url: Could not process image";
+    for (named, words) in [
+        (true, words),
+        (
+            false,
+            "The image data you provided does not represent a valid image.",
+        ),
+    ] {
+        let refusal = json!({"error": {"message": words, "type": "invalid_request_error"}});
+        let model = Model::answering(vec![
+            calls(&["broken.png", "other.gif"]),
+            Answer::refusal(400, &refusal.to_string()),
+            calls(&["good.gif"]),
+            done(),
+        ]);
+        let place = Place::with_settings(&settings(&model.base(), true));
+        std::fs::write(place.work().join("broken.png"), png(19)).unwrap();
+        std::fs::write(place.work().join("other.gif"), b"GIF87a").unwrap();
+        std::fs::write(place.work().join("good.gif"), b"GIF89a").unwrap();
+        let mut agent = ready(&place);
+        let session = agent.create();
+        assert_eq!(agent.turn(&session, "look").outcome(), "completed");
+        agent.end();
+        messages(&model);
+        let shown = |messages: &[Value]| {
+            let contents = messages.iter().filter_map(|m| m["content"].as_array());
+            let parts = contents.flatten().filter(|p| p["type"] == "image_url");
+            let urls = parts.map(|part| part["image_url"]["url"].as_str().unwrap().to_owned());
+            urls.collect::<Vec<_>>()
+        };
+        let url = |bytes| format!("data:image/gif;base64,{bytes}");
+        assert_eq!(shown(&messages(&model)).len(), 2);
+        // Where the server says which one it was, the other one stays.
+        let other = named.then(|| url("R0lGODdh"));
+        let again = messages(&model);
+        assert_eq!(shown(&again), Vec::from_iter(other.clone()));
+        assert_eq!(
+            again[2]["content"],
+            "[broken.png: image/png, 19 bytes]\n\
+             [image: image/png, 19 bytes; the server refused a request with it]\n"
+        );
+        let expected: Vec<_> = other.into_iter().chain([url("R0lGODlh")]).collect();
+        assert_eq!(shown(&messages(&model)), expected);
+    }
 }

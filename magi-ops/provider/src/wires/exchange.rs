@@ -14,7 +14,6 @@ use work::{Deadline, Expired};
 
 use super::body::Body;
 use super::http::Endpoint;
-use super::images;
 use super::quirks::{Learned, Sent};
 use super::retry;
 use super::wire::{Parameters, Progress, Wire};
@@ -286,7 +285,8 @@ impl Exchange {
         let sent = Sent {
             body: &self.body,
             optional: link.wire.optional(),
-            longest_image: images::longest(&self.request.messages, parameters.taken_images()),
+            messages: &self.request.messages,
+            images: parameters.taken_images(),
         };
         if link.learned.learn(&self.request.model, &error, &sent) {
             self.body = link.body(&self.request);

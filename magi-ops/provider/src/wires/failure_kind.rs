@@ -193,8 +193,20 @@ fn is_unknown_model(text: &str) -> bool {
         "invalid model",
         "not a valid model",
     ];
-    // Words that may be about a member which this model does not take.
-    let about_members = ["parameter", "unsupported_value", "unsupported value"];
+    // Words that may be about a member which this model or its server does not take.
+    let about_members = [
+        "parameter",
+        "unsupported_value",
+        "unsupported value",
+        "field",
+        "property",
+        "unknown name",
+        "unknown argument",
+        "unknown variant",
+        "unexpected keyword",
+        "extra inputs",
+        "expected one of",
+    ];
     // What stands before them is what they are about.
     let unsupported = ["not supported", "not available"].iter().any(|phrase| {
         let before = text.find(phrase).map(|at| &text[..at]);
@@ -205,17 +217,72 @@ fn is_unknown_model(text: &str) -> bool {
         && (unsupported || says_any(text, &absent))
 }
 
-/// A limit below this counts as none: it is not the length that the server minds.
-const LEAST_IMAGE_LIMIT: usize = 64 * 1024;
+/// Which images a refusal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ImageRefusal {
+    /// The model takes none, or none where they stand.
+    Every,
+    /// The longest is too long.
+    Longest,
+    /// One that is broken, too wide, one too many, of a kind that the server does not know.
+    One,
+}
 
-/// The longest image that a server takes, by its refusal of a request whose longest was of `sent` bytes; `None` if the
-/// refusal is about something else. `text` is in lower case.
-pub(super) fn image_limit(status: Option<u16>, text: &str, sent: usize) -> Option<usize> {
+/// Parts of words about an image itself. They come first: some name what the server takes.
+const ABOUT_AN_IMAGE: [&str; 25] = [
+    "could not process",
+    "unable to process",
+    "failed to process",
+    "failed to load",
+    "valid image",
+    "invalid_image",
+    "image data",
+    "decode",
+    "parse",
+    "corrupt",
+    "truncated",
+    "broken",
+    "cannot identify",
+    "unsupported image.",
+    "image format",
+    "following formats",
+    "image type",
+    "mime",
+    "media type",
+    "media_type",
+    "dimension",
+    "pixel",
+    "too small",
+    "too many images",
+    "number of images",
+];
+/// Parts of words that say that a model takes no images.
+const TAKES_NONE: [&str; 15] = [
+    "support",
+    "image input",
+    "vision",
+    "multimodal",
+    "multi-modal",
+    "modalit",
+    "mmproj",
+    "unknown variant",
+    "text-only",
+    "text only",
+    "only text",
+    "not accept",
+    "not allowed",
+    "process images",
+    "at most 0 image",
+];
+
+/// Which images a refusal of a request with some is about; `None` if it is about something else. `text` is in lower case.
+pub(super) fn image_refusal(status: Option<u16>, text: &str) -> Option<ImageRefusal> {
     // Some servers call it their own failure.
     if !matches!(status, Some(400 | 404 | 413 | 415 | 422 | 500 | 501)) {
         return None;
     }
-    let about = ["image", "vision", "multimodal", "multi-modal", "mmproj"];
+    let mentions = ["image", "vision", "multimodal", "multi-modal", "mmproj"];
+    let mentions = says_any(text, &mentions);
     // Images follow the results as the person's message, which not every server takes there.
     let order = says_any(text, &["role"]) && says_any(text, &["after", "order", "alternat"]);
     let size = [
@@ -226,12 +293,110 @@ pub(super) fn image_limit(status: Option<u16>, text: &str, sent: usize) -> Optio
         "maximum",
         "max ",
     ];
-    let too_long = status == Some(413) || says_any(text, &size);
-    if too_long && (status == Some(413) || says_any(text, &about)) {
-        // The encoded length counts with some: three quarters of that.
-        return Some(sent / 4 * 3)
-            .filter(|most| *most > LEAST_IMAGE_LIMIT)
-            .or(Some(0));
+    if status == Some(413) {
+        Some(ImageRefusal::Longest)
+    } else if mentions && says_any(text, &ABOUT_AN_IMAGE) {
+        Some(ImageRefusal::One)
+    } else if mentions && says_any(text, &size) {
+        Some(ImageRefusal::Longest)
+    } else if order || (mentions && says_any(text, &TAKES_NONE)) {
+        Some(ImageRefusal::Every)
+    } else {
+        mentions.then_some(ImageRefusal::One)
     }
-    (order || says_any(text, &about)).then_some(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ImageRefusal::*;
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_about_the_images_that_its_words_mean() {
+        for (status, words, expected) in [
+            (
+                400,
+                "messages.2.content.0.image.source.base64: Could not process image",
+                Some(One),
+            ),
+            (
+                400,
+                "The image data you provided does not represent a valid image. Please check your input.",
+                Some(One),
+            ),
+            (
+                400,
+                "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png']",
+                Some(One),
+            ),
+            (
+                400,
+                "Unable to process input image. Please retry",
+                Some(One),
+            ),
+            (400, "Unsupported MIME type: image/gif", Some(One)),
+            (500, "Failed to load image or audio file", Some(One)),
+            (
+                500,
+                "cannot identify image file <_io.BytesIO object>",
+                Some(One),
+            ),
+            (
+                400,
+                "At least one of the image dimensions exceed max allowed size: 8000 pixels",
+                Some(One),
+            ),
+            (
+                400,
+                "At most 16 image(s) may be provided in one request.",
+                Some(One),
+            ),
+            (400, "Too many images in request (maximum 20)", Some(One)),
+            (500, "an image made me stumble", Some(One)),
+            (
+                400,
+                "image exceeds 5 MB maximum: 5592408 bytes > 5242880 bytes",
+                Some(Longest),
+            ),
+            (413, "", Some(Longest)),
+            (400, "m does not support image input", Some(Every)),
+            (
+                404,
+                "No endpoints found that support image input",
+                Some(Every),
+            ),
+            (
+                400,
+                "Invalid content type. image_url is only supported by certain models.",
+                Some(Every),
+            ),
+            (
+                422,
+                "unknown variant `image_url`, expected `text`",
+                Some(Every),
+            ),
+            (
+                500,
+                "image input is not supported - hint: you may need to provide the mmproj",
+                Some(Every),
+            ),
+            (400, "m is not a multimodal model", Some(Every)),
+            (
+                400,
+                "At most 0 image(s) may be provided in one request.",
+                Some(Every),
+            ),
+            (
+                500,
+                "this model is missing data required for image input",
+                Some(Every),
+            ),
+            (400, "Unexpected role 'user' after role 'tool'", Some(Every)),
+            (400, "temperature is out of range", None),
+            (429, "too many images", None),
+        ] {
+            let found = image_refusal(Some(status), &words.to_ascii_lowercase());
+            assert_eq!(found, expected, "{status} {words}");
+        }
+    }
 }

@@ -7,11 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::call_ids::IdForm;
-use super::failure_kind::{image_limit, says_any};
+use super::failure_kind::{ImageRefusal, image_refusal, says_any};
+use super::images::{self, Taken};
 use crate::error::{ErrorKind, ProviderError};
+use crate::message::Message;
 
 /// Most models of one provider that something is kept of.
 const MAX_MODELS: usize = 256;
+/// Most images of one model that are known to be refused; a model that refuses more gets none any more.
+const MAX_REFUSED_IMAGES: usize = 256;
+/// A limit below this counts as none: it is not the length that the server minds.
+const LEAST_IMAGE_LIMIT: usize = 64 * 1024;
 
 /// How a server's requests differ from the usual ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,6 +30,8 @@ pub(crate) struct Quirks {
     pub(crate) fill_signatures: bool,
     /// The longest image that the server takes, in bytes; 0 if it takes none.
     pub(crate) max_image_bytes: Option<usize>,
+    /// Of images that the server refused; by [`images::digest`].
+    pub(crate) refused_images: BTreeSet<u64>,
 }
 
 impl Quirks {
@@ -46,14 +54,12 @@ impl Quirks {
     /// Learns from a refusal of what was sent. `false` if there is nothing new to learn: the same request would be
     /// refused again.
     fn learn(&mut self, refusal: &ProviderError, sent: &Sent<'_>) -> bool {
-        if *refusal == ErrorKind::ContextLength {
+        let text = refusal.message().unwrap_or_default().to_ascii_lowercase();
+        // A body that is too long may be so for its images.
+        if *refusal == ErrorKind::ContextLength && refusal.status() != Some(413) {
             return false;
         }
-        let text = refusal.message().unwrap_or_default().to_ascii_lowercase();
-        let image = sent.longest_image;
-        if let Some(most) = image.and_then(|longest| image_limit(refusal.status(), &text, longest))
-        {
-            self.max_image_bytes = Some(most);
+        if self.learn_of_images(refusal.status(), &text, sent) {
             return true;
         }
         if !matches!(refusal.status(), Some(400 | 422)) {
@@ -91,6 +97,33 @@ impl Quirks {
         }
         *self != before
     }
+
+    /// Learns from a refusal which images the server does not take. `false` if it is about something else.
+    fn learn_of_images(&mut self, status: Option<u16>, text: &str, sent: &Sent<'_>) -> bool {
+        let given = images::given(sent.messages, sent.images);
+        let Some(longest) = given.iter().map(|image| image.bytes().len()).max() else {
+            return false;
+        };
+        match image_refusal(status, text) {
+            None => return false,
+            Some(ImageRefusal::Every) => self.max_image_bytes = Some(0),
+            Some(ImageRefusal::Longest) => {
+                // The encoded length counts with some: three quarters of that.
+                let most = longest / 4 * 3;
+                self.max_image_bytes = Some(if most > LEAST_IMAGE_LIMIT { most } else { 0 });
+            }
+            Some(ImageRefusal::One) => {
+                let newest = images::newest(sent.messages, sent.images);
+                let meant = images::meant(text, sent.body, newest);
+                self.refused_images
+                    .extend(meant.into_iter().map(images::digest));
+                if self.refused_images.len() > MAX_REFUSED_IMAGES {
+                    self.max_image_bytes = Some(0);
+                }
+            }
+        }
+        true
+    }
 }
 
 /// A request that was refused.
@@ -98,8 +131,9 @@ pub(crate) struct Sent<'a> {
     pub(crate) body: &'a [u8],
     /// Members that it can do without.
     pub(crate) optional: &'a [&'static str],
-    /// Length of the longest image in it, in bytes; `None` without any.
-    pub(crate) longest_image: Option<usize>,
+    pub(crate) messages: &'a [Message],
+    /// Which images of them are in it.
+    pub(crate) images: Taken<'a>,
 }
 
 /// Keywords of the tools' schemas that only narrow or describe: every wire's requests can do without them.
@@ -257,6 +291,7 @@ impl Learned {
             left_out = left_out.join(", "),
             short_ids = quirks.ids == IdForm::Short,
             max_image_bytes = quirks.max_image_bytes,
+            refused_images = quirks.refused_images.len(),
             "the server wants other requests"
         );
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
@@ -296,7 +331,8 @@ mod tests {
         Sent {
             body,
             optional: &OPTIONAL,
-            longest_image: None,
+            messages: &[],
+            images: Taken::NONE,
         }
     }
 

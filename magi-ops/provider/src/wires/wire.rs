@@ -102,10 +102,11 @@ impl<'a> Parameters<'a> {
     }
 
     /// Which images the model gets.
-    pub(crate) fn taken_images(&self) -> Taken {
+    pub(crate) fn taken_images(&self) -> Taken<'_> {
         Taken {
             any: self.images,
             most: self.quirks.max_image_bytes,
+            refused: &self.quirks.refused_images,
         }
     }
 }

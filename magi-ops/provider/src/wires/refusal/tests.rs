@@ -75,6 +75,31 @@ fn every_status_has_its_meaning() {
             r#"{"error":{"message":"The model m is not supported"}}"#,
             UnknownModel,
         ),
+        (
+            400,
+            "unknown field `tools`, expected one of `messages`, `model`",
+            Refused,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Invalid JSON payload received. Unknown name \"tools\": Cannot find field. The model's request is not valid"}}"#,
+            Refused,
+        ),
+        (
+            422,
+            r#"{"error":"json: unknown property tools in the model's request"}"#,
+            Refused,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Unknown model: m"}}"#,
+            UnknownModel,
+        ),
+        (
+            404,
+            r#"{"type":"error","error":{"type":"not_found_error","message":"model: m"}}"#,
+            UnknownModel,
+        ),
         (413, "", ContextLength),
         (
             413,

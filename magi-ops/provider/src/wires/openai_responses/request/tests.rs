@@ -267,7 +267,8 @@ fn a_refusal_of_what_is_inside_a_member_leaves_the_rest() {
             let sent = Sent {
                 body: body.as_bytes(),
                 optional: wire.optional(),
-                longest_image: None,
+                messages: &[],
+                images: crate::wires::images::Taken::NONE,
             };
             learned.learn("gpt-5", &refusal, &sent)
         };
