@@ -14,6 +14,6 @@ pub const DIRECTORY: rustix::fs::OFlags = rustix::fs::OFlags::DIRECTORY;
 
 pub use open::{CAREFULLY, open_at, open_resolved};
 pub use read::SmallFiles;
-pub use replace::{NewFile, Staging};
+pub use replace::{NewFile, Staging, sweep_left};
 #[cfg(feature = "walk")]
 pub use walk::{Entry, Gaps, Options, Visitor, walk};

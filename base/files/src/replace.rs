@@ -6,12 +6,13 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
-    AtFlags, Dir, FlockOperation, Mode, OFlags, flock, openat, renameat, statat, unlinkat,
+    AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -109,7 +110,7 @@ impl<'d> NewFile<'d> {
         &self.file
     }
 
-    /// Gives the file a name that is free.
+    /// Gives the file a name that is free, in one step: a process that dies has left it there or nothing.
     ///
     /// # Errors
     ///
@@ -118,8 +119,17 @@ impl<'d> NewFile<'d> {
         match &self.name {
             None => Ok(link(&self.file, self.directory, name)?),
             Some(own) => {
-                rustix::fs::linkat(self.directory, own, self.directory, name, AtFlags::empty())?;
-                self.forget();
+                let alone = RenameFlags::NOREPLACE;
+                match renameat_with(self.directory, own, self.directory, name, alone) {
+                    Ok(()) => self.name = None,
+                    // The file system, or the kernel, can't: then the file has both names for a moment.
+                    Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                        let flags = AtFlags::empty();
+                        rustix::fs::linkat(self.directory, own, self.directory, name, flags)?;
+                        self.forget();
+                    }
+                    Err(error) => return Err(error.into()),
+                }
                 Ok(())
             }
         }
@@ -199,6 +209,14 @@ fn link(file: &File, directory: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errn
 fn can_link_by_descriptor() -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     *CAN.get_or_init(|| fs::symlink_metadata("/proc/self/fd/0").is_ok())
+}
+
+/// Removes what killed processes left in a directory of a file that was to get a name there. What can't be removed stays.
+pub fn sweep_left(directory: &Path) {
+    let flags = CAREFULLY | OFlags::DIRECTORY;
+    if let Ok(directory) = rustix::fs::open(directory, flags, Mode::empty()) {
+        sweep(directory.as_fd(), SWEPT_AGE);
+    }
 }
 
 /// Removes temporary files that a killed process left: ours by their names, old enough, and locked by nobody.

@@ -282,6 +282,8 @@ pub enum Defect {
     Order { line: u64 },
     #[error("not one whole record")]
     Torn,
+    #[error("part {missing} is missing")]
+    Part { missing: u32 },
 }
 
 /// Why an append failed. Nothing of it counts as stored.

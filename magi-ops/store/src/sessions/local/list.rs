@@ -100,7 +100,7 @@ impl LocalSessions {
     /// file is none of a session.
     fn look(&self, id: &SessionId, redactor: &Redactor) -> io::Result<(SessionSummary, bool)> {
         let file = file::open_to_read(&self.dir.join(id.file_name()))?;
-        let modified = match parts::last(&self.dir, id) {
+        let modified = match parts::last(&self.dir, id).map_err(io::Error::other)? {
             1 => file.metadata()?.modified()?,
             part => file::open_to_read(&parts::path(&self.dir, id, part))?
                 .metadata()?

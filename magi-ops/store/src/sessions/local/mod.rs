@@ -59,7 +59,8 @@ impl SessionStore for LocalSessions {
         file::open_to_write(&path).map_err(file::refusal)?;
         self.swept.call_once(|| sweep::sweep(&self.dir));
         let lease = Lease::acquire(&self.dir, id)?;
-        lease.retain(&file::open_to_write(&path).map_err(file::refusal)?)?;
+        // What is unsafe about its last part is unsafe about the session.
+        lease.open_part(parts::last(&self.dir, id)?)?;
         Ok(Arc::new(lease))
     }
 
@@ -94,7 +95,7 @@ impl SessionLease for Lease {
         self: Arc<Self>,
         take: &mut dyn FnMut(Record),
     ) -> Result<Box<dyn SessionWriter>, SessionError> {
-        let part = parts::last(&self.dir, &self.id);
+        let part = parts::last(&self.dir, &self.id)?;
         let file = self.open_part(part)?;
         let end = read::read(&file, &self.id, part, take)?;
         Ok(Box::new(Writer::at(self, file, end)))
@@ -107,7 +108,7 @@ impl SessionLease for Lease {
         let Some(end) = position.0.downcast_ref::<End>() else {
             return Ok(None);
         };
-        if parts::last(&self.dir, &self.id) != end.part {
+        if parts::last(&self.dir, &self.id)? != end.part {
             return Ok(None);
         }
         let file = self.open_part(end.part)?;

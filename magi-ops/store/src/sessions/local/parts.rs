@@ -7,10 +7,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::SessionId;
+use super::{Defect, SessionError, SessionId};
 
-/// Most parts of a session: far more than anybody fills.
-pub(super) const MAX_PARTS: u32 = 4096;
+/// Most parts of a session: more than anybody fills, and few enough to look for each of them.
+pub(super) const MAX_PARTS: u32 = 100;
 
 /// The file of a part.
 pub(super) fn path(dir: &Path, id: &SessionId, part: u32) -> PathBuf {
@@ -19,7 +19,14 @@ pub(super) fn path(dir: &Path, id: &SessionId, part: u32) -> PathBuf {
 
 /// The number of the last part; 1 also of a session that does not exist. What is not a file counts too, and is
 /// refused when it is opened.
-pub(super) fn last(dir: &Path, id: &SessionId) -> u32 {
+///
+/// # Errors
+/// `Invalid` where a part is missing before the last one: what goes on before it would be hidden by those behind.
+pub(super) fn last(dir: &Path, id: &SessionId) -> Result<u32, SessionError> {
     let exists = |part: &u32| fs::symlink_metadata(path(dir, id, *part)).is_ok();
-    (2..=MAX_PARTS).take_while(exists).last().unwrap_or(1)
+    let last = (2..=MAX_PARTS).take_while(exists).last().unwrap_or(1);
+    match (last + 2..=MAX_PARTS).any(|part| exists(&part)) {
+        true => Err(SessionError::invalid(Defect::Part { missing: last + 1 })),
+        false => Ok(last),
+    }
 }

@@ -67,6 +67,22 @@ pub(super) fn first(path: &Path, id: &SessionId) -> Result<Option<Record>, Sessi
         .ok_or_else(|| SessionError::invalid(Defect::Record { line: 1 }))
 }
 
+/// Whether what is read of a part says which it is, as every part but the first does with its first record, and nothing
+/// else does; `cut`: its beginning is not among what was read.
+pub(super) fn says(part: u32, cut: bool, records: &[Record]) -> bool {
+    let mut records = records.iter();
+    let begins = cut || part == 1 || records.next().and_then(continued) == Some(part);
+    begins && records.all(|record| continued(record).is_none())
+}
+
+/// The part that a record begins.
+fn continued(record: &Record) -> Option<u32> {
+    match record.body {
+        Body::Continuation { part } => Some(part),
+        _ => None,
+    }
+}
+
 /// Reads all of an open file, which is the session's part of this number, and gives each record to `take`, oldest first. What was given
 /// counts for nothing if an error follows.
 pub(super) fn read(
@@ -104,13 +120,9 @@ pub(super) fn read(
         }
         let record = Record::parse(text, id)
             .ok_or_else(|| SessionError::invalid(Defect::Record { line: end.next }))?;
-        let continues = match record.body {
-            Body::Continuation { part } => Some(part),
-            _ => None,
-        };
         // A part says which it is, so that none can stand for another.
         let expected = (part > 1 && end.next == 1).then_some(part);
-        if record.n != end.next || continues != expected {
+        if record.n != end.next || continued(&record) != expected {
             return Err(SessionError::invalid(Defect::Order { line: end.next }));
         }
         end.add(&line, 1);

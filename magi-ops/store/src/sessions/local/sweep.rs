@@ -10,8 +10,10 @@ use super::lease::Lease;
 use super::{MAX_SCAN_ENTRIES, SessionId, tasks};
 
 /// Removes the lock files that killed processes left: whoever gets such a lease gives it back at once. A holder that lives
-/// keeps its own, and who comes in that moment waits for a moment. Removes the tasks of sessions that are gone, too.
+/// keeps its own, and who comes in that moment waits for a moment. Removes the tasks of sessions that are gone, too, and
+/// parts that got no name of theirs.
 pub(super) fn sweep(dir: &Path) {
+    files::sweep_left(dir);
     let Ok(entries) = fs::read_dir(dir) else {
         return;
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::file::{self, Stamp, refusal};
 use super::lease::AppendLock;
 use super::{
-    MAX_READ_LINES, MAX_WINDOW_BYTES, Record, SessionError, SessionId, Version, Window, parts,
+    MAX_READ_LINES, MAX_WINDOW_BYTES, Record, SessionError, SessionId, Version, Window, parts, read,
 };
 
 /// Where the window of a longer file may begin: at multiples of this. Every move costs a client all positions
@@ -23,7 +23,7 @@ pub(super) fn read(
 ) -> Result<Option<Window>, SessionError> {
     let first = file::open_to_read(&dir.join(id.file_name())).map_err(refusal)?;
     let _settled = AppendLock::reading(dir, id)?;
-    let part = parts::last(dir, id);
+    let part = parts::last(dir, id)?;
     let file = match part {
         1 => first,
         _ => file::open_to_read(&parts::path(dir, id, part)).map_err(refusal)?,
@@ -41,7 +41,8 @@ pub(super) fn read(
     // One byte more tells whether the first line is whole.
     let from = start.saturating_sub(1);
     let bytes = read_from(file, from, stamp.len - from).map_err(SessionError::Io)?;
-    let (records, damaged) = parse(&bytes, from > 0, id);
+    let (records, mut damaged) = parse(&bytes, from > 0, id);
+    damaged |= !read::says(part, from > 0, &records);
     Ok(Some(Window {
         records,
         part,

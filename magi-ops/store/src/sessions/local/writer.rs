@@ -239,16 +239,16 @@ impl SessionWriter for Writer {
             mut end,
             moved,
         } = self.next_part(open, turn, head, keeps)?;
-        let next = parts::path(dir, &self.lease.id, part);
-        if std::fs::symlink_metadata(&next).is_ok() {
+        if parts::last(dir, &self.lease.id).map_err(io::Error::other)? != open.end.part {
             return Err(AppendError::Changed);
         }
+        let next = parts::path(dir, &self.lease.id, part);
         // Under its name at once and whole, so that a death at any moment leaves one session or the other.
         let directory = File::open(dir)?;
-        let file = NewFile::create(directory.as_fd(), 0o600)?;
+        let mut file = NewFile::create(directory.as_fd(), 0o600)?;
         file.file().write_all_at(&lines, 0)?;
         file.file().sync_data()?;
-        file.replace(next.file_name().unwrap_or_default(), None)?;
+        file.place(next.file_name().unwrap_or_default())?;
         let file = file::open_to_write(&next)?;
         end.stamp = Stamp::mark(&file);
         self.open = Some(Open { file, end });
@@ -271,7 +271,7 @@ impl SessionWriter for Writer {
     fn is_unchanged(&mut self) -> bool {
         let path = self.path();
         let part = self.part();
-        let is_last = parts::last(&self.lease.dir, &self.lease.id) == part;
+        let is_last = parts::last(&self.lease.dir, &self.lease.id).is_ok_and(|last| last == part);
         match &mut self.open {
             Some(open) => {
                 is_last && (part == 1 || self.lease.retains()) && open.is_unchanged(&path)

@@ -201,6 +201,100 @@ fn a_part_that_is_none_makes_the_session_invalid() {
 }
 
 #[test]
+fn a_window_of_a_part_that_is_none_is_damaged() {
+    let text = |n: u64, part: u32| {
+        let record = Record {
+            body: Body::Continuation { part },
+            ..serde_json::from_str(&line("s", n, "")).unwrap()
+        };
+        serde_json::to_string(&record).unwrap() + "\n"
+    };
+    let long: String = (2..3000).map(|n| line("s", n, &"x".repeat(1000))).collect();
+    for (part, damaged) in [
+        (text(1, 2), false),
+        (text(1, 2) + &line("s", 2, "x"), false),
+        (text(1, 2) + &long, false),
+        (String::new(), true),
+        (line("s", 1, "x"), true),
+        (text(1, 3), true),
+        (text(1, 2) + &text(2, 2), true),
+        (text(1, 2) + &long + &text(3000, 2), true),
+    ] {
+        let place = Place::new();
+        let id = place.put("s", line("s", 1, "one"));
+        fs::write(place.path("s.2.jsonl"), &part).unwrap();
+        let window = place.sessions.window(&id, None).unwrap().unwrap();
+        let begins = &part[..part.len().min(200)];
+        assert_eq!(window.damaged, damaged, "{begins}");
+    }
+    let place = Place::new();
+    let id = place.put("s", line("s", 1, "one") + &text(2, 2));
+    assert!(place.sessions.window(&id, None).unwrap().unwrap().damaged);
+}
+
+#[test]
+fn a_part_that_is_missing_before_the_last_makes_the_session_invalid() {
+    for last in [3, 4, 100] {
+        let place = Place::new();
+        let mut writer = place.sessions.create().unwrap();
+        append(&mut *writer, "one").unwrap();
+        let id = writer.lease().id().clone();
+        fs::write(place.path(&id.part_name(last)), "").unwrap();
+        // Whoever is attached makes no part that the last one would hide.
+        let refused = writer.begin_part(None, head(), &|_| true);
+        assert!(refused.is_err() && !writer.is_unchanged(), "{last}");
+        drop(writer);
+        let attached = place.sessions.attach(&id);
+        assert!(matches!(attached, Err(SessionError::Invalid(_))), "{last}");
+        let window = place.sessions.window(&id, None);
+        assert!(matches!(window, Err(SessionError::Invalid(_))), "{last}");
+        let list = place.sessions.list(None, 32, &Redactor::default()).unwrap();
+        assert!(list.sessions.is_empty() && list.incomplete);
+        assert_eq!(place.names().len(), 2, "{:?}", place.names());
+    }
+}
+
+#[test]
+fn a_session_whose_last_part_is_unsafe_is_not_attached() {
+    let place = Place::new();
+    let (writer, id) = continued(&place);
+    drop(writer);
+    let part = place.path(&id.part_name(2));
+    let away = part.with_extension("away");
+    let attached = || match place.sessions.attach(&id) {
+        Ok(_) => true,
+        Err(SessionError::Invalid(_)) => false,
+        Err(error) => panic!("{error}"),
+    };
+    assert!(attached());
+    fs::set_permissions(&part, fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(!attached(), "everybody may write it");
+    fs::set_permissions(&part, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::hard_link(&part, &away).unwrap();
+    assert!(!attached(), "another name");
+    fs::remove_file(&part).unwrap();
+    symlink(&away, &part).unwrap();
+    assert!(!attached(), "a link");
+    fs::remove_file(&part).unwrap();
+    fs::create_dir(&part).unwrap();
+    assert!(!attached(), "a folder");
+}
+
+#[test]
+fn what_a_killed_writer_left_of_a_part_goes_with_the_next_process() {
+    let place = Place::new();
+    let (writer, id) = continued(&place);
+    drop(writer);
+    let left = place.path(&format!(".magi-code-{:032x}.tmp", 7));
+    fs::write(&left, "half a part").unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let file = fs::File::options().write(true).open(&left).unwrap();
+    file.set_modified(old).unwrap();
+    super::super::sweep::sweep(&place.sessions.dir);
+    assert_eq!(place.names(), [id.part_name(2), id.file_name()]);
+}
+
+#[test]
 fn parts_that_others_make_take_or_reach_are_noticed() {
     // Another part.
     let place = Place::new();
