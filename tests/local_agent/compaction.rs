@@ -136,7 +136,7 @@ fn refusal_for_length_is_answered_by_a_compaction_and_the_request_again() {
     let place = Place::with_script(&script);
     let mut agent = Agent::ready(&place);
     let session = agent.create();
-    agent.turn(&session, "one");
+    agent.turn(&session, &"one ".repeat(100));
     let run = agent.turn(&session, "two");
     assert_eq!(run.outcome(), "completed", "{run:?}");
     assert_eq!(compaction(&run).0, ["started", "completed"]);
@@ -180,7 +180,7 @@ fn secret_in_a_summary_is_shown_nowhere() {
     );
     let mut agent = Agent::ready(&place);
     let session = agent.create();
-    agent.turn(&session, "one");
+    agent.turn(&session, &"one ".repeat(100));
     let run = agent.turn(&session, "two");
     let (entries, _) = history(&mut agent, &session, run.revision());
     let summary = entries

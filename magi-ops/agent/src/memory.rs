@@ -258,7 +258,11 @@ impl SessionWriter for Writer {
         turn: Option<&str>,
         head: Vec<Body>,
         keeps: &dyn Fn(&Record) -> bool,
+        stop: &dyn Fn() -> bool,
     ) -> Result<Moved, AppendError> {
+        if stop() {
+            return Err(AppendError::Stopped);
+        }
         let old = {
             let mut all = self.lease.sessions.lock();
             let session = all.get_mut(&self.lease.id).ok_or(AppendError::Changed)?;

@@ -85,7 +85,7 @@ fn child() {
                 if n % 2 == 0 {
                     let last = writer.extent().records;
                     writer
-                        .begin_part(None, Vec::new(), &|record| record.n + 3 > last)
+                        .begin_part(None, Vec::new(), &|record| record.n + 3 > last, &|| false)
                         .unwrap();
                 }
                 append(&mut *writer, &n.to_string(), Flush::Durable).unwrap();

@@ -2,6 +2,7 @@
 //! One message without tools: no wire needs anything else of it, and no result of a call is the last of it.
 
 use provider::Message;
+use redact::Redactor;
 
 use super::length::tokens;
 
@@ -20,16 +21,24 @@ const CLIPS: [usize; 4] = [64 * 1024, 16 * 1024, 4 * 1024, 1024];
 
 /// The text of a request for a summary of `messages`, of at most about `most` tokens; `input` is what the person asked
 /// in the turn that goes on.
-pub(crate) fn request(messages: &[Message], input: Option<&str>, most: u64) -> String {
+pub(crate) fn request(
+    messages: &[Message],
+    input: Option<&str>,
+    most: u64,
+    redactor: &Redactor,
+) -> String {
     let mut end = format!("</conversation>\n\n{ASKED}");
     if let Some(input) = input {
-        let input = clip(input, 4 * 1024);
+        let input = clip(input, 4 * 1024, redactor);
         end = format!("{end}\n\n{UNDER_WAY}\n\n{input}");
     }
     let most = most.saturating_sub(tokens(&end) + 20);
     let mut sections = Vec::new();
     for clip in CLIPS {
-        sections = messages.iter().map(|it| section(it, clip)).collect();
+        sections = messages
+            .iter()
+            .map(|it| section(it, clip, redactor))
+            .collect();
         if sections.iter().map(|it| tokens(it)).sum::<u64>() <= most {
             break;
         }
@@ -63,7 +72,8 @@ fn fitting(sections: &[String], most: u64) -> &[String] {
 }
 
 /// A message as it is told.
-fn section(message: &Message, most: usize) -> String {
+fn section(message: &Message, most: usize, redactor: &Redactor) -> String {
+    let clip = |text: &str, most| clip(text, most, redactor);
     match message {
         Message::Summary { text, .. } => format!("[before]\n{}\n\n", clip(text, most)),
         Message::User { text } => format!("[person]\n{}\n\n", clip(text, most)),
@@ -97,8 +107,14 @@ fn section(message: &Message, most: usize) -> String {
     }
 }
 
-/// The beginning and the end of a text that is longer than `most` bytes.
-fn clip(text: &str, most: usize) -> String {
+/// The beginning and the end of a text that is longer than `most` bytes. Its secrets are masked before: nobody knows half of
+/// one for a secret.
+fn clip(text: &str, most: usize, redactor: &Redactor) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let masked = redactor.mask(text);
+    let text = masked.as_str();
     if text.len() <= most {
         return text.to_owned();
     }
@@ -152,12 +168,12 @@ mod tests {
                 is_error: true,
             },
         ];
-        let text = request(&messages, Some("look"), 10_000);
+        let text = request(&messages, Some("look"), 10_000, &Redactor::default());
         let expected = "<conversation>\n[before]\nlong ago\n\n[person]\nlook\n\n[agent]\nI look\n[call of read] \
             {\"path\":\"a\"}\n\n[error of read]\ncontent\n\n</conversation>\n\n";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.ends_with("look") && !text.contains("signed"));
-        assert!(!request(&messages, None, 10_000).contains(UNDER_WAY));
+        assert!(!request(&messages, None, 10_000, &Redactor::default()).contains(UNDER_WAY));
     }
 
     #[test]
@@ -169,7 +185,12 @@ mod tests {
             images: Vec::new(),
             is_error: false,
         };
-        let text = request(&[user("first"), result, user("last")], None, 3000);
+        let text = request(
+            &[user("first"), result, user("last")],
+            None,
+            3000,
+            &Redactor::default(),
+        );
         assert!(tokens(&text) <= 3000);
         for part in ["first", "last", "begin", "end", "bytes are left out"] {
             assert!(text.contains(part), "{part}");
@@ -181,11 +202,33 @@ mod tests {
         };
         let mut messages = vec![summary];
         messages.extend((0..1000).map(|n| user(format!("message number {n}."))));
-        let text = request(&messages, None, 1000);
+        let text = request(&messages, None, 1000, &Redactor::default());
         assert!(tokens(&text) <= 1000, "{}", tokens(&text));
         assert!(text.contains("long ago") && text.contains(LEFT_OUT.trim()));
         assert!(text.contains("number 999.") && !text.contains("number 0."));
         // Room for nothing leaves what is asked.
-        assert!(request(&messages, None, 0).contains(ASKED));
+        assert!(request(&messages, None, 0, &Redactor::default()).contains(ASKED));
+    }
+
+    #[test]
+    fn no_cut_leaves_half_of_a_secret() {
+        let key = "kn0wnS3cretValue-9f8e7d6c5b4a";
+        let redactor = Redactor::new([("MY_API_KEY", key)]);
+        // Wherever the secret stands, also across a border of what is left out.
+        for at in (0..9000).step_by(7) {
+            let content = format!("{} {key} {}", "x".repeat(at), "y".repeat(9000 - at));
+            let result = Message::ToolResult {
+                call_id: "id".into(),
+                name: "read".into(),
+                content,
+                images: Vec::new(),
+                is_error: false,
+            };
+            let text = request(&[result], None, 1500, &redactor);
+            let half = (0..=key.len() - 8).find(|from| text.contains(&key[*from..from + 8]));
+            assert_eq!(half, None, "{at}");
+        }
+        // What is not cut is told as it is.
+        assert!(request(&[user(key)], None, 1000, &redactor).contains(key));
     }
 }

@@ -11,7 +11,7 @@ use tracing::{Instrument, info, info_span};
 use super::event::{Activity, CompactionState, ContextSource};
 use super::report::ASSUMED_WINDOW;
 use super::{RunErrorCode, Stop, Worker};
-use crate::compaction::{self, Basis, Cut, tokens};
+use crate::compaction::{self, Basis, Cut, Length, tokens};
 use crate::conversation::summary_message;
 use crate::startup::Selected;
 
@@ -33,6 +33,8 @@ const INPUT_OVERHEAD: u64 = 16 * 1024;
 pub(super) struct Shortening {
     /// It was of no use, or failed: not tried again by itself.
     pub(super) given_up: bool,
+    /// It failed: not tried again at all.
+    failed: bool,
     /// The input is not stored yet, and nothing is told before it is.
     pub(super) quiet: bool,
     /// What is told then.
@@ -44,8 +46,8 @@ enum Shortened {
     Done,
     /// There is nothing that a summary could stand for.
     Nothing,
-    /// Why not, for a person.
-    Failed(Redacted),
+    /// Whose failure it is, and why, for a person.
+    Failed(RunErrorCode, Redacted),
 }
 
 impl Worker {
@@ -72,12 +74,12 @@ impl Worker {
             Shortened::Done => self.shortening.given_up = long(self.length().0),
             // More may come that a summary can stand for.
             Shortened::Nothing => {}
-            Shortened::Failed(why) => {
+            Shortened::Failed(code, why) => {
                 self.shortening.given_up = true;
+                self.shortening.failed = true;
                 if window.is_some_and(|window| before >= window) {
                     return Err(Stop::Failed(RunErrorCode::CompactionRequired, why));
                 }
-                let code = RunErrorCode::ProviderUnavailable;
                 self.diagnose_for_good(code, why).await?;
             }
         }
@@ -91,6 +93,9 @@ impl Worker {
         selected: &Selected,
     ) -> Result<(), Stop> {
         info!(kind = %error.kind(), status = error.status(), "the conversation is refused for its length");
+        if self.shortening.failed {
+            return Err(self.too_long(error));
+        }
         let window = selected.provider.context_window(&selected.choice.model);
         let (before, _) = self.length();
         // What was refused is longer than the window, whatever is known of that.
@@ -98,7 +103,7 @@ impl Worker {
         let why = match self.shorten(selected, limit, true).await? {
             Shortened::Done => return Ok(()),
             Shortened::Nothing => return Err(self.too_long(error)),
-            Shortened::Failed(why) => why,
+            Shortened::Failed(_, why) => why,
         };
         Err(Stop::Failed(RunErrorCode::CompactionRequired, why))
     }
@@ -127,15 +132,17 @@ impl Worker {
         self.shortening.quiet = true;
         let shortened = self.shorten(&selected, limit, false).await;
         self.shortening.quiet = false;
-        let why = match shortened? {
+        let (code, why) = match shortened? {
             Shortened::Done => return Ok(()),
-            Shortened::Nothing => Redacted::fixed("the session is full"),
-            Shortened::Failed(why) => why,
+            Shortened::Nothing => {
+                let why = Redacted::fixed("the session is full");
+                (RunErrorCode::PersistenceFailed, why)
+            }
+            Shortened::Failed(code, why) => (code, why),
         };
         self.shortening.held.clear();
         // Whoever wrote the input has it still, and may try again.
-        self.diagnose(RunErrorCode::ProviderUnavailable, why)
-            .await?;
+        self.diagnose(code, why).await?;
         Err(Stop::NotStarted)
     }
 
@@ -207,7 +214,7 @@ impl Worker {
                     .await?;
                 Err(stop)
             }
-            Err(NoSummary::Failed(why)) => {
+            Err(NoSummary::Failed(code, why)) => {
                 let mut words = Redacted::fixed("the conversation could not be made shorter: ");
                 words.push(&why);
                 let words = words.summary(self.policy.max_summary_bytes);
@@ -215,7 +222,7 @@ impl Worker {
                 let state = CompactionState::Failed;
                 self.report_compaction(&begun, state, None, "no summary")
                     .await?;
-                Ok(Shortened::Failed(words))
+                Ok(Shortened::Failed(code, words))
             }
         }
     }
@@ -274,6 +281,18 @@ impl Worker {
             stay.push(messages[at].clone());
             starts.push(self.transcript.starts[at]);
         }
+        let extent = self.persist.extent();
+        let full = extent.is_some_and(|extent| extent.is_nearly_full());
+        let gone = self.transcript.length.counted() - Length::of(&stay[1..]).counted();
+        // In a full session a short conversation may make room for a summary that is a little longer.
+        let most = if full {
+            gone.max(begun.limit / KEEP_OF_WINDOW)
+        } else {
+            gone
+        };
+        if tokens(&summary) >= most {
+            return Err(failed("the summary is no shorter than what it stands for"));
+        }
         let behind = self.transcript.starts.get(cut.at).copied();
         let first = behind.unwrap_or_else(|| self.persist.next_number());
         let input = cut.input.map(|at| self.transcript.starts[at]);
@@ -291,10 +310,12 @@ impl Worker {
             tokens_before: begun.before,
             tokens_after,
         };
-        let extent = self.persist.extent();
-        if extent.is_some_and(|extent| extent.is_nearly_full()) {
+        if full {
             let kept = self.begin_part(selected, checkpoint, first, input).await;
             let kept = kept.map_err(|error| {
+                if self.active.cancel.is_cancelled() {
+                    return Stop::Cancelled.into();
+                }
                 error.log("persistence_failed");
                 unstored()
             })?;
@@ -325,7 +346,8 @@ struct Begun {
 }
 
 fn unstored() -> NoSummary {
-    failed("the session file cannot be written")
+    let why = Redacted::fixed("the session file cannot be written");
+    NoSummary::Failed(RunErrorCode::PersistenceFailed, why)
 }
 
 /// How many inputs a summary of what goes stands for, and how many responses to the first input that stays.

@@ -162,6 +162,7 @@ fn worker(parts: Parts) -> (RunEvents, Worker) {
         requests: 0,
         shortening: Shortening::default(),
         warned: false,
+        accepted: false,
     };
     (events, worker)
 }
@@ -201,6 +202,8 @@ struct Worker {
     batch: Option<String>,
     /// The client knows that storing failed.
     warned: bool,
+    /// The input is stored.
+    accepted: bool,
 }
 
 /// What a panic says of itself. Where it was, the process's hook tells.
@@ -265,7 +268,8 @@ impl Worker {
             Err(Stop::Failed(code, _)) => (Outcome::Failed, Some(*code)),
             Err(Stop::NotStarted) => (Outcome::Failed, Some(RunErrorCode::PersistenceFailed)),
         };
-        let persistence = if matches!(result, Err(Stop::NotStarted)) {
+        // Without its input nothing of the run is stored, however it ended.
+        let persistence = if !self.accepted {
             Persistence::NotStarted
         } else {
             self.persist.push(Body::TurnFinished {
@@ -374,6 +378,7 @@ impl Worker {
         if !self.persist.settle(Flush::Durable).await {
             return Err(Stop::NotStarted);
         }
+        self.accepted = true;
         let start = self.persist.next_number() - 1;
         self.remember(Message::User { text: prompt }, start);
         let revision = self.owner.input_stored(&self.active);

@@ -138,12 +138,7 @@ impl Worker {
             reason = summary.as_str(),
             "the provider gave no answer"
         );
-        let code = match error.kind() {
-            // Everything else is the provider's.
-            ErrorKind::ScriptInvalid => RunErrorCode::ExecutionFailed,
-            _ => RunErrorCode::ProviderUnavailable,
-        };
-        Stop::Failed(code, summary)
+        Stop::Failed(code_of(error), summary)
     }
 
     /// Why a response failed, in words for a person: what it was, and what the server or the system said.
@@ -187,5 +182,14 @@ impl Worker {
         self.send(MustArrive::Diagnostic { code, summary }).await?;
         let state = ActivityState::Completed;
         self.activity(Activity::Ended { id, state }).await
+    }
+}
+
+/// Whose failure it is that a response failed.
+pub(super) fn code_of(error: &ProviderError) -> RunErrorCode {
+    match error.kind() {
+        // Everything else is the provider's.
+        ErrorKind::ScriptInvalid => RunErrorCode::ExecutionFailed,
+        _ => RunErrorCode::ProviderUnavailable,
     }
 }

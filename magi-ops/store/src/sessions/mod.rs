@@ -169,15 +169,17 @@ pub trait SessionWriter: Debug + Send {
 
     /// Begins a new part of the session: a [`Body::Continuation`], then `head`, then the records of the part so far that
     /// `keeps` chooses, as they are. Durable when it returns; on an error the session is what it was.
-    /// Returns the numbers that the kept ones had and have.
+    /// Returns the numbers that the kept ones had and have. Looks between two records whether it shall `stop`.
     ///
     /// # Errors
-    /// [`AppendError`]; `Full` also when what is kept is more than a part may hold, and for a session of too many parts.
+    /// [`AppendError`]; `Full` also when what is kept is more than a part may hold, and for a session of too many parts;
+    /// `Stopped`.
     fn begin_part(
         &mut self,
         turn: Option<&str>,
         head: Vec<Body>,
         keeps: &dyn Fn(&Record) -> bool,
+        stop: &dyn Fn() -> bool,
     ) -> Result<Moved, AppendError>;
 
     /// Where this writer is; `None` where a later look could not prove that nothing changed.
@@ -298,6 +300,9 @@ pub enum AppendError {
     /// An earlier failure left it in an unknown state.
     #[error("an earlier append failed")]
     Failed,
+    /// Whoever asked for it wants it no more.
+    #[error("it was stopped before its end")]
+    Stopped,
     #[error("a record can't be written as JSON")]
     Encode(#[source] serde_json::Error),
     #[error("cannot write the session")]

@@ -143,7 +143,7 @@ fn another_part_begins_with_its_summary_and_makes_old_cursors_stale() {
     let head = vec![checkpoint(0, None, "in short")];
     place
         .writer
-        .begin_part(None, head, &|record| record.n == 2)
+        .begin_part(None, head, &|record| record.n == 2, &|| false)
         .unwrap();
     assert_eq!(place.shown(), ["Summary: in short", "User: second"]);
     assert!(place.page(Some(&old.next_cursor), 1).resync_required);

@@ -76,9 +76,12 @@ impl Worker {
             _ => record.n >= first || Some(record.n) == input,
         };
         let (writer, run) = (self.writer.clone(), self.active.run_id.clone());
+        // A full part takes a while to be read.
+        let cancel = self.active.cancel.clone();
         let begin = move || {
             writer.with(|writer| -> Result<_, AppendError> {
-                let kept = writer.begin_part(Some(&run), head, &keeps)?;
+                let kept =
+                    writer.begin_part(Some(&run), head, &keeps, &|| cancel.is_cancelled())?;
                 Ok((kept, writer.extent()))
             })
         };

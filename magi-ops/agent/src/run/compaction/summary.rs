@@ -5,21 +5,23 @@ use std::sync::Arc;
 use provider::{Chunk, ErrorKind, Message, ProviderError, Purpose, Request};
 use store::Redacted;
 
-use crate::compaction::{self, Cut};
-use crate::run::{Stop, Worker};
+use crate::compaction::{self, Cut, tokens};
+use crate::run::report::code_of;
+use crate::run::{RunErrorCode, Stop, Worker};
 use crate::startup::Selected;
 
 /// Most bytes of a summary.
 const MAX_SUMMARY_BYTES: usize = 64 * 1024;
 /// Most tokens of a summary, and the least that are asked for.
 const SUMMARY_TOKENS: std::ops::RangeInclusive<u64> = 256..=4096;
-/// Requests for one summary: each that is refused for its length is followed by one of half of it.
-const ATTEMPTS: u32 = 4;
+/// How often a request for a summary that is refused for its length is followed by one of half of it.
+const HALVINGS: u32 = 4;
 
 /// Why there is no summary.
 pub(super) enum NoSummary {
     Stop(Stop),
-    Failed(Redacted),
+    /// Whose failure it is, and why, for a person.
+    Failed(RunErrorCode, Redacted),
 }
 
 impl From<Stop> for NoSummary {
@@ -46,23 +48,34 @@ impl Worker {
             Message::User { text } => Some(text.as_str()),
             _ => None,
         });
-        let mut why = Redacted::fixed("the request for a summary is too long");
-        for _ in 0..ATTEMPTS {
-            let text = compaction::request(&messages[..cut.at], input, room);
+        let redactor = self.workspace.redactor().clone();
+        let mut halvings = 0;
+        loop {
+            let text = compaction::request(&messages[..cut.at], input, room, &redactor);
+            let length = tokens(&text);
             let answer = self.ask_for_summary(selected, text, bound).await?;
             match answer {
-                Ok(Answer { text, .. }) if !text.trim().is_empty() => return Ok(text),
                 // Some models think within the same bound.
                 Ok(Answer { cut: true, .. }) if bound.is_some() => bound = None,
-                Ok(_) => return Err(failed("the model gave no summary")),
-                Err(error) if error.kind() == ErrorKind::ContextLength => {
-                    why = self.reason_of(&error);
-                    room /= 2;
+                Ok(Answer { cut: true, .. }) => return Err(failed("the summary is cut off")),
+                Ok(Answer { text, .. }) if is_blank(&text) => {
+                    return Err(failed("the model gave no summary"));
                 }
-                Err(error) => return Err(NoSummary::Failed(self.reason_of(&error))),
+                Ok(Answer { text, .. }) => return Ok(text),
+                Err(error)
+                    if error.kind() == ErrorKind::ContextLength
+                        && halvings < HALVINGS
+                        // Of less there is nothing left to be told.
+                        && length / 2 >= least =>
+                {
+                    halvings += 1;
+                    room = length / 2;
+                }
+                Err(error) => {
+                    return Err(NoSummary::Failed(code_of(&error), self.reason_of(&error)));
+                }
             }
         }
-        Err(NoSummary::Failed(why))
     }
 
     /// What the model answers, or how its provider failed.
@@ -123,6 +136,13 @@ struct Answer {
     cut: bool,
 }
 
+/// What the model said is no summary.
 pub(super) fn failed(why: &'static str) -> NoSummary {
-    NoSummary::Failed(Redacted::fixed(why))
+    NoSummary::Failed(RunErrorCode::ProviderUnavailable, Redacted::fixed(why))
+}
+
+/// Whether a text has nothing that anybody sees.
+fn is_blank(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_whitespace() || redact::is_unseen(c))
 }

@@ -1,6 +1,7 @@
 //! Sessions on this machine: append-only JSONL files in one directory, one a part, written under locks that die with the
 //! process. Nothing outside knows that they are files.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Once};
 
@@ -97,7 +98,11 @@ impl SessionLease for Lease {
     ) -> Result<Box<dyn SessionWriter>, SessionError> {
         let part = parts::last(&self.dir, &self.id)?;
         let file = self.open_part(part)?;
-        let end = read::read(&file, &self.id, part, take)?;
+        let mut take = |record| {
+            take(record);
+            ControlFlow::Continue(())
+        };
+        let end = read::read(&file, &self.id, part, &mut take)?;
         Ok(Box::new(Writer::at(self, file, end)))
     }
 

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -83,13 +84,13 @@ fn continued(record: &Record) -> Option<u32> {
     }
 }
 
-/// Reads all of an open file, which is the session's part of this number, and gives each record to `take`, oldest first. What was given
-/// counts for nothing if an error follows.
+/// Reads all of an open file, which is the session's part of this number, and gives each record to `take`, oldest first, until that
+/// breaks off. What was given counts for nothing if an error follows.
 pub(super) fn read(
     file: &File,
     id: &SessionId,
     part: u32,
-    take: &mut dyn FnMut(Record),
+    take: &mut dyn FnMut(Record) -> ControlFlow<()>,
 ) -> Result<End, SessionError> {
     let stamp = Stamp::of(file).map_err(SessionError::Io)?;
     if stamp.len > MAX_READ_BYTES {
@@ -126,7 +127,9 @@ pub(super) fn read(
             return Err(SessionError::invalid(Defect::Order { line: end.next }));
         }
         end.add(&line, 1);
-        take(record);
+        if take(record).is_break() {
+            return Ok(end);
+        }
     }
     if part > 1 && end.next == 1 {
         // It appeared with its records.

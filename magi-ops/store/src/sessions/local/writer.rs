@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -98,6 +99,7 @@ impl Writer {
         turn: Option<&str>,
         mut head: Vec<Body>,
         keeps: &dyn Fn(&Record) -> bool,
+        stop: &dyn Fn() -> bool,
     ) -> Result<NextPart, AppendError> {
         let part = open.end.part + 1;
         let bounds = self.lease.bounds;
@@ -109,10 +111,16 @@ impl Writer {
         let mut from_the_start = &open.file;
         from_the_start.seek(SeekFrom::Start(0))?;
         let mut take = |mut record: Record| {
-            let fits = lines.len() as u64 <= bounds.bytes && next <= bounds.lines as u64;
-            if added.is_err() || !keeps(&record) {
-                return;
+            if stop() {
+                added = Err(AppendError::Stopped);
             }
+            if added.is_err() {
+                return ControlFlow::Break(());
+            }
+            if !keeps(&record) {
+                return ControlFlow::Continue(());
+            }
+            let fits = lines.len() as u64 <= bounds.bytes && next <= bounds.lines as u64;
             moved.push((record.n, next));
             record.n = next;
             next += 1;
@@ -120,6 +128,7 @@ impl Writer {
                 true => add_line(&mut lines, &record),
                 false => Err(AppendError::Full),
             };
+            ControlFlow::Continue(())
         };
         let mut end = read::read(&open.file, &self.lease.id, open.end.part, &mut take)
             .map_err(io::Error::other)?;
@@ -222,6 +231,7 @@ impl SessionWriter for Writer {
         turn: Option<&str>,
         head: Vec<Body>,
         keeps: &dyn Fn(&Record) -> bool,
+        stop: &dyn Fn() -> bool,
     ) -> Result<Moved, AppendError> {
         let _span = tracing::debug_span!("begin part", session = %self.lease.id).entered();
         let (Some(open), false) = (&self.open, self.failed) else {
@@ -238,7 +248,7 @@ impl SessionWriter for Writer {
             lines,
             mut end,
             moved,
-        } = self.next_part(open, turn, head, keeps)?;
+        } = self.next_part(open, turn, head, keeps, stop)?;
         if parts::last(dir, &self.lease.id).map_err(io::Error::other)? != open.end.part {
             return Err(AppendError::Changed);
         }

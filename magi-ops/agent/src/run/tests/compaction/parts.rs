@@ -161,3 +161,42 @@ async fn a_session_without_room_for_the_input_is_summarized_before_it_is_stored(
     assert_eq!(users(&last), ["In short. of 1, 0", "two"]);
     assert!(talk.records().len() < 20);
 }
+
+#[tokio::test]
+async fn what_ends_before_the_input_is_stored_was_not_started() {
+    let talk = Talk::new(None, |request| match request.purpose {
+        Purpose::Summary => Vec::new(),
+        Purpose::Answer => said("Answer.", 5),
+    })
+    .await;
+    talk.turn("one").await;
+    fill(&talk, 99_999);
+    talk.reopen().await;
+    let before = talk.records().len();
+    talk.asked();
+    let run = talk.start("two");
+    let active = talk.engine.run(&run.run_id).unwrap();
+    let cancel = async {
+        while talk.model.asked.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        active.cancel();
+    };
+    let (events, ()) = tokio::join!(events_of(run), cancel);
+    let [
+        RunEvent::MustArrive(MustArrive::Finished {
+            outcome,
+            persistence,
+            error_code,
+            ..
+        }),
+    ] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        (*outcome, *persistence, *error_code),
+        (Outcome::Cancelled, Persistence::NotStarted, None)
+    );
+    assert_eq!(talk.records().len(), before);
+}

@@ -34,7 +34,7 @@ fn continued(place: &Place) -> (Box<dyn SessionWriter>, SessionId) {
     }
     assert_eq!(writer.extent().records, 3);
     let kept = writer
-        .begin_part(Some("t"), head(), &|record| record.n == 3)
+        .begin_part(Some("t"), head(), &|record| record.n == 3, &|| false)
         .unwrap();
     assert_eq!((kept, writer.extent().records), (vec![(3, 3)], 3));
     append(&mut *writer, "four").unwrap();
@@ -132,7 +132,12 @@ fn a_session_goes_on_however_often_it_is_full() {
             Err(AppendError::Full)
         ));
         let kept = writer
-            .begin_part(None, head(), &|record| record.n > MAX_READ_LINES as u64 - 2)
+            .begin_part(
+                None,
+                head(),
+                &|record| record.n > MAX_READ_LINES as u64 - 2,
+                &|| false,
+            )
             .unwrap();
         assert_eq!((kept.len(), writer.extent().records), (2, 4));
         append(&mut *writer, "goes on").unwrap();
@@ -151,16 +156,28 @@ fn what_would_not_fit_begins_no_part() {
     let mut writer = place.sessions.create().unwrap();
     let many = (0..MAX_READ_LINES).map(|_| input("")).collect();
     writer.append(None, many, Flush::Written).unwrap();
-    let refused = writer.begin_part(None, head(), &|_| true);
+    let refused = writer.begin_part(None, head(), &|_| true, &|| false);
     assert!(matches!(refused, Err(AppendError::Full)));
     assert!(writer.is_unchanged());
     let id = writer.lease().id().clone();
     assert!(!place.path(&id.part_name(2)).exists());
-    let kept = writer.begin_part(None, head(), &|_| false).unwrap();
+    // Nor does one that is stopped, which is seen before the rest is read.
+    let looks = std::cell::Cell::new(0);
+    let stop = || {
+        looks.set(looks.get() + 1);
+        looks.get() == 3
+    };
+    let stopped = writer.begin_part(None, head(), &|_| false, &stop);
+    assert!(matches!(stopped, Err(AppendError::Stopped)));
+    assert_eq!(looks.get(), 3);
+    assert!(writer.is_unchanged() && !place.path(&id.part_name(2)).exists());
+    let kept = writer
+        .begin_part(None, head(), &|_| false, &|| false)
+        .unwrap();
     assert!(kept.is_empty());
 
     let mut empty = place.sessions.create().unwrap();
-    let refused = empty.begin_part(None, head(), &|_| true);
+    let refused = empty.begin_part(None, head(), &|_| true, &|| false);
     assert!(matches!(refused, Err(AppendError::Failed)));
 }
 
@@ -241,7 +258,7 @@ fn a_part_that_is_missing_before_the_last_makes_the_session_invalid() {
         let id = writer.lease().id().clone();
         fs::write(place.path(&id.part_name(last)), "").unwrap();
         // Whoever is attached makes no part that the last one would hide.
-        let refused = writer.begin_part(None, head(), &|_| true);
+        let refused = writer.begin_part(None, head(), &|_| true, &|| false);
         assert!(refused.is_err() && !writer.is_unchanged(), "{last}");
         drop(writer);
         let attached = place.sessions.attach(&id);
@@ -303,7 +320,7 @@ fn parts_that_others_make_take_or_reach_are_noticed() {
     fs::write(place.path(&id.part_name(3)), "").unwrap();
     assert!(!writer.is_unchanged());
     assert!(matches!(
-        writer.begin_part(None, head(), &|_| false),
+        writer.begin_part(None, head(), &|_| false, &|| false),
         Err(AppendError::Changed)
     ));
     drop(writer);
