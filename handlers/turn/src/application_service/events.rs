@@ -11,7 +11,7 @@ use host::{EventSink, Undelivered};
 use super::activity::shown;
 
 host::event! {
-    /// The turn begins and its prompt is on the disk; follows the answer to its `turn.start`.
+    /// The turn begins: its prompt is on the disk, or is known not to get there; follows the answer to its `turn.start`.
     dialect: application_service::ApplicationService, position: 10, data: TurnStarted
 }
 
