@@ -49,20 +49,22 @@ pub(crate) fn turns<'a>(messages: &'a [Message], parameters: &Parameters<'_>) ->
     let mut turns = Vec::with_capacity(messages.len());
     // Which calls of the last response have had their result.
     let mut open: HashSet<usize> = HashSet::new();
-    let mut is_summary = false;
     for message in messages {
         match message {
             Message::User { text } | Message::Summary { text, .. } => {
                 open.clear();
                 match turns.last_mut() {
-                    // Templates of local models take turns of the two sides by turns only.
-                    Some(Turn::User(summary)) if is_summary => {
-                        summary.to_mut().push_str("\n\n");
-                        summary.to_mut().push_str(text);
+                    // Behind a summary, or a prompt that got no answer: templates of local models take turns of the two
+                    // sides by turns only.
+                    Some(Turn::User(before)) if says_something(before) => {
+                        if says_something(text) {
+                            before.to_mut().push_str("\n\n");
+                            before.to_mut().push_str(text);
+                        }
                     }
+                    Some(Turn::User(blank)) => *blank = text.into(),
                     _ => turns.push(Turn::User(text.into())),
                 }
-                is_summary = matches!(message, Message::Summary { .. });
             }
             Message::Assistant {
                 state,
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_and_the_prompt_behind_it_are_one_turn() {
+    fn what_a_person_says_without_an_answer_is_one_turn_with_what_follows() {
         let summary = Message::Summary {
             text: "so far".into(),
             users: 3,
@@ -303,7 +305,9 @@ mod tests {
         let user = |text: &str| Message::User { text: text.into() };
         let one = [summary.clone(), user("go"), user("on")];
         let turn = |text: &'static str| Turn::User(text.into());
-        assert_eq!(turns(&one, &asked("p")), [turn("so far\n\ngo"), turn("on")]);
+        assert_eq!(turns(&one, &asked("p")), [turn("so far\n\ngo\n\non")]);
+        let silent = [user("go"), assistant(" ", Vec::new()), user("on")];
+        assert_eq!(turns(&silent, &asked("p")), [turn("go\n\non")]);
         let said = |text: &str| assistant(text, Vec::new());
         let behind = [summary, said("yes"), user("go"), said("no"), user("on")];
         assert_eq!(turns(&behind, &asked("p")).len(), 5);
