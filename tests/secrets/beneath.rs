@@ -153,7 +153,7 @@ fn in_calls_of_servers() {
             .into_iter()
             .chain(name(canary));
         // It is started again for each.
-        let crash = (canary.secret.len() % 5 == 0).then_some("crash");
+        let crash = canary.secret.len().is_multiple_of(5).then_some("crash");
         let mut steps: Vec<_> = tools
             .chain(crash)
             .map(|tool| call(tool, &canary.line()))
