@@ -2,6 +2,7 @@
 //! late. One wins, and only what it allowed is done. Expiry is the engine's own test, in virtual time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -102,54 +103,72 @@ fn of_a_hundred_answers_at_once_one_wins() {
     agent.end();
 }
 
+/// Prompts that an answer and a cancellation race for.
+const ROUNDS: usize = 60;
+
 #[test]
 fn answer_that_races_a_cancellation_is_recorded_or_stale_and_never_both() {
-    let place = scripted(&[json!({"tool": "bash", "input": {"command": "echo >> ran"}})]);
-    race(&place, "bash", || lines(&place, "ran"));
+    let call = |n| json!({"tool": "bash", "input": {"command": format!("echo {n} >> ran")}});
+    let place = Place::with_script(&rounds(call));
+    race(&place, "bash", || lines(&place));
 }
 
 #[cfg(feature = "code-mode")]
 #[test]
 fn answer_about_a_snippet_s_call_that_races_a_cancellation_is_recorded_or_stale() {
     // Others of its calls need no answer and go on meanwhile.
-    let source = "await Promise.all([tools.bash({command: 'echo >> ran'}), tools.list({}), tools.glob({pattern: '*'})])";
-    let place = scripted(&[json!({"tool": "code", "input": {"source": source}})]);
-    race(&place, "bash", || lines(&place, "ran"));
+    let source = |n| {
+        format!(
+            "await Promise.all([tools.bash({{command: 'echo {n} >> ran'}}), tools.list({{}}), tools.glob({{pattern: '*'}})])"
+        )
+    };
+    let call = |n| json!({"tool": "code", "input": {"source": source(n)}});
+    let place = Place::with_script(&rounds(call));
+    race(&place, "bash", || lines(&place));
 }
 
 #[cfg(feature = "mcp")]
 #[test]
 fn answer_about_a_server_s_call_that_races_a_cancellation_is_recorded_or_stale() {
-    use crate::setting::{heard, misbehaving, place, settings, steps};
-    let server = json!({"s": misbehaving(&[])});
-    let place = place(&server, &steps(&[("mcp__s__echo", json!({"text": "x"}))]));
+    use crate::setting::{heard, misbehaving, place, settings};
+    let place = place(&json!({"s": misbehaving(&[])}), &json!([]));
+    let call = |n| json!({"tool": "mcp__s__echo", "input": {"n": n, "text": "x"}});
+    std::fs::write(place.root().join("script.json"), rounds(call).to_string()).unwrap();
     let mut asks = settings(&place);
     asks["mcp_servers"]["s"]["trust"] = json!(false);
     place.write_settings(&asks);
-    let is_call = |message: &&Value| message["method"] == "tools/call";
+    let round = |message: &Value| message["params"]["arguments"]["n"].as_u64();
     race(&place, "mcp__s__echo", || {
-        heard(&place).iter().filter(is_call).count()
+        let rounds = heard(&place);
+        rounds
+            .iter()
+            .filter_map(round)
+            .map(|n| n as usize)
+            .collect()
     });
 }
 
-fn scripted(calls: &[Value]) -> Arc<Place> {
-    let steps = [calls, &[json!({"text": "Done."})]].concat();
-    Place::with_script(&json!({"turns": [{"steps": steps}]}))
+/// A script whose n-th turn makes the n-th call.
+fn rounds(call: impl Fn(usize) -> Value) -> Value {
+    let turns = (0..ROUNDS).map(|n| json!({"steps": [call(n), {"text": "Done."}]}));
+    json!({"turns": turns.collect::<Vec<_>>()})
 }
 
-fn lines(place: &Place, file: &str) -> usize {
-    let text = std::fs::read_to_string(place.work().join(file));
-    text.map_or(0, |text| text.lines().count())
+/// The numbers in the file that commands write.
+fn lines(place: &Place) -> Vec<usize> {
+    let text = std::fs::read_to_string(place.work().join("ran")).unwrap_or_default();
+    text.lines().map(|line| line.parse().unwrap()).collect()
 }
 
-/// Each prompt asks for a call of `tool`, which an answer and a cancellation then race for; `ran` counts its effects.
-fn race(place: &Arc<Place>, tool: &str, ran: impl Fn() -> usize) {
+/// Each prompt asks for a call of `tool`, which an answer and a cancellation then race for; `ran` tells of which rounds
+/// calls had an effect.
+fn race(place: &Arc<Place>, tool: &str, ran: impl Fn() -> Vec<usize>) {
     let seed = seed();
     let mut random = Random::new(seed);
     let mut agent = Agent::ready(place);
     let session = agent.create();
-    for round in 0..60 {
-        let before = ran();
+    let (mut allowed, mut completed) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
         let (run, identity) = asked(&mut agent, &session);
         let allow = random.below(3) > 0;
         let (first, second) = (agent.fresh_id(), agent.fresh_id());
@@ -168,21 +187,24 @@ fn race(place: &Arc<Place>, tool: &str, ran: impl Fn() -> usize) {
         if random.below(2) == 0 {
             agent.server.send(both.concat());
         } else {
-            for one in both {
-                agent.server.send(one);
-            }
+            let [one, other] = both;
+            agent.server.send(one);
+            // Long enough for a call to begin, or to end.
+            std::thread::sleep(Duration::from_micros(random.below(80_000)));
+            agent.server.send(other);
         }
         let won = recorded(&agent.answer(answer_id));
         let cancelled = agent.answer(cancel_id);
         let run = agent.finish(run);
         let at = format!("MC_FAULT_SEED={seed}, round {round}: {:?}", run.events);
         assert_eq!(won, answers_first, "requests are read in order; {at}");
-        // A call that nobody allowed was not made; one that ended well was, once.
-        let (fate, ran) = (fate_of(&run, tool), ran() - before);
-        if !(won && allow) {
-            assert_eq!((fate.as_str(), ran), ("failed", 0), "{at}");
-        } else if fate == "completed" {
-            assert_eq!(ran, 1, "{at}");
+        let fate = fate_of(&run, tool);
+        match won && allow {
+            true => allowed.push(round),
+            false => assert_eq!(fate, "failed", "{at}"),
+        }
+        if fate == "completed" {
+            completed.push(round);
         }
         match cancelled["error"]["code"].as_str() {
             // The run can have ended in between, if its answer came first.
@@ -195,6 +217,14 @@ fn race(place: &Arc<Place>, tool: &str, ran: impl Fn() -> usize) {
         assert_eq!(agent.ok("status", json!({}))["state"], "idle", "{at}");
     }
     agent.end();
+    // A call that nobody allowed was not made, and none twice; one that ended well was.
+    let mut ran = ran();
+    ran.sort_unstable();
+    let at = format!("MC_FAULT_SEED={seed}: {allowed:?}, {completed:?}, {ran:?}");
+    assert!(ran.windows(2).all(|two| two[0] < two[1]), "{at}");
+    assert!(ran.iter().all(|round| allowed.contains(round)), "{at}");
+    assert!(completed.iter().all(|round| ran.contains(round)), "{at}");
+    assert!(!completed.is_empty() && allowed.len() < ROUNDS, "{at}");
 }
 
 #[test]
