@@ -30,6 +30,8 @@ mod calls;
 mod deaths;
 #[path = "mcp/http.rs"]
 mod http;
+#[path = "mcp/outside.rs"]
+mod outside;
 #[path = "mcp/real.rs"]
 mod real;
 #[cfg(feature = "providers")]

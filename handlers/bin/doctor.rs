@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use handlers::configuration::{Reason, examine, lines, shown};
+use handlers::configuration::{
+    Examination, McpServer, Reason, ServerState, command_word, examine, lines, shown,
+};
 use serde_json::json;
 
 /// What the command line says.
@@ -20,7 +22,8 @@ pub(crate) struct DoctorArgs {
 
 /// The exit status, 1 if a start would fail, and what to print.
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
-    let found = examine(args.cwd.as_deref())?;
+    let mut found = examine(args.cwd.as_deref())?;
+    found.notices.extend(untried(&found));
     let status = i32::from(!found.problems.is_empty());
     if args.json {
         let all = |reasons: &[Reason]| reasons.iter().map(object).collect::<Vec<_>>();
@@ -50,6 +53,28 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
     };
     writeln!(text, "{verdict}: problems {problems}, notices {notices}.")?;
     Ok((status, text))
+}
+
+/// What a start would do that is not tried here.
+fn untried(found: &Examination) -> Vec<Reason> {
+    let approved = found
+        .servers
+        .iter()
+        .filter(|server| server.state == ServerState::Approved);
+    let seen = |server: &&McpServer| {
+        !found
+            .problems
+            .iter()
+            .any(|known| known.key == server.named.key)
+    };
+    let told = approved.filter(seen).map(|server| Reason {
+        reason: "a start begins with this server; whether that succeeds is not tried here"
+            .to_owned(),
+        help: command_word(&server.name)
+            .map(|name| format!("run `magi-code mcp test {name}` to try it")),
+        ..server.named.clone()
+    });
+    told.collect()
 }
 
 fn object(reason: &Reason) -> serde_json::Value {

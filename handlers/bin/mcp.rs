@@ -4,7 +4,8 @@
 use std::process::{Command, Stdio as Descriptor};
 
 use handlers::configuration::{
-    McpServer, Reason, approve, lines, log_in, servers, shown, shown_path, try_server,
+    Approval, McpServer, Reason, ServerState, approve, launch_line, lines, log_in, servers, shown,
+    shown_path, try_server,
 };
 use host::transport::Stdio;
 
@@ -29,13 +30,13 @@ pub(crate) enum McpCommand {
 pub(crate) fn run(command: &McpCommand, stdio: Stdio) -> anyhow::Result<i32> {
     let done = match command {
         McpCommand::List => list(),
-        McpCommand::Approve { name } => approve(name, true).map(|changed| match changed {
-            true => format!("{name} may be started as it is defined now\n"),
-            false => format!("{name} was approved already\n"),
-        }),
-        McpCommand::Revoke { name } => approve(name, false).map(|changed| match changed {
-            true => format!("{name} is not started any more\n"),
-            false => format!("{name} was not approved\n"),
+        McpCommand::Approve { name } => approve(name, true).map(|done| approved(&done)),
+        McpCommand::Revoke { name } => approve(name, false).map(|done| {
+            let name = shown(&done.server.name);
+            match done.changed {
+                true => format!("{name} is not started any more\n"),
+                false => format!("{name} was not approved\n"),
+            }
         }),
         McpCommand::Test { name } => try_server(name).map(|offered| {
             offered
@@ -49,7 +50,7 @@ pub(crate) fn run(command: &McpCommand, stdio: Stdio) -> anyhow::Result<i32> {
                 .collect()
         }),
         McpCommand::Login { name } => {
-            log_in(name, visit).map(|()| format!("the login with {name} is stored\n"))
+            log_in(name, visit).map(|()| format!("the login with {} is stored\n", shown(name)))
         }
     };
     match done {
@@ -61,21 +62,49 @@ pub(crate) fn run(command: &McpCommand, stdio: Stdio) -> anyhow::Result<i32> {
     }
 }
 
-/// One server a line: its name, its state, and where it is defined.
+/// What was approved: nobody should have to look elsewhere for what will run.
+fn approved(Approval { changed, server }: &Approval) -> String {
+    let (name, place) = (shown(&server.name), place(server));
+    let mut text = match changed {
+        true => format!("{name} may be started as it is defined now in {place}:\n"),
+        false => format!("{name} was approved already, as it is defined in {place}:\n"),
+    };
+    text.extend(launch_line(server).map(|line| format!("    {line}\n")));
+    if server.is_other_approved {
+        text += "The other definition of this name that was approved before is not any more.\n";
+    }
+    text
+}
+
+/// A server's name, its state, and where it is defined on one line, and below it what a start would do.
 fn list() -> Result<String, Vec<Reason>> {
     let servers = servers()?;
+    if servers.is_empty() {
+        complain("no MCP servers are defined here");
+    }
     let names: Vec<_> = servers.iter().map(|server| shown(&server.name)).collect();
-    let width = names.iter().map(String::len).max().unwrap_or_default();
-    let line = |(server, name): (&McpServer, &String)| {
-        let place = server.named.file.as_deref().map(shown_path);
-        let line = server.named.line.unwrap_or_default();
-        format!(
-            "{name:width$}  {:20}  {}:{line}\n",
+    let width = names.iter().map(|name| name.chars().count()).max();
+    let width = width.unwrap_or_default();
+    let lines = |(server, name): (&McpServer, &String)| {
+        let mut text = format!(
+            "{name:width$}  {:20}  {}\n",
             server.state.word(),
-            place.unwrap_or_default()
-        )
+            place(server)
+        );
+        text.extend(launch_line(server).map(|line| format!("    {line}\n")));
+        if server.is_other_approved && server.state == ServerState::Waiting {
+            text += "    what is approved of its name is another definition\n";
+        }
+        text
     };
-    Ok(servers.iter().zip(&names).map(line).collect())
+    Ok(servers.iter().zip(&names).map(lines).collect())
+}
+
+/// Where a server is defined.
+fn place(server: &McpServer) -> String {
+    let file = server.named.file.as_deref().map(shown_path);
+    let line = server.named.line.unwrap_or_default();
+    format!("{}:{line}", file.unwrap_or_default())
 }
 
 /// Shows an address whole, on a line of its own, and opens it where there is a browser.

@@ -2,6 +2,7 @@
 //! A client, which reads no sessions and no credentials; why a start is refused it asks as `doctor` does.
 
 mod asker;
+mod held;
 mod input;
 mod screen;
 mod step;
@@ -17,9 +18,10 @@ use consumer::local_agent::{
     Answer, AnswerParams, CancelParams, Child, Client, Event, History, Incoming, Launch,
     OpenParams, Outcome, Persistence, REQUIRED_FOR_TURNS, Request, StartParams, Transcript,
 };
+use held::Held;
 use host::transport::Stdio;
 use screen::{Remarks, Screen, Terminals};
-use step::{Failure, explain, step};
+use step::{Failure, Stop, explain, step};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -41,34 +43,6 @@ pub(crate) struct TryArgs {
     frames: bool,
     /// What to ask; `-` reads it from standard input
     prompt: String,
-}
-
-/// Why it stopped early: the exit status (2 before a turn could start, else 1) and what to say.
-struct Stop {
-    status: i32,
-    why: String,
-}
-
-impl Stop {
-    fn before(why: impl Into<String>) -> Self {
-        Self {
-            status: 2,
-            why: why.into(),
-        }
-    }
-
-    fn during(why: impl Into<String>) -> Self {
-        Self {
-            status: 1,
-            why: why.into(),
-        }
-    }
-}
-
-impl From<std::io::Error> for Stop {
-    fn from(error: std::io::Error) -> Self {
-        Self::during(format!("the answer cannot be written: {error}"))
-    }
 }
 
 /// Runs the turn: words to standard output, everything else to stderr. Returns the exit status: 0 completed,
@@ -145,15 +119,13 @@ async fn attempt(
     if args.frames {
         child.client.set_tap(screen.tap());
     }
-    let mut asker = Asker {
-        open: if at_terminal { read_terminal } else { || None },
-        lines: None,
-    };
+    let mut asker = Asker::new(if at_terminal { read_terminal } else { || None });
     let mut turn = Turn {
         client: &mut child.client,
         screen,
         interrupts: &mut interrupts,
         asker: &mut asker,
+        held: Held::default(),
     };
     let ended = turn.converse(&args.prompt).await;
     // Whatever happened, the line of words that stands open is ended before the last remarks.
@@ -167,7 +139,12 @@ async fn attempt(
         (Err(stop), _) => stop,
     };
     screen.remark(&format!("magi-code try: {}", status.why));
-    for problem in &configuration.problems {
+    let mut problems = configuration.problems;
+    if status.by_servers && problems.is_empty() {
+        // Which ones and why the wire does not tell either, so they are tried once more.
+        problems = handlers::configuration::failing_servers(place.as_deref()).await;
+    }
+    for problem in &problems {
         screen.remark(&handlers::configuration::lines(problem));
     }
     if child.kill().await.is_err() {
@@ -186,6 +163,7 @@ struct Turn<'a, 'w, R, W> {
     screen: &'a mut Screen<'w>,
     interrupts: &'a mut mpsc::Receiver<()>,
     asker: &'a mut Asker,
+    held: Held,
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
@@ -198,7 +176,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
             self.client.negotiate(REQUIRED_FOR_TURNS),
         )
         .await
-        .map_err(|error| Stop::before(explain("the server did not start", error)))?;
+        .map_err(|failure| Stop {
+            by_servers: matches!(&failure, Failure::Client(Error::Refused("mcp_unavailable"))),
+            ..Stop::before(explain("the server did not start", failure))
+        })?;
         introduce(self.screen, &initialized.status);
         let created = self
             .call(Request::SessionCreate)
@@ -261,8 +242,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
             tokio::select! {
                 incoming = self.client.next() => match incoming {
                     Ok(Some(Incoming::Event(event))) => {
-                        if self.show(&event)? {
-                            return Ok(());
+                        let is_last = matches!(event, Event::RunFinished(_));
+                        // Nothing comes between a question and its answer.
+                        if asking.is_some() && !is_last {
+                            self.held.keep(event);
+                        } else {
+                            if asking.take().is_some() {
+                                self.screen.remark("\n(the turn ended: there is nothing to answer any more)");
+                                self.release()?;
+                            }
+                            self.show(&event)?;
+                            if is_last {
+                                return Ok(());
+                            }
                         }
                     }
                     Ok(Some(Incoming::Refused { code, .. })) => self.screen.remark(&format!("the server refused: {}", code.word())),
@@ -284,40 +276,53 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
                     let Some((id, _)) = asking.take() else { continue };
                     let allow = line.is_some_and(|line| matches!(line.trim().to_lowercase().as_str(), "y" | "yes"));
                     self.answer(&id, allow)?;
+                    self.release()?;
                 },
                 () = sleep_until(until), if asking.is_some() => {
                     let Some((id, _)) = asking.take() else { continue };
                     self.screen.remark("\nno answer in time: denied");
+                    self.asker.forget();
                     if let Some(run) = self.client.transcript_mut() {
                         run.answered(&id);
                     }
+                    self.release()?;
                 },
             }
             if asking.is_none() {
-                asking = self.next_question()?;
+                asking = self.next_question().await?;
             }
         }
     }
 
-    /// Shows one event; whether it was the last.
-    fn show(&mut self, event: &Event) -> Result<bool, Stop> {
+    /// Shows what came while a question stood.
+    fn release(&mut self) -> Result<(), Stop> {
+        let Held { events, lost } = std::mem::take(&mut self.held);
+        if lost > 0 {
+            self.screen
+                .remark(&format!("({lost} earlier remarks are not shown)"));
+        }
+        events.iter().try_for_each(|event| self.show(event))
+    }
+
+    /// Shows one event.
+    fn show(&mut self, event: &Event) -> Result<(), Stop> {
         let segment = match event {
             Event::MessageDelta(delta) => &delta.message_id,
             Event::MessageReconcile(piece) if piece.last_part => &piece.message_id,
             Event::ActivityEvent(activity) => {
                 self.screen
                     .activity(activity.state, &activity.name, &activity.summary);
-                return Ok(false);
+                return Ok(());
             }
             Event::Diagnostic(diagnostic) => {
                 let (code, summary) = (&diagnostic.code, &diagnostic.summary);
                 self.screen.remark(&format!("[{code}] {summary}"));
-                return Ok(false);
+                return Ok(());
             }
-            Event::RunFinished(_) => return Ok(true),
-            Event::InputPersisted(_) | Event::MessageReconcile(_) | Event::ApprovalRequested(_) => {
-                return Ok(false);
-            }
+            Event::RunFinished(_)
+            | Event::InputPersisted(_)
+            | Event::MessageReconcile(_)
+            | Event::ApprovalRequested(_) => return Ok(()),
         };
         if let Some(segment) = self
             .client
@@ -326,11 +331,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
         {
             self.screen.segment(segment)?;
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Asks about the oldest approval that waits; where there is nobody to ask, denies it.
-    fn next_question(&mut self) -> Result<Option<(String, Instant)>, Stop> {
+    async fn next_question(&mut self) -> Result<Option<(String, Instant)>, Stop> {
         loop {
             let Some(approval) = self
                 .client
@@ -339,7 +344,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
             else {
                 return Ok(None);
             };
-            if self.asker.ready() {
+            if self.asker.ready().await {
                 self.screen
                     .question(&format!("Allow this? {} [y/N] ", approval.summary));
                 let until = Instant::now() + Duration::from_millis(approval.expires_in_ms);

@@ -7,18 +7,25 @@ use std::path::Path;
 use agent::Environment;
 #[cfg(feature = "mcp")]
 pub use agent::Offered;
-pub use agent::{Examination, McpServer, Reason, Trusted, shown, shown_path};
+pub use agent::{
+    Approval, Examination, McpServer, Reason, ServerState, Trusted, command_word, on_a_line, shown,
+    shown_path,
+};
 
 /// Does what a start in `cwd` does, without starting anything.
 ///
 /// # Errors
 /// When the current directory is gone.
 pub fn examine(cwd: Option<&Path>) -> std::io::Result<Examination> {
-    let mut environment = Environment::of_process()?;
+    let environment = at(Environment::of_process()?, cwd);
+    Ok(agent::examine(&environment))
+}
+
+fn at(mut environment: Environment, cwd: Option<&Path>) -> Environment {
     if let Some(cwd) = cwd {
         environment.cwd = environment.cwd.join(cwd);
     }
-    Ok(agent::examine(&environment))
+    environment
 }
 
 /// Says whether the files of the project in `directory`, the current one by default, are trusted.
@@ -37,12 +44,31 @@ pub fn servers() -> Result<Vec<McpServer>, Vec<Reason>> {
     agent::servers(&here()?)
 }
 
-/// Says whether the definition of a server that counts here may be started. Whether that was not so before.
+/// Says whether the definition of a server that counts here may be started.
 ///
 /// # Errors
 /// With everything that is wrong; then nothing is changed.
-pub fn approve(name: &str, approved: bool) -> Result<bool, Vec<Reason>> {
+pub fn approve(name: &str, approved: bool) -> Result<Approval, Vec<Reason>> {
     agent::approve(&here()?, name, approved)
+}
+
+/// What a start of a server would do, on one line; `None` without a definition.
+#[must_use]
+pub fn launch_line(server: &McpServer) -> Option<String> {
+    agent::launch_line(&here().ok()?, server)
+}
+
+/// Starts every approved server of a directory as a start does, and ends them: why that fails, if it does. A build
+/// without servers has none that could.
+#[cfg_attr(not(feature = "mcp"), allow(clippy::unused_async, unused_variables))]
+pub async fn failing_servers(cwd: Option<&Path>) -> Vec<Reason> {
+    #[cfg(feature = "mcp")]
+    return match here() {
+        Ok(environment) => agent::failing_servers(&at(environment, cwd)).await,
+        Err(reasons) => reasons,
+    };
+    #[cfg(not(feature = "mcp"))]
+    Vec::new()
 }
 
 /// Starts one approved server, asks it for its tools, and ends it.
@@ -77,12 +103,13 @@ fn here() -> Result<Environment, Vec<Reason>> {
     })
 }
 
-/// A reason as people read it: where it stands and what it is, then the key and what to do on a line of its own.
+/// A reason as people read it: where it stands and what it is, then the key and what to do on a line of its own. The
+/// words of files make no lines of their own.
 #[must_use]
 pub fn lines(reason: &Reason) -> String {
     let mut text = reason.place_and_reason();
     let more = [reason.key.as_deref(), reason.help.as_deref()];
-    let more: Vec<_> = more.into_iter().flatten().collect();
+    let more: Vec<_> = more.into_iter().flatten().map(on_a_line).collect();
     if !more.is_empty() {
         text.push_str("\n    ");
         text.push_str(&more.join(": "));

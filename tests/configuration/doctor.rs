@@ -249,14 +249,15 @@ fn what_is_ignored_is_told_also_where_another_file_fails() {
 #[test]
 fn an_approved_server_and_one_that_is_off_wait_for_nothing() {
     let place = Place::new();
-    let digest = "sha256:42d8611787763ab15ea7925c85b819d4fc516d8867d4d0e066a505bcd042dd02";
+    let digest = "sha256:073d8a138e0e50150e4ae2108e0bd87da367189f20abca373b6fdaa32d747efe";
     place.write_settings(&json!({"mcp_servers": {
         "off": {"command": "x", "enabled": false},
-        "on": {"command": "x", "args": ["a"], "approved": digest},
+        "on": {"command": "true", "args": ["a"], "approved": digest},
     }}));
     let done = magi_code(&place, &["doctor"], &[]);
     let out = text(&done.stdout);
-    assert!(out.ends_with("problems 0, notices 0.\n"), "{out}");
+    assert!(out.ends_with("problems 0, notices 1.\n"), "{out}");
+    assert!(out.contains("not tried here"), "{out}");
     assert!(
         out.contains("MCP servers:\noff: disabled\non: approved\n"),
         "{out}"

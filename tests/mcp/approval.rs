@@ -3,15 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::Agent;
-use crate::setting::{heard, magi_code, misbehaving, settings, steps, unapproved};
-
-fn said(output: &std::process::Output) -> (i32, String) {
-    let text = [&output.stdout[..], &output.stderr[..]].concat();
-    (
-        output.status.code().unwrap(),
-        String::from_utf8(text).unwrap(),
-    )
-}
+use crate::setting::{heard, magi_code, misbehaving, said, settings, steps, unapproved, untrusted};
 
 #[test]
 fn nothing_unapproved_is_started_and_it_fails_nothing() {
@@ -92,7 +84,7 @@ fn an_approval_is_bound_to_the_definition_and_changes_its_own_bytes_alone() {
 #[test]
 fn a_project_approves_trusts_and_replaces_nothing() {
     let own = misbehaving(&[]);
-    let place = unapproved(&json!({"mine": own}), &json!([]));
+    let place = untrusted(&json!({"mine": own}), &json!([]));
     magi_code(&place, &["mcp", "approve", "mine"]);
     let digest = settings(&place)["mcp_servers"]["mine"]["approved"].clone();
     let other = json!({"command": "touch", "args": ["made"], "enabled": true, "approved": digest, "trust": true});
@@ -158,4 +150,98 @@ fn a_test_prints_a_tool_a_line_and_why_there_are_none() {
     ] {
         assert!(text.contains(word), "{text}");
     }
+}
+
+#[test]
+fn who_approves_sees_what_will_run() {
+    let server = json!({
+        "command": "python3",
+        "args": ["-c", "import os\n\u{200b}os.system('id')", "--api-key=sk-ant-api03-abcdefghijklmnopqrstuvwxyz"],
+        "env": {"MODE": "a b", "OWN_TOKEN": "canary-token-1234567"},
+    });
+    let place = unapproved(
+        &json!({"s": server, "web": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer canary-1234567"}}}),
+        &json!([]),
+    );
+    let (_, approved) = said(&magi_code(&place, &["mcp", "approve", "s"]));
+    let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+    for text in [&approved, &list] {
+        for seen in [
+            "MODE='a b'",
+            "python3 -c",
+            "⏎",
+            "\\u{200b}",
+            "settings.json:",
+        ] {
+            assert!(text.contains(seen), "{seen}: {text}");
+        }
+        assert!(
+            !text.contains("canary") && !text.contains("abcdefghij"),
+            "{text}"
+        );
+    }
+    assert!(
+        list.contains("https://example.com/mcp with Authorization"),
+        "{list}"
+    );
+    // A changed definition says that it is one.
+    let mut changed = settings(&place);
+    changed["mcp_servers"]["s"]["args"] = json!(["other.py"]);
+    place.write_settings(&changed);
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(
+        doctor.contains("what is approved of its name is another definition"),
+        "{doctor}"
+    );
+    let (_, approved) = said(&magi_code(&place, &["mcp", "approve", "s"]));
+    assert!(
+        approved.contains("python3 other.py") && approved.contains("was approved before"),
+        "{approved}"
+    );
+}
+
+#[test]
+fn a_name_from_a_project_is_one_word_of_a_command_and_makes_no_line() {
+    let place = unapproved(&json!({}), &json!([]));
+    let definition = json!({"command": "true"});
+    let theirs = json!({"mcp_servers": {
+        "x`; touch pwned #": definition,
+        "\u{1b}[31mevil\u{1b}[0m\nfoo: approved": definition,
+    }});
+    place.write_file(".magi-code/settings.json", &theirs.to_string());
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(
+        doctor.contains("magi-code mcp approve 'x`; touch pwned #'"),
+        "{doctor}"
+    );
+    assert!(
+        !doctor.lines().any(|line| line.starts_with("foo: approved")),
+        "{doctor}"
+    );
+    assert!(
+        !doctor.contains('\u{1b}') && doctor.contains("no tool of this server can be offered"),
+        "{doctor}"
+    );
+}
+
+#[test]
+fn trust_is_for_the_definition_that_it_stands_beside() {
+    let mine = misbehaving(&[]);
+    let place = unapproved(
+        &json!({"s": {"command": "true", "trust": true}}),
+        &steps(&[("mcp__s__echo", json!({}))]),
+    );
+    let theirs = json!({"mcp_servers": {"s": mine}});
+    place.write_file(".magi-code/settings.json", &theirs.to_string());
+    assert_eq!(said(&magi_code(&place, &["mcp", "approve", "s"])).0, 0);
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(
+        doctor.contains("`trust` of the global settings is for their own definition"),
+        "{doctor}"
+    );
+    let (_, tried) = said(&magi_code(&place, &["try", "go"]));
+    assert!(
+        tried.contains("denied, since there is no terminal to ask at: mcp__s__echo"),
+        "{tried}"
+    );
 }

@@ -39,8 +39,15 @@ pub(crate) fn place(servers: &Value, steps: &Value) -> Arc<Place> {
     place
 }
 
-/// The same without the person's word.
+/// The same without the person's word of them.
 pub(crate) fn unapproved(servers: &Value, steps: &Value) -> Arc<Place> {
+    let place = untrusted(servers, steps);
+    place.trust();
+    place
+}
+
+/// The same in a workspace that is not trusted either.
+pub(crate) fn untrusted(servers: &Value, steps: &Value) -> Arc<Place> {
     let place = Place::with_script(&json!({"turns": [{"steps": steps}]}));
     define(&place, servers);
     place
@@ -69,6 +76,15 @@ pub(crate) fn approve(place: &Place) {
         server["trust"] = json!(true);
     }
     place.write_settings(&settings);
+}
+
+/// What a command printed, both ways, and its exit status.
+pub(crate) fn said(output: &Output) -> (i32, String) {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(text).unwrap(),
+    )
 }
 
 pub(crate) fn settings(place: &Place) -> Value {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{Agent, launch};
-use crate::setting::{heard, log, misbehaving, place, results, steps};
+use crate::setting::{heard, log, magi_code, misbehaving, place, results, said, steps};
 use crate::support::wait_for;
 
 #[test]
@@ -84,6 +84,20 @@ fn one_that_cannot_be_executed_says_so() {
 }
 
 #[test]
+fn one_that_refuses_the_handshake_is_told_with_its_words() {
+    for (flag, why) in [
+        ("--refuse", "it refused: license expired"),
+        ("--odd-answer", "its answer to `initialize` is none"),
+    ] {
+        // It ends by itself when its input does, as a good one does: that is not why.
+        let place = place(&json!({"s": misbehaving(&[flag])}), &json!([]));
+        let (code, text) = said(&magi_code(&place, &["mcp", "test", "s"]));
+        assert!(code == 1 && text.contains(why), "{text}");
+        assert!(!text.contains("exit code"), "{text}");
+    }
+}
+
+#[test]
 fn one_that_never_answers_costs_ten_seconds_and_can_be_cancelled() {
     for flag in ["--hang", "--hang-list"] {
         let place = place(&json!({"s": misbehaving(&[flag])}), &json!([]));
@@ -105,6 +119,12 @@ fn one_that_never_answers_costs_ten_seconds_and_can_be_cancelled() {
             assert!((9..16).contains(&took.as_secs()), "{took:?}");
         }
     }
+    let place = place(&json!({"s": misbehaving(&["--hang"])}), &json!([]));
+    let (_, text) = said(&magi_code(&place, &["mcp", "test", "s"]));
+    assert!(
+        text.contains("within 10 s; it said: waiting for the frobnicator"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -1,52 +1,184 @@
-//! The person at the terminal, for `magi-code try`: one line at a time, and only when asked.
+//! The person at the terminal, for `magi-code try`: one line a question, typed when the question stood there.
 //! What is asked, and what an answer means, is the caller's.
 
-use std::io::BufRead;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::mpsc;
 
-use tokio::sync::mpsc;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{QueueSelector, tcflush};
+use tokio::sync::oneshot;
+
+/// Longest answer that is read, in bytes.
+const LONGEST: u64 = 1024;
+/// How often the terminal's reader looks whether its question still stands.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
+/// A question that is about to be shown.
+pub(super) struct Question {
+    /// Told once what was typed before is gone: now it may be shown.
+    pub(super) ready: oneshot::Sender<()>,
+    /// Gets the line that answers it.
+    pub(super) answer: oneshot::Sender<String>,
+}
+
+/// Who takes questions, one after the other; a new one takes the place of the one before.
+pub(super) type Questions = mpsc::Sender<Question>;
 
 /// The person at the terminal, asked for a line only when there is a question.
 pub(super) struct Asker {
-    pub(super) open: fn() -> Option<mpsc::Receiver<String>>,
-    pub(super) lines: Option<mpsc::Receiver<String>>,
+    open: fn() -> Option<Questions>,
+    questions: Option<Questions>,
+    answer: Option<oneshot::Receiver<String>>,
 }
 
 impl Asker {
-    /// Whether there is somebody; forgets what was typed before the question.
-    pub(super) fn ready(&mut self) -> bool {
-        if self.lines.is_none() {
-            self.lines = (self.open)();
+    /// `open` is called with the first question; it gives `None` where there is nobody.
+    pub(super) fn new(open: fn() -> Option<Questions>) -> Self {
+        Self {
+            open,
+            questions: None,
+            answer: None,
         }
-        let Some(lines) = &mut self.lines else {
-            return false;
-        };
-        while lines.try_recv().is_ok() {}
-        !lines.is_closed()
     }
 
-    pub(super) async fn line(&mut self) -> Option<String> {
-        match &mut self.lines {
-            Some(lines) => lines.recv().await,
-            None => None,
+    #[cfg(test)]
+    pub(super) fn at(questions: Questions) -> Self {
+        Self {
+            questions: Some(questions),
+            ..Self::new(|| None)
         }
+    }
+
+    /// Whether there is somebody; what was typed until now is forgotten, and answers nothing.
+    pub(super) async fn ready(&mut self) -> bool {
+        if self.questions.is_none() {
+            self.questions = (self.open)();
+        }
+        let Some(questions) = &self.questions else {
+            return false;
+        };
+        let (ready, is_ready) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
+        self.answer = Some(answered);
+        questions.send(Question { ready, answer }).is_ok() && is_ready.await.is_ok()
+    }
+
+    /// The answer to the last question; `None` if there will be none.
+    pub(super) async fn line(&mut self) -> Option<String> {
+        self.answer.as_mut()?.await.ok()
+    }
+
+    /// The last question stands no more: whatever is typed now is no answer.
+    pub(super) fn forget(&mut self) {
+        self.answer = None;
     }
 }
 
-/// Lines from the controlling terminal itself: descriptor 0 belongs to the protocols.
-pub(super) fn read_terminal() -> Option<mpsc::Receiver<String>> {
-    let terminal = std::fs::File::open("/dev/tty").ok()?;
-    let (sender, lines) = mpsc::channel(1);
-    // A thread of its own, because a read of a terminal cannot be taken back; it ends with the process.
+/// The controlling terminal itself: descriptor 0 belongs to the protocols.
+pub(super) fn read_terminal() -> Option<Questions> {
+    let terminal = File::open("/dev/tty").ok()?;
+    let (questions, asked) = mpsc::channel();
+    // A thread of its own, because reading a terminal blocks; it ends with the process.
     std::thread::Builder::new()
         .name("terminal".into())
         .spawn(move || {
-            for line in std::io::BufReader::new(terminal).lines() {
-                let Ok(line) = line else { return };
-                if sender.blocking_send(line).is_err() {
-                    return;
-                }
-            }
+            // Nobody can be asked any more: the next question finds nobody.
+            let _ = serve(&terminal, &asked);
         })
         .ok()?;
-    Some(lines)
+    Some(questions)
+}
+
+/// Answers questions with what is typed at a terminal, until there are no more.
+fn serve(terminal: &File, asked: &mpsc::Receiver<Question>) -> io::Result<()> {
+    let mut next = asked.recv().ok();
+    while let Some(Question { ready, answer }) = next.take() {
+        tcflush(terminal, QueueSelector::IFlush)?;
+        // Whoever does not wait any more has let go of the answer too.
+        let _ = ready.send(());
+        loop {
+            next = asked.try_recv().ok();
+            if next.is_some() || answer.is_closed() {
+                break;
+            }
+            let mut readable = [PollFd::new(terminal, PollFlags::IN)];
+            if poll(&mut readable, Some(&LOOK))? > 0 {
+                let mut line = String::new();
+                // What stands behind the line is no answer to anything, so it goes with the buffer.
+                match BufReader::new(terminal.take(LONGEST)).read_line(&mut line) {
+                    Ok(0) => return Ok(()),
+                    Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
+                    // What is no text is no consent.
+                    Ok(_) | Err(_) => drop(answer.send(line)),
+                }
+                break;
+            }
+        }
+        if next.is_none() {
+            next = asked.recv().ok();
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::Write as _;
+    use std::time::Duration;
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    use super::*;
+
+    /// Both ends of a terminal.
+    fn terminal() -> (File, File) {
+        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&person).unwrap();
+        unlockpt(&person).unwrap();
+        let name = ptsname(&person, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY;
+        let terminal = rustix::fs::open(&*name, flags, Mode::empty()).unwrap();
+        (person.into(), terminal.into())
+    }
+
+    #[tokio::test]
+    async fn only_what_is_typed_at_a_question_answers_it() {
+        let (mut person, terminal) = terminal();
+        let (questions, asked) = mpsc::channel();
+        std::thread::spawn(move || serve(&terminal, &asked).unwrap());
+        let mut asker = Asker::at(questions);
+        let soon = Duration::from_millis(200);
+
+        person.write_all(b"y\ny\nyes\n").unwrap();
+        tokio::time::sleep(soon).await;
+        assert!(asker.ready().await);
+        let early = tokio::time::timeout(soon, asker.line()).await;
+        assert!(early.is_err(), "{early:?}");
+        person.write_all(b"no\n").unwrap();
+        assert_eq!(asker.line().await.as_deref(), Some("no\n"));
+
+        // Of two lines at one question the second answers none, and neither does one that came behind its question.
+        assert!(asker.ready().await);
+        person.write_all(b"n\ny\n").unwrap();
+        assert_eq!(asker.line().await.as_deref(), Some("n\n"));
+        assert!(asker.ready().await);
+        asker.forget();
+        tokio::time::sleep(soon).await;
+        person.write_all(b"y\n").unwrap();
+        tokio::time::sleep(soon).await;
+        assert!(asker.ready().await);
+        let late = tokio::time::timeout(soon, asker.line()).await;
+        assert!(late.is_err(), "{late:?}");
+        // A question may take the place of one that nobody answered.
+        assert!(asker.ready().await);
+        person.write_all(b"y\n").unwrap();
+        assert_eq!(asker.line().await.as_deref(), Some("y\n"));
+    }
 }

@@ -7,6 +7,37 @@ use consumer::Error;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+/// Why it stopped early: the exit status (2 before a turn could start, else 1) and what to say.
+pub(super) struct Stop {
+    pub(super) status: i32,
+    pub(super) why: String,
+    /// MCP servers do not start.
+    pub(super) by_servers: bool,
+}
+
+impl Stop {
+    pub(super) fn before(why: impl Into<String>) -> Self {
+        Self {
+            status: 2,
+            ..Self::during(why)
+        }
+    }
+
+    pub(super) fn during(why: impl Into<String>) -> Self {
+        Self {
+            status: 1,
+            why: why.into(),
+            by_servers: false,
+        }
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::during(format!("the answer cannot be written: {error}"))
+    }
+}
+
 /// Why a bounded step gave nothing.
 pub(super) enum Failure {
     Client(Error),

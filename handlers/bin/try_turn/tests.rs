@@ -127,13 +127,42 @@ struct Seen {
 }
 
 fn nobody() -> Asker {
-    Asker {
-        open: || None,
-        lines: None,
-    }
+    Asker::new(|| None)
+}
+
+/// Somebody who says `typed` to every question.
+fn saying(typed: &'static str) -> Asker {
+    let (questions, asked) = std::sync::mpsc::channel::<asker::Question>();
+    std::thread::spawn(move || {
+        for question in asked {
+            question.ready.send(()).unwrap();
+            question.answer.send(typed.to_owned()).unwrap();
+        }
+    });
+    Asker::at(questions)
 }
 
 async fn see(
+    terminals: Terminals,
+    frames: bool,
+    asker: Asker,
+    interrupts: mpsc::Receiver<()>,
+    script: impl AsyncFnOnce(&mut Peer),
+) -> Seen {
+    see_on(
+        Sink::default(),
+        terminals,
+        frames,
+        asker,
+        interrupts,
+        script,
+    )
+    .await
+}
+
+/// The same with remarks that others see, or add to.
+async fn see_on(
+    remarks: Sink,
     terminals: Terminals,
     frames: bool,
     mut asker: Asker,
@@ -150,7 +179,6 @@ async fn see(
     };
     let mut client = Client::new(output, input);
     let mut words = Vec::new();
-    let remarks = Sink::default();
     let mut screen = Screen::new(
         &mut words,
         Arc::new(Mutex::new(remarks.clone())),
@@ -169,6 +197,7 @@ async fn see(
         screen: &mut screen,
         interrupts: &mut interrupts,
         asker: &mut asker,
+        held: Held::default(),
     };
     let ((), ended) = tokio::join!(server, turn.converse("hi"));
     screen.end_line().unwrap();
@@ -323,26 +352,60 @@ async fn an_approval_without_a_terminal_is_denied() {
 #[tokio::test]
 async fn an_approval_at_a_terminal_is_what_the_person_says() {
     for (typed, wanted) in [("y\n", true), ("YES", true), ("", false), ("no", false)] {
-        let (person, lines) = mpsc::channel(1);
-        // Typed before the question, so it must not count as its answer.
-        person.try_send("y".to_owned()).unwrap();
         let mut allowed = !wanted;
-        let asker = Asker {
-            open: || None,
-            lines: Some(lines),
-        };
+        let asker = saying(typed);
         let seen = see(TERMINAL, false, asker, quiet(), async |peer: &mut Peer| {
-            let typing = async {
-                // There is room again only after the question has thrown the early line away.
-                person.send(typed.to_owned()).await.unwrap();
-            };
-            let (answered, ()) = tokio::join!(approval(peer), typing);
-            allowed = answered;
+            allowed = approval(peer).await;
         })
         .await;
         assert_eq!((seen.ended, allowed), (Ok(0), wanted), "{typed:?}");
         assert!(seen.remarks.contains("Allow this? bash: ls [y/N] "));
     }
+}
+
+#[tokio::test]
+async fn nothing_comes_between_a_question_and_its_answer() {
+    let (questions, asked) = std::sync::mpsc::channel::<asker::Question>();
+    let (typed, typing) = std::sync::mpsc::channel();
+    let remarks = Sink::default();
+    let mut enter = remarks.clone();
+    std::thread::spawn(move || {
+        let question = asked.recv().unwrap();
+        question.ready.send(()).unwrap();
+        typing.recv().unwrap();
+        enter.write_all(b"y<enter>").unwrap();
+        question.answer.send("y\n".to_owned()).unwrap();
+    });
+    let asker = Asker::at(questions);
+    let seen = see_on(remarks, TERMINAL, false, asker, quiet(), async |peer: &mut Peer| {
+        peer.start().await;
+        let ask = json!({"approval_id":CHILD,"summary":"bash: ls","expires_in_ms":60000});
+        peer.event("approval.requested", ask).await;
+        for (id, name, state) in [
+            ("x", "read", "started"),
+            ("y", "glob", "started"),
+            ("x", "read", "completed"),
+        ] {
+            let activity = json!({"activity_id":id,"kind":"tool","state":state,"name":name,"summary":name});
+            peer.event("activity", activity).await;
+        }
+        peer.event("diagnostic", json!({"code":"note","summary":"meanwhile"})).await;
+        peer.delta(0, "words").await;
+        // Long enough for all of it to be there.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        typed.send(()).unwrap();
+        let request = peer.expect("approval.answer").await;
+        peer.answer(&request, json!({"recorded":true})).await;
+        peer.whole("words").await;
+        peer.end("completed").await;
+    })
+    .await;
+    assert_eq!(seen.ended, Ok(0));
+    let asked = "Allow this? bash: ls [y/N] y<enter>";
+    let (_, behind) = seen.remarks.split_once(asked).unwrap();
+    let order = ["read", "glob", "✓ read", "[note] meanwhile"].map(|what| behind.find(what));
+    assert!(order.is_sorted() && order[0].is_some(), "{behind:?}");
+    assert_eq!(seen.words, "words\n");
 }
 
 /// Starts the run and makes the client show that it follows it: before that an interrupt means "give up".

@@ -33,11 +33,11 @@ pub use run::{
     RunEvents, RunIds, RunPolicy, RunSpec, TextPolicy, UsageSource,
 };
 pub use startup::{
-    Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted, Workspace,
-    approve, examine, servers, trust,
+    Approval, Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted,
+    Workspace, approve, examine, launch_line, servers, trust,
 };
 #[cfg(feature = "mcp")]
-pub use startup::{Offered, log_in, try_server};
+pub use startup::{Offered, failing_servers, log_in, try_server};
 pub use store::Redactor;
 /// How a run ended.
 pub use store::sessions::Outcome;
@@ -46,7 +46,7 @@ pub use store::sessions::{InvalidSessionId, SessionId, SessionList};
 /// MCP servers as the settings define them.
 pub use store::settings::{Launch, McpServer, ServerState};
 /// What people are told of a configuration.
-pub use store::{Reason, shown, shown_path};
+pub use store::{Reason, command_word, on_a_line, shown, shown_path};
 /// What a main becomes when it was started as the guard of a command.
 pub use tools::guard;
 // Registers its tool, or keeps the name of one that this build lacks.

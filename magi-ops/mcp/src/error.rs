@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::auth::AuthError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use store::Reason;
 use tools::process::{Finished, ProcessError};
 
@@ -28,15 +29,7 @@ impl StartError {
     /// The same for people, not redacted.
     #[must_use]
     pub fn into_reason(self) -> Reason {
-        let help = match &self.cause {
-            StartCause::Login => {
-                format!("run `magi-code mcp login {}`", store::shown(&self.server))
-            }
-            _ => format!(
-                "run `magi-code mcp test {}`, put right what it says, or set `enabled` to false",
-                store::shown(&self.server)
-            ),
-        };
+        let help = self.cause.help(&self.server);
         let reason = format!(
             "the MCP server `{}` does not start: {}",
             store::shown(&self.server),
@@ -53,10 +46,19 @@ impl StartError {
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartCause {
-    #[error("it was not ready within {} s", .0.as_secs())]
-    Late(Duration),
+    /// It took longer than this; what its program said meanwhile.
+    #[error("it was not ready within {} s{}", .0.as_secs(), said(.1))]
+    Late(Duration, String),
+    #[error("its program `{}` can't be started: {source}", store::shown(command))]
+    Program {
+        command: String,
+        #[source]
+        source: std::io::Error,
+    },
     #[error("{0}")]
     Process(#[from] ProcessError),
+    #[error("there is no empty folder to start it in: {0}")]
+    Folder(#[source] std::io::Error),
     /// The program ended; how, and its last words.
     #[error("it ended before it was ready: {0}")]
     Ended(End),
@@ -78,6 +80,50 @@ pub enum StartCause {
     Closing,
 }
 
+impl StartCause {
+    /// Whether the connection was lost, so that the end of the program says why.
+    pub(crate) fn is_loss(&self) -> bool {
+        use ClientInitializeError::{ConnectionClosed, TransportError};
+        match self {
+            Self::Handshake(error) => {
+                matches!(**error, ConnectionClosed(_) | TransportError { .. })
+            }
+            Self::List(error) => !matches!(**error, ServiceError::McpError(_)),
+            _ => false,
+        }
+    }
+
+    /// With what the program said last, where that may be why.
+    pub(crate) fn with_words(self, words: Option<String>) -> Self {
+        match self {
+            Self::Late(time, _) => Self::Late(time, words.unwrap_or_default()),
+            other => other,
+        }
+    }
+
+    /// What to do about it, for the server `name`.
+    fn help(&self, name: &str) -> String {
+        let command = |verb: &str| {
+            store::command_word(name).map(|name| format!("`magi-code mcp {verb} {name}`"))
+        };
+        match self {
+            Self::Login => command("login").map_or_else(
+                || "give it another name, to log in with it".to_owned(),
+                |login| format!("run {login}"),
+            ),
+            Self::Program { command, .. } if command.contains(char::is_whitespace) => {
+                "write the program alone in `command`, and what it is started with in `args`"
+                    .to_owned()
+            }
+            _ => {
+                let test = command("test").map(|test| format!(", try {test}"));
+                let test = test.unwrap_or_default();
+                format!("put that right{test}, or set `enabled` to false")
+            }
+        }
+    }
+}
+
 /// How a server's program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
@@ -88,11 +134,15 @@ pub struct End {
 
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.how)?;
-        match self.words.is_empty() {
-            true => Ok(()),
-            false => write!(f, "; it said: {}", self.words),
-        }
+        write!(f, "{}{}", self.how, said(&self.words))
+    }
+}
+
+/// A program's last words behind what became of it.
+fn said(words: &str) -> String {
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("; it said: {words}"),
     }
 }
 
@@ -139,10 +189,22 @@ fn last_words(text: &str) -> String {
 /// What kept a handshake from coming about, without the SDK's own words for where that was.
 fn handshake(error: &ClientInitializeError) -> String {
     match error {
-        ClientInitializeError::TransportError { error, .. } => chain(&*error.error),
+        ClientInitializeError::TransportError { error, .. } => transport(&*error.error),
         ClientInitializeError::JsonRpcError(refused) => format!("it refused: {}", refused.message),
         ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
+        ClientInitializeError::ExpectedInitResponse(_)
+        | ClientInitializeError::ExpectedInitResult(_) => {
+            "its answer to `initialize` is none".to_owned()
+        }
         other => chain(other),
+    }
+}
+
+/// The SDK does not call the HTTP client's error a source of its own.
+fn transport(error: &(dyn Error + 'static)) -> String {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::Client(error)) => chain(error),
+        _ => chain(error),
     }
 }
 

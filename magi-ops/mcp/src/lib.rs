@@ -2,21 +2,26 @@
 //! No settings are read here, no policy is decided, and no protocol of ours is spoken.
 
 mod authorize;
+mod check;
 mod client;
 mod error;
+mod folder;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod http;
 mod lines;
 mod login;
 mod offer;
+mod program;
 mod result;
 mod server;
 mod servers;
+mod setting;
 mod stdio;
 mod tool;
 
 pub use authorize::{LoginError, log_in};
+pub use check::check;
 pub use error::{StartCause, StartError};
-pub use server::Setting;
 pub use servers::Servers;
+pub use setting::Setting;

@@ -1,14 +1,10 @@
 //! One server: how it is started, listed, asked and ended. What is offered of it stands in `offer`, how several start
 //! together in `servers`.
 
-use std::future::ready;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared};
 use reqwest::Url;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
@@ -23,12 +19,12 @@ use serde_json::{Map, Value};
 use store::settings::{Launch, McpServer};
 use tokio::time::{timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
-use tools::guard::Guard;
-use tools::process::Command;
 
 use crate::client::Client;
 use crate::error::{CallError, End, StartCause, StartError};
 use crate::offer::{Offer, Page};
+use crate::program::Program;
+use crate::setting::Setting;
 use crate::stdio::Stdio;
 use crate::{http, login};
 
@@ -47,19 +43,6 @@ const EXIT_TIME: Duration = Duration::from_millis(700);
 /// Most tools of one server, and most pages they come on.
 const MAX_TOOLS: usize = 512;
 const MAX_PAGES: usize = 64;
-/// Bytes kept of each end of what a program writes to standard error.
-const KEPT_WORDS: usize = 2 * 1024;
-
-/// Where servers are started.
-#[derive(Clone)]
-pub struct Setting {
-    /// The workspace, canonical.
-    pub cwd: PathBuf,
-    /// What programs run under.
-    pub guard: Guard,
-    /// Where logins are kept.
-    pub home: Arc<dyn store::Home>,
-}
 
 /// One server, running or not.
 pub(crate) struct Server {
@@ -80,19 +63,6 @@ struct Connection {
     running: RunningService<RoleClient, Client>,
     /// `None` of one over HTTP.
     program: Option<Program>,
-}
-
-/// The life of a server's program.
-struct Program {
-    ended: Shared<BoxFuture<'static, Arc<End>>>,
-    /// Ends it when fired or dropped.
-    kill: CancellationToken,
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        self.kill.cancel();
-    }
 }
 
 impl Server {
@@ -134,23 +104,18 @@ impl Server {
     async fn connect(&self) -> Result<(Connection, Vec<String>), StartCause> {
         let limit = tokio::time::Instant::now() + START_TIME;
         let starting = async {
-            let Ok(opened) = timeout_at(limit, self.open()).await else {
-                return Err(StartCause::Late(START_TIME));
-            };
-            let connection = opened?;
-            let listed = match timeout_at(limit, self.list(connection.running.peer())).await {
-                Ok(listed) => listed,
-                Err(_elapsed) => Err(StartCause::Late(START_TIME)),
-            };
-            match listed {
+            let connection = self.open(limit).await?;
+            let late = |_elapsed| StartCause::Late(START_TIME, String::new());
+            let listed = timeout_at(limit, self.list(connection.running.peer())).await;
+            match listed.map_err(late).flatten() {
                 Ok(left_out) => Ok((connection, left_out)),
                 Err(cause) => {
-                    let ended = match cause {
-                        StartCause::Late(_) => None,
-                        _ => connection.program_end().await,
+                    let ended = match cause.is_loss() {
+                        true => connection.program_end().await,
+                        false => None,
                     };
-                    connection.end().await;
-                    Err(ended.map_or(cause, StartCause::Ended))
+                    let words = connection.end().await;
+                    Err(ended.map_or(cause.with_words(words), StartCause::Ended))
                 }
             }
         };
@@ -162,7 +127,7 @@ impl Server {
     }
 
     /// Begins a connection: what the transport needs, then the handshake.
-    async fn open(&self) -> Result<Connection, StartCause> {
+    async fn open(&self, limit: tokio::time::Instant) -> Result<Connection, StartCause> {
         // Nothing can be done without a definition; such a server is never made.
         let launch = self.definition.launch.as_ref();
         let launch = launch.ok_or_else(|| StartCause::Address("there is none".to_owned()))?;
@@ -175,54 +140,49 @@ impl Server {
         };
         // Ends the connection however this future ends.
         let stop = self.closing.child_token();
+        let late = |_elapsed| StartCause::Late(START_TIME, String::new());
         match launch {
             Launch::Command { command, args, env } => {
-                let program = Command {
-                    argv: std::iter::once(command).chain(args).cloned().collect(),
-                    env: env.clone().into_iter().collect(),
-                    keep: KEPT_WORDS,
-                    ..Command::shell("", cwd.clone())
+                let (program, stream) = Program::start(command, args, env, &self.setting).await?;
+                let shaking = serve_client_with_ct(client, Stdio::new(stream), stop);
+                let cause = match timeout_at(limit, shaking).await.map_err(late) {
+                    Ok(Ok(running)) => {
+                        return Ok(Connection {
+                            running,
+                            program: Some(program),
+                        });
+                    }
+                    Ok(Err(error)) => StartCause::Handshake(Box::new(error)),
+                    Err(late) => late,
                 };
-                let kill = CancellationToken::new();
-                let (stream, life) = program.start(&self.setting.guard, kill.clone())?;
-                let life = tokio::spawn(life);
-                let ended = life.then(|ended| {
-                    ready(Arc::new(match ended {
-                        Ok(ended) => End::from(ended),
-                        Err(broken) => End::lost(&broken),
-                    }))
-                });
-                let program = Program {
-                    ended: ended.boxed().shared(),
-                    kill,
-                };
-                match serve_client_with_ct(client, Stdio::new(stream), stop).await {
-                    Ok(running) => Ok(Connection {
-                        running,
-                        program: Some(program),
-                    }),
-                    // The output ended, or the input could not be written: how is said by the program's own end.
-                    Err(error) => match timeout(EXIT_TIME, program.ended.clone()).await {
-                        Ok(end) => Err(StartCause::Ended((*end).clone())),
-                        Err(_lives) => Err(StartCause::Handshake(Box::new(error))),
-                    },
+                if !cause.is_loss() {
+                    // What it said of why.
+                    program.kill.cancel();
+                    let end = program.end_within(EXIT_TIME).await;
+                    return Err(cause.with_words(end.map(|end| end.words)));
                 }
+                // The output ended, or the input could not be written: how is said by the program's own end.
+                let end = program.end_within(EXIT_TIME).await;
+                Err(end.map_or(cause, StartCause::Ended))
             }
             Launch::Http { url, headers } => {
                 let url = http::address(url)?;
                 let config = http::config(&url, headers)?;
                 let name = &self.definition.name;
                 let home = &self.setting.home;
-                let http = login::authorized(http::client(&url)?, name, &url, home).await?;
-                let transport = StreamableHttpClientTransport::with_client(http, config);
-                match serve_client_with_ct(client, transport, stop).await {
-                    Ok(running) => Ok(Connection {
-                        running,
-                        program: None,
-                    }),
-                    Err(error) if error.is_authorization_required() => Err(StartCause::Login),
-                    Err(error) => Err(StartCause::Handshake(Box::new(error))),
-                }
+                let shaking = async {
+                    let http = login::authorized(http::client(&url)?, name, &url, home).await?;
+                    let transport = StreamableHttpClientTransport::with_client(http, config);
+                    match serve_client_with_ct(client, transport, stop).await {
+                        Ok(running) => Ok(Connection {
+                            running,
+                            program: None,
+                        }),
+                        Err(error) if error.is_authorization_required() => Err(StartCause::Login),
+                        Err(error) => Err(StartCause::Handshake(Box::new(error))),
+                    }
+                };
+                timeout_at(limit, shaking).await.map_err(late).flatten()
             }
         }
     }
@@ -408,31 +368,32 @@ impl Server {
 impl Connection {
     /// How its program ended, if it did just now.
     async fn program_end(&self) -> Option<End> {
-        let program = self.program.as_ref()?;
-        let end = timeout(EXIT_TIME, program.ended.clone()).await.ok()?;
-        Some((*end).clone())
+        self.program.as_ref()?.end_within(EXIT_TIME).await
     }
 
-    async fn end(mut self) {
+    /// Ends it. What its program said last.
+    async fn end(mut self) -> Option<String> {
         let leaving = async {
             // Ends the program's input, or the session of one over HTTP.
             let _ = self.running.close_with_timeout(END_TIME).await;
         };
-        match &self.program {
-            None => leaving.await,
-            Some(program) => {
-                let gone = async {
-                    leaving.await;
-                    if timeout(LEAVE_TIME, program.ended.clone()).await.is_err() {
-                        program.kill.cancel();
-                        program.ended.clone().await;
-                    }
-                };
-                if timeout(END_TIME, gone).await.is_err() {
-                    tracing::warn!("a server takes long to end");
-                }
+        let Some(program) = &self.program else {
+            leaving.await;
+            return None;
+        };
+        let gone = async {
+            leaving.await;
+            if let Some(end) = program.end_within(LEAVE_TIME).await {
+                return end;
             }
+            program.kill.cancel();
+            (*program.ended.clone().await).clone()
+        };
+        let gone = timeout(END_TIME, gone).await;
+        if gone.is_err() {
+            tracing::warn!("a server takes long to end");
         }
+        gone.ok().map(|end| end.words)
     }
 }
 

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tools::{Context, ToolSet};
 
 use crate::error::StartError;
-use crate::server::{Server, Setting};
+use crate::server::Server;
+use crate::setting::Setting;
 use crate::tool::ServerTool;
 
 /// The approved servers of one workspace, running or not.

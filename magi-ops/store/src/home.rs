@@ -52,6 +52,8 @@ pub struct LocalPlaces {
     pub protected: Vec<PathBuf>,
     /// A directory for files that are about to take another one's place.
     pub staging: Option<PathBuf>,
+    /// Below it programs of servers start that may not start where they are asked to work. Made on demand.
+    pub servers: Option<PathBuf>,
 }
 
 impl LocalHome {
@@ -107,6 +109,7 @@ impl Home for LocalHome {
             hidden: self.hidden(),
             protected: vec![self.root().to_owned()],
             staging: Some(self.staging_dir()),
+            servers: Some(self.root().join("servers")),
         }
     }
 }

@@ -21,6 +21,7 @@ pub use home::{Home, LocalPlaces};
 pub use local::{HomeError, KERNEL_TREES, LocalHome};
 pub use object::Object;
 pub use reason::{
-    MAX_REASONS, Reason, Reasons, did_you_mean, listed, near_miss, shown, shown_path,
+    MAX_REASONS, Reason, Reasons, command_word, did_you_mean, listed, near_miss, on_a_line, quoted,
+    shown, shown_path,
 };
 pub use redact::{Redacted, Redactor, StreamRedactor};

@@ -65,7 +65,7 @@ impl Reason {
 }
 
 impl Reason {
-    /// `PATH:LINE:COLUMN: reason`, or with the variable in the place of a path.
+    /// `PATH:LINE:COLUMN: reason`, or with the variable in the place of a path; one line, whatever the files' words hold.
     #[must_use]
     pub fn place_and_reason(&self) -> String {
         let place = match (&self.file, self.line, self.column, &self.variable) {
@@ -76,7 +76,7 @@ impl Reason {
             (None, .., Some(variable)) => format!("{variable}: "),
             (None, .., None) => String::new(),
         };
-        place + &self.reason
+        place + &on_a_line(&self.reason)
     }
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.place_and_reason())?;
         match &self.help {
-            Some(help) => write!(f, "; {help}"),
+            Some(help) => write!(f, "; {}", on_a_line(help)),
             None => Ok(()),
         }
     }
@@ -118,18 +118,38 @@ pub fn listed(words: &[impl AsRef<str>]) -> String {
 
 /// A path on one line, without what a terminal would act on.
 pub fn shown_path(path: &Path) -> String {
-    path.to_string_lossy().chars().map(harmless).collect()
+    on_a_line(&path.to_string_lossy())
 }
 
-/// Controls and direction marks give way: a name must not seem to be another.
+/// A text on one line, without what a terminal would act on or nobody would see.
+#[must_use]
+pub fn on_a_line(text: &str) -> String {
+    text.chars().map(harmless).collect()
+}
+
+/// A word as one word of a command line to copy: as it is, or in single quotes. `None` for what could not be seen whole
+/// there, or is taken for an option: no command is to be suggested with it.
+#[must_use]
+pub fn command_word(word: &str) -> Option<String> {
+    let is_shown = shown(word) == word && !word.is_empty() && !word.starts_with('-');
+    is_shown.then(|| quoted(word))
+}
+
+/// Any text as one word of a shell's line.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@=,+%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// What nobody sees, or moves what stands around it, gives way: a name must not seem to be another.
 fn harmless(c: char) -> char {
-    match c {
-        c if c.is_control() => '\u{fffd}',
-        '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' => '\u{fffd}',
-        c => c,
+    match redact::is_unseen(c) {
+        true => '\u{fffd}',
+        false => c,
     }
 }
 
@@ -280,6 +300,28 @@ mod tests {
         }
         let reason = source.reason(4, "is odd").help("mend it");
         assert_eq!(reason.to_string(), "/f:2:2: is odd; mend it");
+    }
+
+    #[test]
+    fn what_files_say_is_one_line_and_one_word() {
+        let reason = Reason::new("a\u{1b}[31m\nfoo: approved\u{ad}").help("b\nc");
+        assert_eq!(
+            reason.to_string(),
+            "a\u{fffd}[31m\u{fffd}foo: approved\u{fffd}; b\u{fffd}c"
+        );
+        for (word, quoted) in [
+            ("files", Some("files")),
+            ("my server", Some("'my server'")),
+            ("x`; touch /tmp/pwned #", Some("'x`; touch /tmp/pwned #'")),
+            ("it's", Some(r"'it'\''s'")),
+            ("a\nb", None),
+            ("a\u{200b}", None),
+            ("--help", None),
+            ("", None),
+        ] {
+            assert_eq!(command_word(word).as_deref(), quoted, "{word:?}");
+        }
+        assert_eq!(command_word(&"x".repeat(65)), None);
     }
 
     #[test]

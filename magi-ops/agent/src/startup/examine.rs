@@ -6,11 +6,13 @@ use std::sync::Arc;
 use store::Reason;
 use store::settings::McpServer;
 use tokio_util::sync::CancellationToken;
+use tools::guard::Guard;
 
 use super::cache::ProviderCache;
 use super::error::redacted;
 use super::guidance::Guidance;
 use super::select::{select, unusable_addresses};
+use super::servers::unstartable;
 use super::services::Services;
 use super::workspace::{Workspace, named_keys};
 use super::{Environment, StartupStatus};
@@ -42,6 +44,7 @@ pub fn examine(environment: &Environment) -> Examination {
             if let Err(error) = workspace.select() {
                 found.problems = error.reasons;
             }
+            found.problems.extend(workspace.unstartable_servers());
             found.servers = workspace.settings().mcp_servers.clone();
             found.notices = status.notices;
             found.notices.extend(workspace.unusable_addresses());
@@ -98,6 +101,10 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
             .extend(guidance.choose_model(&mut settings, environment)),
         Err(error) => found.problems = error.reasons,
     }
+    let guard = Guard::this_program();
+    found
+        .problems
+        .extend(unstartable(&home, &cwd, &settings, &guard));
     let providers = ProviderCache::new(redactor.clone(), Arc::clone(&home), None);
     if is_selection_known && let Err(error) = select(&settings, environment, &providers) {
         found.problems.extend(error.reasons);

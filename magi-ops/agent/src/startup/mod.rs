@@ -19,9 +19,9 @@ pub use environment::Environment;
 pub(crate) use equipment::Equipment;
 pub use error::{StartupError, StartupErrorKind};
 pub use examine::{Examination, examine};
+pub use person::{Approval, approve, launch_line, servers};
 #[cfg(feature = "mcp")]
-pub use person::{Offered, log_in, try_server};
-pub use person::{approve, servers};
+pub use person::{Offered, failing_servers, log_in, try_server};
 pub(crate) use select::{Choice, Selected, provider_ready};
 pub(crate) use services::Services;
 pub use trust::{Trusted, trust};

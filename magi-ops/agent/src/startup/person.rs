@@ -3,18 +3,16 @@
 
 use std::path::PathBuf;
 
-use store::Reason;
-use store::settings::{EditError, McpServer, Settings};
+use store::settings::{EditError, Launch, McpServer, Settings};
+use store::{Reason, quoted};
 #[cfg(feature = "mcp")]
-use {store::settings::ServerState, tools::guard::Guard};
+use {store::command_word, store::settings::ServerState, tools::guard::Guard};
 
 use super::Environment;
 use super::error::redacted;
+use super::servers::keep_secret;
 #[cfg(feature = "mcp")]
-use super::{
-    servers::{keep_secret, setting},
-    workspace::withhold_keys,
-};
+use super::{servers::setting, workspace::withhold_keys};
 
 /// The servers of a working directory, by name.
 ///
@@ -24,12 +22,25 @@ pub fn servers(environment: &Environment) -> Result<Vec<McpServer>, Vec<Reason>>
     known(environment).map(|settings| settings.mcp_servers)
 }
 
+/// What became of an approval, or of taking one back.
+#[derive(Debug)]
+pub struct Approval {
+    /// Whether the settings said otherwise before.
+    pub changed: bool,
+    /// The definition that it is about.
+    pub server: McpServer,
+}
+
 /// Says in the person's settings that the definition of this server that counts here may be started, or that none may.
-/// Whether that was not what they said before. Blocks.
+/// Blocks.
 ///
 /// # Errors
 /// When there is no such server, it has no definition, or the settings can't be used or written, redacted.
-pub fn approve(environment: &Environment, name: &str, approved: bool) -> Result<bool, Vec<Reason>> {
+pub fn approve(
+    environment: &Environment,
+    name: &str,
+    approved: bool,
+) -> Result<Approval, Vec<Reason>> {
     let server = named(environment, name)?;
     let digest = approved.then_some(&*server.digest);
     if approved && server.launch.is_none() {
@@ -44,13 +55,44 @@ pub fn approve(environment: &Environment, name: &str, approved: bool) -> Result<
     }
     let home = environment.home().map_err(|error| error.reasons)?;
     let changed = home.settings().approve_server(name, digest);
-    changed.map_err(|error| {
+    let changed = changed.map_err(|error| {
         let reasons = match error {
             EditError::Unusable(reasons) => reasons,
             other => vec![Reason::new(other.to_string())],
         };
         shown(environment, reasons)
-    })
+    })?;
+    Ok(Approval { changed, server })
+}
+
+/// What a start of a server would do, on one line in which everything is seen but what is secret: its variables, program
+/// and arguments as a shell would read them, or its address and the names of its headers. `None` without a definition.
+#[must_use]
+pub fn launch_line(environment: &Environment, server: &McpServer) -> Option<String> {
+    /// What is longer loses its middle, and says so.
+    const MAX_BYTES: usize = 8 * 1024;
+    let redactor = environment.redactor();
+    keep_secret(std::slice::from_ref(server), &redactor);
+    let (action, subject) = match server.launch.as_ref()? {
+        Launch::Command { command, args, env } => {
+            let env = env
+                .iter()
+                .map(|(name, value)| format!("{name}={}", quoted(value)));
+            let words = std::iter::once(command)
+                .chain(args)
+                .map(|word| quoted(word));
+            ("starts", env.chain(words).collect::<Vec<_>>().join(" "))
+        }
+        Launch::Http { url, headers } => {
+            let names: Vec<_> = headers.keys().map(String::as_str).collect();
+            let names = match names.is_empty() {
+                true => String::new(),
+                false => format!(" with {}", names.join(", ")),
+            };
+            ("asks", quoted(url) + &names)
+        }
+    };
+    Some(redactor.question(action, &subject, MAX_BYTES).to_string())
 }
 
 /// What one server offers.
@@ -70,30 +112,50 @@ pub struct Offered {
 #[cfg(feature = "mcp")]
 pub async fn try_server(environment: &Environment, name: &str) -> Result<Offered, Vec<Reason>> {
     let server = named(environment, name)?;
-    let refused = |reason: String| {
-        shown(
-            environment,
-            vec![Reason {
-                reason,
-                ..server.named.clone()
-            }],
-        )
-    };
     if server.state != ServerState::Approved {
-        return Err(refused(format!(
-            "this server is not started: it is {}",
-            server.state.word()
-        )));
+        let reason = format!(
+            "this server is not started: {}",
+            match server.state {
+                ServerState::Unusable => "its definition has neither `command` nor `url`, or both",
+                ServerState::Disabled => "it is disabled",
+                ServerState::Waiting | ServerState::Approved => "it is waiting for approval",
+            }
+        );
+        let approve = command_word(name).filter(|_| server.state == ServerState::Waiting);
+        let help = approve
+            .map(|name| format!("run `magi-code mcp approve {name}` if you know what it does"));
+        let reason = Reason {
+            reason,
+            help,
+            ..server.named
+        };
+        return Err(shown(environment, vec![reason]));
     }
+    start(environment, std::slice::from_ref(&server)).await
+}
+
+/// Starts every approved server as a start of a workspace does, and ends them: why that fails, if it does, redacted.
+#[cfg(feature = "mcp")]
+pub async fn failing_servers(environment: &Environment) -> Vec<Reason> {
+    let servers = match servers(environment) {
+        Ok(servers) => servers,
+        Err(reasons) => return reasons,
+    };
+    start(environment, &servers).await.err().unwrap_or_default()
+}
+
+#[cfg(feature = "mcp")]
+async fn start(environment: &Environment, servers: &[McpServer]) -> Result<Offered, Vec<Reason>> {
     let reasons = |error: super::StartupError| error.reasons;
     let cwd = environment.canonical_cwd().map_err(reasons)?;
     let redactor = environment.redactor();
-    keep_secret(std::slice::from_ref(&server), &redactor);
+    keep_secret(servers, &redactor);
     let guard = Guard::this_program();
-    withhold_keys(&guard, &known(environment)?);
+    let settings = known(environment)?;
+    withhold_keys(&guard, &settings);
     let home = environment.home().map_err(reasons)?;
-    let setting = setting(&home, &cwd, &guard);
-    let servers = mcp::Servers::new(std::slice::from_ref(&server), &setting);
+    let setting = setting(&home, &cwd, &settings, &guard);
+    let servers = mcp::Servers::new(servers, &setting);
     let started = servers.connect().await;
     let tools = servers.tools(tools::Context::new(cwd, Vec::new()));
     servers.close().await;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use store::settings::{Launch, McpServer, ServerState};
+use store::settings::{Launch, McpServer, ServerState, Settings};
 use store::{Home, Reason, Redactor};
 use tools::ToolSet;
 use tools::guard::Guard;
@@ -19,12 +19,13 @@ impl Servers {
     /// Starts none. What this build can't start is told in `notices`.
     #[cfg_attr(not(feature = "mcp"), allow(unused_variables))]
     pub(super) fn of(
-        servers: &[McpServer],
+        settings: &Settings,
         home: &Arc<dyn Home>,
         cwd: &Path,
         guard: &Guard,
         notices: &mut Vec<Reason>,
     ) -> Arc<Self> {
+        let servers = &settings.mcp_servers;
         if cfg!(not(feature = "mcp")) {
             let approved = servers
                 .iter()
@@ -37,7 +38,7 @@ impl Servers {
         }
         Arc::new(Self {
             #[cfg(feature = "mcp")]
-            all: mcp::Servers::new(servers, &setting(home, cwd, guard)),
+            all: mcp::Servers::new(servers, &setting(home, cwd, settings, guard)),
         })
     }
 }
@@ -103,12 +104,32 @@ impl Servers {
 
 /// Where servers of a workspace are started.
 #[cfg(feature = "mcp")]
-pub(super) fn setting(home: &Arc<dyn Home>, cwd: &Path, guard: &Guard) -> mcp::Setting {
+pub(super) fn setting(
+    home: &Arc<dyn Home>,
+    cwd: &Path,
+    settings: &Settings,
+    guard: &Guard,
+) -> mcp::Setting {
     mcp::Setting {
         cwd: cwd.to_owned(),
+        trusted: settings.trusted,
         guard: guard.clone(),
         home: Arc::clone(home),
     }
+}
+
+/// Why servers that are approved could not start, as far as that can be seen without starting one. Not redacted. Blocks.
+#[cfg_attr(not(feature = "mcp"), allow(unused_variables))]
+pub(super) fn unstartable(
+    home: &Arc<dyn Home>,
+    cwd: &Path,
+    settings: &Settings,
+    guard: &Guard,
+) -> Vec<Reason> {
+    #[cfg(feature = "mcp")]
+    return mcp::check(&settings.mcp_servers, &setting(home, cwd, settings, guard));
+    #[cfg(not(feature = "mcp"))]
+    return Vec::new();
 }
 
 /// Headers carry credentials, and so do variables that are named as such.

@@ -18,7 +18,7 @@ use super::equipment::Equipment;
 use super::error::redacted;
 use super::guidance::Guidance;
 use super::select::{Choice, Selected, select, select_choice, unusable_addresses};
-use super::servers::{Servers, keep_secret};
+use super::servers::{self, Servers, keep_secret};
 use super::services::Services;
 use super::{Environment, StartupError, StartupStatus};
 
@@ -75,6 +75,13 @@ impl Workspace {
     /// Why addresses that are not selected can't be used.
     pub(super) fn unusable_addresses(&self) -> Vec<Reason> {
         unusable_addresses(&self.settings, &self.services.providers)
+    }
+
+    /// Why servers that are approved could not start, as far as that can be seen. Blocks.
+    pub(super) fn unstartable_servers(&self) -> Vec<Reason> {
+        let home = &self.services.home;
+        let reasons = servers::unstartable(home, &self.cwd, &self.settings, &self.guard);
+        redacted(reasons, self.redactor())
     }
 
     /// What the settings selected at startup.
@@ -208,9 +215,8 @@ fn read(
     status.model = shown(&settings);
     let guard = Guard::this_program();
     withhold_keys(&guard, &settings);
-    let servers = &settings.mcp_servers;
-    keep_secret(servers, redactor);
-    let servers = Servers::of(servers, home, &cwd, &guard, &mut status.notices);
+    keep_secret(&settings.mcp_servers, redactor);
+    let servers = Servers::of(&settings, home, &cwd, &guard, &mut status.notices);
     services.keep_servers(&servers);
     let tools = tool_set(services, &cwd, &settings, &guidance, &guard)?;
     Ok(Workspace {
@@ -245,6 +251,7 @@ fn tool_set(
         hidden,
         protected,
         staging,
+        ..
     } = services.home.places();
     let mut context = Context::new(cwd.to_owned(), hidden).with_staging(staging);
     context.guard = guard.clone();

@@ -3,15 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use super::server::{McpServer, ServerState, Servers};
+use super::project::TRUST;
+use super::server::{McpServer, ServerLayer, ServerState, Servers};
 use super::source::Source;
-use crate::reason::{Reason, Reasons, near_miss, shown};
+use crate::reason::{Reason, Reasons, command_word, near_miss, shown};
 
 /// The servers by name, telling which cannot be started, and which wait for an approval. Of two definitions the
-/// project's counts, and each file can turn a server off; approval and trust are the global file's alone.
+/// project's counts, and each file can turn a server off; approval and trust are the global file's alone, and its trust
+/// is for its own definitions. `trusted` is the project: programs of another one start outside of it.
 pub(super) fn resolve(
     global: (&Servers, Option<&Source>),
     project: (&Servers, Option<&Source>),
+    trusted: bool,
     notices: &mut Reasons,
 ) -> Vec<McpServer> {
     let names: BTreeSet<_> = global.0.keys().chain(project.0.keys()).collect();
@@ -19,10 +22,10 @@ pub(super) fn resolve(
     for name in names {
         let (of_person, of_project) = (global.0.get(name), project.0.get(name));
         // A project that only turns a server on or off states no definition of its own.
-        let (server, source) = match (of_project, of_person) {
-            (Some(own), Some(server)) if !own.is_stated() => (server, global.1),
-            (Some(server), _) => (server, project.1),
-            (None, Some(server)) => (server, global.1),
+        let (server, source, is_persons) = match (of_project, of_person) {
+            (Some(own), Some(server)) if !own.is_stated() => (server, global.1, true),
+            (Some(server), _) => (server, project.1, false),
+            (None, Some(server)) => (server, global.1, true),
             (None, None) => continue,
         };
         // What a person said of a definition that another project has.
@@ -39,49 +42,114 @@ pub(super) fn resolve(
             .into_iter()
             .flatten()
             .any(|server| server.enabled == Some(false));
-        let is_approved = of_person.and_then(|own| own.approved.as_ref()) == Some(&digest);
+        let approved = of_person.and_then(|own| own.approved.as_ref());
+        let is_approved = approved == Some(&digest);
         let state = match (&launch, is_off, is_approved) {
             (None, ..) => ServerState::Unusable,
             (Some(_), true, _) => ServerState::Disabled,
             (Some(_), false, true) => ServerState::Approved,
             (Some(_), false, false) => ServerState::Waiting,
         };
+        let is_other_approved = approved.is_some() && !is_approved;
+        let is_trusted = of_person.and_then(|own| own.trust) == Some(true);
         match state {
-            ServerState::Unusable if server.command.is_some() => {
-                let reason =
-                    at("this server has both `command` and `url`, so it cannot be started");
-                notices.add(reason.help(
-                    "keep `command` for a program that is started here, or `url` for one over HTTP",
-                ));
-            }
             ServerState::Unusable => {
-                // One that is there but misspelt or of a wrong type is told where it stands.
-                let mut members = source.into_iter().flat_map(|source| source.members(&path));
-                if !members.any(|member| near_miss(member, ["command", "url"]).is_some()) {
-                    let reason =
-                        at("this server has neither `command` nor `url`, so it cannot be started");
-                    notices.add(reason.help(
-                        "add `command` for a program that is started here, or `url` for one over HTTP",
-                    ));
+                let members = source.into_iter().flat_map(|source| source.members(&path));
+                if let Some((reason, help)) = unusable(server, members) {
+                    notices.add(at(reason).help(help));
                 }
             }
             ServerState::Waiting => {
-                let reason = at("this server waits for approval; nothing of it is started");
-                notices.add(reason.help(format!(
-                    "run `magi-code mcp approve {}` if you know what it does",
-                    shown(name)
-                )));
+                let reason = match is_other_approved {
+                    true => {
+                        "this server waits for approval: what is approved of its name is another definition, and nothing of this one is started"
+                    }
+                    false => "this server waits for approval; nothing of it is started",
+                };
+                let help = match command_word(name) {
+                    Some(name) => {
+                        format!("run `magi-code mcp approve {name}` if you know what it does")
+                    }
+                    None => "give it a name that can be seen, to approve it by".to_owned(),
+                };
+                notices.add(at(reason).help(help));
             }
             ServerState::Disabled | ServerState::Approved => {}
+        }
+        if matches!(state, ServerState::Waiting | ServerState::Approved) {
+            if !is_offerable(name) {
+                let reason = "no tool of this server can be offered: tools are called `mcp__<server>__<tool>`, of letters, digits, `_` and `-`";
+                notices.add(at(reason).help("give it another name"));
+            }
+            if is_trusted && !is_persons {
+                let reason = "`trust` of the global settings is for their own definition of this name; calls of this one ask";
+                notices.add(at(reason).help("allow tools of it by `permissions.mcp__<server>__<tool>` of the global settings"));
+            }
+            if let Some(word) = relative_word(server).filter(|_| !trusted) {
+                let reason = format!(
+                    "`{}` is relative, and programs of servers start in an empty folder as long as this project is not trusted",
+                    shown(word)
+                );
+                notices.add(at(&reason).help(format!("write an absolute path, or {TRUST}")));
+            }
         }
         servers.push(McpServer {
             name: name.clone(),
             launch,
-            trust: is_approved && of_person.and_then(|own| own.trust) == Some(true),
+            trust: is_approved && is_persons && is_trusted,
+            is_other_approved,
             state,
             digest,
             named: at(""),
         });
     }
     servers
+}
+
+/// Why a definition is none, and what to do. `None` where the word that is missing is misspelt or of a wrong type, which
+/// is told where it stands.
+fn unusable<'s>(
+    server: &ServerLayer,
+    mut members: impl Iterator<Item = &'s str>,
+) -> Option<(&'static str, &'static str)> {
+    if server.command.is_some() {
+        return Some((
+            "this server has both `command` and `url`, so it cannot be started",
+            "keep `command` for a program that is started here, or `url` for one over HTTP",
+        ));
+    }
+    let is_meant = members.any(|member| near_miss(member, ["command", "url"]).is_some());
+    (!is_meant).then_some((
+        "this server has neither `command` nor `url`, so it cannot be started",
+        "add `command` for a program that is started here, or `url` for one over HTTP",
+    ))
+}
+
+/// Whether a tool of a server of this name could be offered.
+fn is_offerable(name: &str) -> bool {
+    const LONGEST: usize = 64 - "mcp____t".len();
+    (1..=LONGEST).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+}
+
+/// What of a command is a file of the directory that it is started in, as far as its words tell.
+fn relative_word(server: &ServerLayer) -> Option<&str> {
+    let command = server.command.as_deref()?;
+    if command.contains('/') && !command.starts_with('/') {
+        return Some(command);
+    }
+    let is_relative = |word: &&str| {
+        const SCRIPTS: [&str; 8] = [".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".jar"];
+        let is_script = !word.starts_with(['/', '-', '~', '@'])
+            && !word.contains(':')
+            && SCRIPTS.iter().any(|end| word.ends_with(end));
+        matches!(*word, "." | "..")
+            || word.starts_with("./")
+            || word.starts_with("../")
+            || is_script
+    };
+    let args = server.args.as_deref().unwrap_or_default();
+    args.iter().map(String::as_str).find(is_relative)
 }

@@ -103,6 +103,7 @@ impl Settings {
         settings.mcp_servers = approval::resolve(
             (&servers, global.source.as_ref()),
             (&of_project, project_source.as_ref()),
+            settings.trusted,
             &mut notices,
         );
         (settings.bash, settings.permissions) = permissions.rules_and_words();

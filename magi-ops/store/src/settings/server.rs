@@ -16,8 +16,11 @@ pub struct McpServer {
     /// What a start begins with; `None` where the definition has no such thing, or two.
     pub launch: Option<Launch>,
     pub state: ServerState,
-    /// Whether its tools run without a question: the person's own word, for the definition that was approved.
+    /// Whether its tools run without a question: the person's own word, beside the person's own definition that was
+    /// approved.
     pub trust: bool,
+    /// Whether the approval is that of another definition of this name.
+    pub is_other_approved: bool,
     /// What an approval of this definition says.
     pub digest: String,
     /// Where it is defined, for what is said of it.

@@ -1,0 +1,152 @@
+//! The program of a server: whether there is one, where it is started, and how it ended.
+//! What is said to it stands in `server`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::future::ready;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tools::process::Command;
+
+use crate::error::{End, StartCause};
+use crate::folder::Folder;
+use crate::setting::Setting;
+
+/// Bytes kept of each end of what a program writes to standard error.
+const KEPT_WORDS: usize = 2 * 1024;
+
+/// The life of a server's program.
+pub(crate) struct Program {
+    pub(crate) ended: Shared<BoxFuture<'static, Arc<End>>>,
+    /// Ends it when fired or dropped.
+    pub(crate) kill: CancellationToken,
+    /// Where it was started, unless that is the workspace.
+    _folder: Option<Folder>,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill.cancel();
+    }
+}
+
+impl Program {
+    /// Starts it, and gives its standard input and output.
+    pub(crate) async fn start(
+        command: &str,
+        args: &[String],
+        env: &BTreeMap<String, String>,
+        setting: &Setting,
+    ) -> Result<(Self, UnixStream), StartCause> {
+        let wanted = (command.to_owned(), env.clone(), setting.clone());
+        let prepared = tokio::task::spawn_blocking(move || {
+            let (command, env, setting) = wanted;
+            find(&command, &env, &setting)?;
+            setting.folder()
+        });
+        let prepared = prepared.await.map_err(io::Error::other);
+        let folder = prepared.map_err(StartCause::Folder).flatten()?;
+        let mut program = Command {
+            argv: std::iter::once(command.to_owned())
+                .chain(args.iter().cloned())
+                .collect(),
+            env: env.clone().into_iter().collect(),
+            keep: KEPT_WORDS,
+            ..Command::shell("", setting.cwd.clone())
+        };
+        if let Some(folder) = &folder {
+            // Some programs go by the variable.
+            let path = folder.path().to_string_lossy().into_owned();
+            program.env.insert(0, ("PWD".to_owned(), path));
+            program.cwd = folder.path().to_owned();
+        }
+        let kill = CancellationToken::new();
+        let (stream, life) = program.start(&setting.guard, kill.clone())?;
+        let ended = tokio::spawn(life).then(|ended| {
+            ready(Arc::new(match ended {
+                Ok(ended) => End::from(ended),
+                Err(broken) => End::lost(&broken),
+            }))
+        });
+        let program = Self {
+            ended: ended.boxed().shared(),
+            kill,
+            _folder: folder,
+        };
+        Ok((program, stream))
+    }
+
+    /// How it ended, if it does so within this time.
+    pub(crate) async fn end_within(&self, time: Duration) -> Option<End> {
+        let end = timeout(time, self.ended.clone()).await.ok()?;
+        Some((*end).clone())
+    }
+}
+
+impl Setting {
+    /// An empty folder to start a program in, where the workspace's files are not the person's: what a program looks up
+    /// beside itself (`./x`, `python -m`, `node_modules`) must not be somebody else's. Blocks.
+    fn folder(&self) -> Result<Option<Folder>, StartCause> {
+        if self.trusted {
+            return Ok(None);
+        }
+        let below = self.home.places().servers;
+        let below = below.ok_or_else(|| StartCause::Folder(io::ErrorKind::Unsupported.into()))?;
+        Folder::make(&below).map(Some).map_err(StartCause::Folder)
+    }
+}
+
+/// Says which program there is none of: what an attempt to execute it would find. Blocks.
+pub(crate) fn find(
+    command: &str,
+    env: &BTreeMap<String, String>,
+    setting: &Setting,
+) -> Result<(), StartCause> {
+    // Nothing lies in the empty folder.
+    let cwd = setting.trusted.then_some(&*setting.cwd);
+    let path = env.get("PATH").map(OsString::from);
+    let path = path.or_else(|| std::env::var_os("PATH"));
+    let path = path.unwrap_or_else(|| "/bin:/usr/bin".into());
+    let from = |place: PathBuf| match place.is_absolute() {
+        true => Some(place),
+        false => Some(cwd?.join(place)),
+    };
+    let found = match command.contains('/') {
+        true => from(PathBuf::from(command)).map_or_else(missing, |place| executable(&place)),
+        false => std::env::split_paths(&path)
+            .filter_map(|place| from(place.join(command)))
+            .map(|place| executable(&place))
+            .reduce(|found, next| match found {
+                // A file that can't be executed says more than none.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => next,
+                Err(error) => next.or(Err(error)),
+                Ok(()) => Ok(()),
+            })
+            .unwrap_or_else(missing),
+    };
+    found.map_err(|source| StartCause::Program {
+        command: command.to_owned(),
+        source,
+    })
+}
+
+fn missing() -> io::Result<()> {
+    Err(io::ErrorKind::NotFound.into())
+}
+
+fn executable(place: &Path) -> io::Result<()> {
+    let about = std::fs::metadata(place)?;
+    match about.is_file() && about.permissions().mode() & 0o111 != 0 {
+        true => Ok(()),
+        false => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
