@@ -120,4 +120,5 @@ fn visit(address: &str) {
     if let Err(error) = started {
         complain(&format!("(no browser was opened: {error})"));
     }
+    complain("This waits for the browser to come back, ten minutes at most.");
 }

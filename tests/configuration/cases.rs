@@ -324,7 +324,7 @@ pub(super) const CASES: &[Case] = &[
         )],
         At(SETTINGS, 3, 5),
         Some("permissions.bash.allow.0"),
-        &["matches nothing", "write `ls`"],
+        &["matches nothing", "leading words of each command"],
         None,
     ),
     case(

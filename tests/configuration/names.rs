@@ -81,6 +81,56 @@ pub(super) const CASES: &[Case] = &[
         CONFIGURATION,
     ),
     case(
+        &[(
+            SETTINGS,
+            "{\"providers\": {\"a\": {\"api\": \"openai-chat\", \"api_key\": \"x\"}}}",
+        )],
+        At(SETTINGS, 1, 44),
+        Some("providers.a.api_key"),
+        &["unknown member `api_key`", "name that in `api_key_env`"],
+        None,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\"permissions\": {\"code\": {\"code\": \"deny\"}}}",
+        )],
+        At(SETTINGS, 1, 27),
+        Some("permissions.code.code"),
+        &["no snippet calls `code`", "guards nothing"],
+        CONFIGURATION,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\"permissions\": {\"code\": {\"task\": \"deny\"}}}",
+        )],
+        At(SETTINGS, 1, 27),
+        Some("permissions.code.task"),
+        &["no snippet calls `task`"],
+        CONFIGURATION,
+    ),
+    case(
+        &[(SETTINGS, "{\"model\": \"gpt-5\"}")],
+        At(SETTINGS, 1, 2),
+        Some("model"),
+        &[
+            "offers no model `gpt-5`",
+            "name the model's provider in `provider`",
+        ],
+        PROVIDER,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            "{\"permissions\": {\"bash\": {\"allow\": [\"rm -rf $HOME\"]}}}",
+        )],
+        At(SETTINGS, 1, 37),
+        Some("permissions.bash.allow.0"),
+        &["matches nothing", "leading words of each command"],
+        None,
+    ),
+    case(
         &[(SETTINGS, "{\"mcp_servers\": {\"a\": {}}}")],
         At(SETTINGS, 1, 18),
         Some("mcp_servers.a"),

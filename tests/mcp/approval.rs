@@ -134,6 +134,7 @@ fn a_test_prints_a_tool_a_line_and_why_there_are_none() {
     for why in [
         "white space",
         "no_schema",
+        "only be called as a task",
         "xxxx",
         "array",
         "without a name",
@@ -243,5 +244,39 @@ fn trust_is_for_the_definition_that_it_stands_beside() {
     assert!(
         tried.contains("denied, since there is no terminal to ask at: mcp__s__echo"),
         "{tried}"
+    );
+}
+
+#[test]
+fn what_means_nothing_in_a_definition_is_told() {
+    let place = unapproved(
+        &json!({
+            "off": {"command": "/x", "disabled": true},
+            "web": {"url": "http://h", "headers": {"Authorization": "Bearer ${KEY}"}},
+            "home": {"command": "~/bin/server"},
+            "sh": {"command": "bash", "args": ["-c", "echo ${HOME}"]},
+            "a__b": {"command": "/x"},
+        }),
+        &json!([]),
+    );
+    let (code, doctor) = said(&magi_code(&place, &["doctor"]));
+    for words in [
+        "write `enabled: false`",
+        "`${KEY}` stands as it is",
+        "`~` stands as it is",
+    ] {
+        assert_eq!(doctor.matches(words).count(), 1, "{words}: {doctor}");
+    }
+    assert_eq!(
+        (code, doctor.matches("stands as it is").count()),
+        (0, 2),
+        "{doctor}"
+    );
+    assert_eq!(
+        doctor
+            .matches("no tool of this server can be offered")
+            .count(),
+        1,
+        "{doctor}"
     );
 }

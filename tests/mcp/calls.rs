@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::Agent;
-use crate::setting::{finished, heard, misbehaving, place, results, settings, steps};
+use crate::client::{Agent, launch};
+use crate::setting::{finished, heard, log, misbehaving, place, results, settings, steps};
 use crate::support::wait_for;
 
 /// The tool's words and whether they are an error.
@@ -64,6 +64,42 @@ fn what_is_no_answer_costs_nothing_and_a_wrong_one_its_call() {
 }
 
 #[test]
+fn the_log_says_that_a_call_failed_and_why_and_nothing_of_others() {
+    let calls = [
+        ("mcp__s__fail", json!({})),
+        ("mcp__s__refuse", json!({})),
+        ("mcp__s__nothing", json!({})),
+        ("mcp__s__echo", json!({"text": "not logged"})),
+        ("bash", json!({"command": "echo not logged; exit 3"})),
+        ("nope", json!({})),
+    ];
+    let servers = json!({"s": misbehaving(&[])});
+    let place = place(&servers, &steps(&calls));
+    let mut settings = settings(&place);
+    settings["permissions"] = json!({"bash": "allow"});
+    place.write_settings(&settings);
+    let mut agent = Agent::spawn(launch().place(&place).env("MC_LOG", "info"));
+    agent.initialize();
+    let session = agent.create();
+    agent.turn(&session, "go");
+    agent.end();
+    let results = finished(&place, &session);
+    assert!(results[2]["is_error"] == true, "{results:?}");
+    let log = log(&place);
+    for words in [
+        "mcp__s__fail failed: the server tells an error",
+        "it went wrong",
+        "refused with these words",
+        "it has no content",
+        "unknown tool",
+    ] {
+        assert!(log.contains(words), "{words}: {log}");
+    }
+    assert_eq!(log.matches("a call failed").count(), 5, "{log}");
+    assert!(!log.contains("not logged"), "{log}");
+}
+
+#[test]
 fn a_flood_costs_its_call_and_no_memory() {
     let calls = [
         ("mcp__s__flood", json!({"n": 100 << 20})),
@@ -90,7 +126,7 @@ fn a_flood_costs_its_call_and_no_memory() {
     assert!(
         said[2]
             .0
-            .contains("[truncated: the first 262144 of 1048576 bytes]"),
+            .contains("[truncated: the first 262016 of 1048576 bytes]"),
         "{}",
         said[2].0.len()
     );

@@ -249,3 +249,15 @@ fn a_missing_login_is_told_and_one_is_renewed_without_a_question() {
     assert_eq!(code, "mcp_unavailable");
     assert!(!json!(other.asked()).to_string().contains("canary"));
 }
+
+#[test]
+fn a_login_is_asked_of_approved_servers_alone() {
+    let server = HttpServer::start(&["--login"]);
+    let place = crate::setting::unapproved(&json!({"web": server.definition()}), &json!([]));
+    let (code, text) = crate::setting::said(&magi_code(&place, &["mcp", "login", "web"]));
+    assert!(
+        code == 1 && text.contains("magi-code mcp approve web"),
+        "{text}"
+    );
+    assert_eq!(server.asked(), Vec::<Value>::new());
+}

@@ -49,12 +49,17 @@ pub(crate) fn unapproved(servers: &Value, steps: &Value) -> Arc<Place> {
 /// The same in a workspace that is not trusted either.
 pub(crate) fn untrusted(servers: &Value, steps: &Value) -> Arc<Place> {
     let place = Place::with_script(&json!({"turns": [{"steps": steps}]}));
-    define(&place, servers);
+    write(&place, servers);
     place
 }
 
-/// Writes the definitions of these servers into the settings.
+/// Writes the definitions of these servers into the settings of a workspace that is trusted: its servers start there.
 pub(crate) fn define(place: &Place, servers: &Value) {
+    write(place, servers);
+    place.trust();
+}
+
+fn write(place: &Place, servers: &Value) {
     let mut settings = settings(place);
     settings["mcp_servers"] = servers.clone();
     place.write_settings(&settings);

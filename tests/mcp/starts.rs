@@ -141,6 +141,23 @@ fn a_list_without_an_end_is_bounded() {
 }
 
 #[test]
+fn a_list_that_goes_nowhere_and_none_are_told_once() {
+    for (flag, why) in [
+        ("--same-page", "names the same page again"),
+        ("--no-list", "it does not know `tools/list`"),
+    ] {
+        let place = place(&json!({"s": misbehaving(&[flag])}), &json!([]));
+        let (code, text) = said(&magi_code(&place, &["mcp", "test", "s"]));
+        assert_eq!((code, text.matches(why).count()), (0, 1), "{text}");
+        let lists = heard(&place);
+        let lists = lists
+            .iter()
+            .filter(|message| message["method"] == "tools/list");
+        assert!(lists.count() <= 2, "{flag}");
+    }
+}
+
+#[test]
 fn a_server_gets_the_workspace_and_its_environment_without_keys() {
     let mut server = misbehaving(&[]);
     server["env"] = json!({"OWN": "value", "OWN_TOKEN": "canary-token-1234567"});

@@ -41,7 +41,9 @@ pub fn client(url: &Url, connect: Duration) -> Result<Client, Box<dyn Error + Se
     Ok(builder.build()?)
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether an address is one of this machine's own.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost"

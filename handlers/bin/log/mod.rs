@@ -38,6 +38,7 @@ pub(crate) fn start(redactor: Redactor) {
         return;
     };
     let wanted = wanted.to_string_lossy();
+    let wanted = switch(wanted.trim()).unwrap_or(&wanted);
     let parsed: Result<Targets, _> = wanted.parse();
     let filter = match &parsed {
         Ok(filter) => filter.clone(),
@@ -77,6 +78,15 @@ pub(crate) fn start(redactor: Redactor) {
     }
 }
 
+/// What people write who only want it on or off; `1` would be a level, and the rest names of parts.
+fn switch(word: &str) -> Option<&'static str> {
+    match word.to_ascii_lowercase().as_str() {
+        "1" | "on" | "true" | "yes" => Some("info"),
+        "0" | "false" | "no" => Some("off"),
+        _ => None,
+    }
+}
+
 /// The words of a filter with which no target begins, which is a part's name or that, `::` and a module of it.
 fn unknown(filter: &Targets) -> Vec<String> {
     let is_of = |word: &str, part: &&str| {
@@ -94,5 +104,23 @@ fn home() -> Option<PathBuf> {
     match own {
         Some(home) => std::path::absolute(home).ok(),
         None => Some(std::env::home_dir()?.join(".magi-code")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::switch;
+
+    #[test]
+    fn who_only_wants_it_on_gets_a_level() {
+        for on in ["1", "true", "On", "yes"] {
+            assert_eq!(switch(on), Some("info"), "{on}");
+        }
+        for off in ["0", "FALSE", "no"] {
+            assert_eq!(switch(off), Some("off"), "{off}");
+        }
+        for filter in ["info", "off", "agent=debug", "trace", ""] {
+            assert_eq!(switch(filter), None, "{filter}");
+        }
     }
 }

@@ -37,6 +37,11 @@ pub enum LoginError {
     Listener(#[source] io::Error),
     #[error("the server offers no login that can be used: {}", chain(&**.0))]
     Discovery(#[source] Box<AuthError>),
+    /// It would be opened by whatever program is there for such addresses.
+    #[error(
+        "the server names an address to log in at that is neither https nor http on this machine: {0}"
+    )]
+    Elsewhere(String),
     #[error("the login was refused: {}", chain(&**.0))]
     Refused(#[source] Box<AuthError>),
     #[error("nobody came back from the login within {} minutes", LOGIN_TIME.as_secs() / 60)]
@@ -74,10 +79,10 @@ pub async fn log_in(
         Ok(session) => session,
         Err((_, error)) => return Err(unusable(error)),
     };
-    show(session.get_authorization_url());
-    let state = Url::parse(session.get_authorization_url())
-        .ok()
-        .and_then(|url| parameter(&url, "state"));
+    let address = session.get_authorization_url();
+    let visited = visitable(address)?;
+    show(address);
+    let state = parameter(&visited, "state");
     let Ok(callback) = timeout(LOGIN_TIME, callback(&listener, &back, state.as_deref())).await
     else {
         return Err(LoginError::Late);
@@ -92,6 +97,17 @@ pub async fn log_in(
     match stored {
         Ok(_) => Ok(()),
         Err(error) => Err(LoginError::Refused(Box::new(error))),
+    }
+}
+
+/// The address that a person is sent to: a page, which only a browser opens.
+fn visitable(address: &str) -> Result<Url, LoginError> {
+    let refused = || LoginError::Elsewhere(store::shown(address));
+    let url = Url::parse(address).map_err(|_not_one| refused())?;
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if web::is_loopback(&url) => Ok(url),
+        _ => Err(refused()),
     }
 }
 
@@ -160,4 +176,32 @@ async fn respond(browser: &mut TcpStream, is_good: bool, words: &str) {
     // A browser that is gone needs no page.
     let _ = timeout(REQUEST_TIME, browser.write_all(answer.as_bytes())).await;
     let _ = browser.shutdown().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::visitable;
+
+    #[test]
+    fn a_person_is_sent_to_pages_alone() {
+        for fine in [
+            "https://example.com/authorize?x=1",
+            "http://127.0.0.1:8080/authorize",
+            "http://localhost/authorize",
+            "http://[::1]:7/",
+        ] {
+            assert!(visitable(fine).is_ok(), "{fine}");
+        }
+        for other in [
+            "file:///bin/sh;touch%20x?response_type=code",
+            "http://example.com/authorize",
+            "http://localhost.example.com/",
+            "javascript:alert(1)",
+            "vscode://x",
+            "mailto:a@b",
+            "no address",
+        ] {
+            assert!(visitable(other).is_err(), "{other}");
+        }
+    }
 }

@@ -64,7 +64,7 @@ pub enum StartCause {
     Ended(End),
     #[error("{}", handshake(.0))]
     Handshake(#[source] Box<ClientInitializeError>),
-    #[error("its tools can't be listed: {}", chain(&**.0))]
+    #[error("its tools can't be listed: {}", service(.0))]
     List(#[source] Box<ServiceError>),
     #[error("its list of tools is none")]
     NoList,
@@ -200,6 +200,14 @@ fn handshake(error: &ClientInitializeError) -> String {
     }
 }
 
+/// What became of a request, without the SDK's own names for its parts.
+fn service(error: &ServiceError) -> String {
+    match error {
+        ServiceError::TransportSend(error) => transport(&*error.error),
+        other => chain(other),
+    }
+}
+
 /// The SDK does not call the HTTP client's error a source of its own.
 fn transport(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
@@ -233,7 +241,7 @@ pub(crate) enum CallError {
     Refused(String),
     #[error("the server ended during the call: {0}")]
     Ended(String),
-    #[error("the call could not be sent, or the connection was lost: {}", chain(&**.0))]
+    #[error("the call could not be sent, or the connection was lost: {}", service(.0))]
     Lost(#[source] Box<ServiceError>),
     #[error("the server wants a login; the person has to run `magi-code mcp login {0}`")]
     Login(String),

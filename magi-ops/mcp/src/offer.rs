@@ -73,6 +73,20 @@ impl Offer {
                 store::shown(name),
             )));
         }
+        if !store::settings::is_server_name(server) {
+            return Err(left_out(
+                "two servers could have this name for a tool: the server's begins or ends with `_`, or holds `__`",
+            ));
+        }
+        if tool
+            .pointer("/_meta/execution/taskSupport")
+            .and_then(Value::as_str)
+            == Some("required")
+        {
+            return Err(left_out(
+                "it can only be called as a task, which this program does not do",
+            ));
+        }
         let schema = tool.get("inputSchema").cloned().unwrap_or_default();
         check_schema(&schema).map_err(|why| left_out(&why))?;
         let description = tool.get("description").and_then(Value::as_str);
@@ -206,6 +220,10 @@ mod tests {
             (json!({"name": "é"}), "is not 1 to 64"),
             (json!({"name": "x".repeat(60)}), "is not 1 to 64"),
             (json!({"name": "t"}), "has no schema"),
+            (
+                json!({"name": "t", "inputSchema": {"type": "object"}, "_meta": {"execution": {"taskSupport": "required"}}}),
+                "only be called as a task",
+            ),
             (tool(json!(true)), "has no schema"),
             (tool(json!({})), "not of an object"),
             (tool(json!({"type": "string"})), "not of an object"),

@@ -9,6 +9,8 @@ use tools::ToolOutcome;
 
 /// Most bytes of a result.
 pub(crate) const MAX_RESULT_BYTES: usize = 256 * 1024;
+/// Room for what says that more of it was left out.
+const NOTE_BYTES: usize = 128;
 /// Most images of a result that are shown to a model as such; all of them are in one message.
 const MAX_IMAGES: usize = 8;
 /// Longest words of a server within our own, in bytes: a type, a name, an address.
@@ -16,9 +18,20 @@ const MAX_WORD_BYTES: usize = 256;
 
 /// The outcome that a result says.
 pub(crate) fn outcome(result: &Value) -> ToolOutcome {
-    let content = result.get("content").and_then(Value::as_array);
-    let parts = content.map(Vec::as_slice).unwrap_or_default();
+    let says = |name| result.get(name).is_some_and(|value| !value.is_null());
+    if !["content", "structuredContent", "toolResult", "isError"]
+        .into_iter()
+        .any(says)
+    {
+        let words = "the server's answer is no result of a tool: it has no content";
+        return ToolOutcome::failed(words, "the server answers with no result");
+    }
+    let content = result.get("content");
+    let parts = content.and_then(Value::as_array);
+    let parts = parts.map(Vec::as_slice).unwrap_or_default();
     let mut text = Text::default();
+    // What is meant for one part of text.
+    text.add(content.and_then(Value::as_str).unwrap_or_default());
     let mut others = 0;
     let mut images = Vec::new();
     for part in parts {
@@ -134,10 +147,10 @@ impl Text {
     fn add(&mut self, part: &str) {
         let gap = !self.kept.is_empty() && !self.kept.ends_with('\n');
         self.total += part.len() + usize::from(gap);
-        if gap && self.kept.len() < MAX_RESULT_BYTES {
+        if gap && self.kept.len() < MAX_RESULT_BYTES - NOTE_BYTES {
             self.kept.push('\n');
         }
-        let room = MAX_RESULT_BYTES - self.kept.len();
+        let room = (MAX_RESULT_BYTES - NOTE_BYTES).saturating_sub(self.kept.len());
         self.kept.push_str(&part[..part.floor_char_boundary(room)]);
     }
 
@@ -215,8 +228,25 @@ mod tests {
             let (content, _) = said(json!({"content": content, "structuredContent": structured}));
             assert!(content.ends_with(r#"{"a":[1,null]}"#), "{content}");
         }
-        for nothing in [json!({}), json!(null), json!([]), json!({"content": []})] {
-            assert_eq!(said(nothing).0, "[the server's result is empty]\n");
+        let empty = said(json!({"content": []})).0;
+        assert_eq!(empty, "[the server's result is empty]\n");
+        assert_eq!(said(json!({"content": "plain text"})).0, "plain text");
+    }
+
+    #[test]
+    fn what_is_no_result_is_no_success() {
+        for none in [
+            json!({}),
+            json!(null),
+            json!([]),
+            json!({"content": null}),
+            json!("text"),
+        ] {
+            let outcome = outcome(&none);
+            assert!(
+                outcome.is_error && outcome.content.contains("no result"),
+                "{none}"
+            );
         }
     }
 
@@ -230,9 +260,9 @@ mod tests {
         let (content, _) = said(json!({"content": [text, text]}));
         let bytes = 4 * MAX_RESULT_BYTES + 1;
         assert!(content.ends_with(&format!(
-            "\n[truncated: the first 262144 of {bytes} bytes]\n"
+            "\n[truncated: the first 262016 of {bytes} bytes]\n"
         )));
-        assert!(content.len() < MAX_RESULT_BYTES + 100);
+        assert!(content.len() <= MAX_RESULT_BYTES);
     }
 
     fn any_json() -> impl Strategy<Value = Value> {
@@ -267,7 +297,7 @@ mod tests {
         #[test]
         fn whatever_a_server_answers_is_a_bounded_outcome(result in any_json()) {
             let outcome = outcome(&result);
-            prop_assert!(!outcome.content.is_empty() && outcome.content.len() <= MAX_RESULT_BYTES + 100);
+            prop_assert!(!outcome.content.is_empty() && outcome.content.len() <= MAX_RESULT_BYTES);
             prop_assert!(outcome.summary.len() <= 200);
         }
     }

@@ -194,7 +194,8 @@ impl Server {
         let (mut offers, mut left_out) = (Vec::new(), Vec::new());
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let asked = cursor.take();
+            let params = PaginatedRequestParams::default().with_cursor(asked.clone());
             let request = ListToolsRequest::with_param(params);
             let result = match peer
                 .send_request(ClientRequest::ListToolsRequest(request))
@@ -203,8 +204,13 @@ impl Server {
                 Ok(result) => result,
                 // One that has no tools need not know the question.
                 Err(ServiceError::McpError(error))
-                    if error.code == ErrorCode::METHOD_NOT_FOUND && offers.is_empty() =>
+                    if error.code == ErrorCode::METHOD_NOT_FOUND
+                        && offers.is_empty()
+                        && self.offers().is_empty() =>
                 {
+                    left_out.push(
+                        "this server offers no tools: it does not know `tools/list`".to_owned(),
+                    );
                     break;
                 }
                 Err(error) => return Err(StartCause::List(Box::new(error))),
@@ -213,7 +219,15 @@ impl Server {
                 Page::read(&self.definition.name, &value(&result)).ok_or(StartCause::NoList)?;
             left_out.extend(page.left_out);
             offers.extend(page.offers);
+            let same = page.next.is_some() && page.next == asked;
             cursor = page.next;
+            if same {
+                cursor = None;
+                left_out.push(
+                    "its list of tools names the same page again: what may follow is left out"
+                        .to_owned(),
+                );
+            }
             if cursor.is_none() || offers.len() > MAX_TOOLS {
                 break;
             }

@@ -108,13 +108,14 @@ impl Servers {
 
     /// Tools that have the name of another one before them.
     fn clashes(&self) -> Vec<Reason> {
-        let mut names = HashSet::new();
+        let (mut names, mut told) = (HashSet::new(), HashSet::new());
         let mut clashes = Vec::new();
         for server in &self.all {
             for offer in server
                 .offers()
                 .iter()
                 .filter(|offer| !names.insert(offer.name.clone()))
+                .filter(|offer| told.insert(offer.name.clone()))
             {
                 let reason = format!(
                     "two tools are called `{}`: the second one is left out",

@@ -6,7 +6,7 @@ use std::io;
 use rmcp::model::{ErrorCode, ErrorData, NumberOrString, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -100,7 +100,7 @@ impl Transport<RoleClient> for Stdio {
 
 /// A line as a message, if it is one that means something here. An answer that can't be read fails its call.
 pub(crate) fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
-    let value: Value = match serde_json::from_slice(line) {
+    let mut value: Value = match serde_json::from_slice(line) {
         Ok(value) => value,
         Err(error) => {
             if !line.trim_ascii().is_empty() {
@@ -111,6 +111,7 @@ pub(crate) fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
             return failure(&id, "the server's answer cannot be read".to_owned());
         }
     };
+    keep_execution(&mut value);
     let (id, method) = (value.get("id"), value.get("method"));
     value.get("jsonrpc")?;
     if id.is_none() && method.is_some_and(|method| !HEEDED.iter().any(|heeded| method == heeded)) {
@@ -126,6 +127,23 @@ pub(crate) fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     match serde::Deserialize::deserialize(&value) {
         Ok(message) => Some(message),
         Err(error) => unreadable(&error),
+    }
+}
+
+/// How a tool has to be called, the SDK does not know: it goes along where the SDK keeps what it does not know.
+fn keep_execution(message: &mut Value) {
+    let tools = message.pointer_mut("/result/tools");
+    let tools = tools.and_then(Value::as_array_mut).into_iter().flatten();
+    for tool in tools.filter_map(Value::as_object_mut) {
+        let Some(execution) = tool.remove("execution") else {
+            continue;
+        };
+        let meta = tool
+            .entry("_meta")
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Some(meta) = meta.as_object_mut() {
+            meta.insert("execution".to_owned(), execution);
+        }
     }
 }
 

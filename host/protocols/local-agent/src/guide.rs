@@ -296,7 +296,8 @@ its own from 0: join its parts up to `last_part` true, then let the text **repla
     ),
     with(
         &["turn.start", "approval.answer"],
-        "1. An `approval.requested` comes right behind the `started` of the call that it asks for. Several may wait at once; \
+        "1. An `approval.requested` comes right behind the `started` of the call that it asks for; that of a call of a \
+subagent, which is no activity and whose summary begins with `subagent <profile>: `, behind anything. Several may wait at once; \
 answer each with `approval.answer`, in any order.",
     ),
     with(

@@ -11,7 +11,7 @@ use store::sessions::{Body, Flush};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tools::{Access, ActivityKind, Caller, Concurrency, ToolOutcome};
-use tracing::{Instrument, error, info_span};
+use tracing::{Instrument, error, info, info_span};
 use work::Deadline;
 
 use super::beneath::Open;
@@ -252,6 +252,9 @@ impl Worker {
         outcome: &ToolOutcome,
     ) -> Result<(), Stop> {
         let summary = self.summary(&outcome.summary);
+        if outcome.is_error {
+            self.log_failure(&ended.call.name, &activity_id, &summary, &outcome.content);
+        }
         self.persist.push(Body::ToolFinished {
             activity_id: activity_id.clone(),
             call_id: ended.call.id.clone(),
@@ -273,6 +276,24 @@ impl Worker {
         let timed_out = Some(outcome.timed_out);
         self.tool_activity(ended, &activity_id, state, summary, timed_out)
             .await
+    }
+
+    /// That a call failed, and why. What a tool put out is none of the log's, but what another program says of its
+    /// failure is the reason.
+    fn log_failure(&self, tool: &str, activity: &str, summary: &Redacted, content: &str) {
+        const MAX_WORDS: usize = 300;
+        let redactor = self.workspace.redactor();
+        let spec = self.equipment.tools.spec(tool);
+        let is_servers = spec.is_some_and(|spec| spec.server.is_some());
+        let words = is_servers.then(|| redactor.redact(content).summary(MAX_WORDS));
+        let tool = shown_name(tool, redactor);
+        info!(
+            tool = tool.as_str(),
+            activity,
+            summary = summary.as_str(),
+            words = words.as_ref().map(Redacted::as_str),
+            "a call failed"
+        );
     }
 
     async fn tool_activity(

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use redact::Reading;
 use store::settings::{EditError, Launch, McpServer, Settings};
 use store::{Reason, quoted};
 #[cfg(feature = "mcp")]
@@ -73,7 +74,7 @@ pub fn launch_line(environment: &Environment, server: &McpServer) -> Option<Stri
     const MAX_BYTES: usize = 8 * 1024;
     let redactor = environment.redactor();
     keep_secret(std::slice::from_ref(server), &redactor);
-    let (action, subject) = match server.launch.as_ref()? {
+    let (action, reading, subject) = match server.launch.as_ref()? {
         Launch::Command { command, args, env } => {
             let env = env
                 .iter()
@@ -81,7 +82,11 @@ pub fn launch_line(environment: &Environment, server: &McpServer) -> Option<Stri
             let words = std::iter::once(command)
                 .chain(args)
                 .map(|word| quoted(word));
-            ("starts", env.chain(words).collect::<Vec<_>>().join(" "))
+            (
+                "starts",
+                Reading::CommandLine,
+                env.chain(words).collect::<Vec<_>>().join(" "),
+            )
         }
         Launch::Http { url, headers } => {
             let names: Vec<_> = headers.keys().map(String::as_str).collect();
@@ -89,10 +94,14 @@ pub fn launch_line(environment: &Environment, server: &McpServer) -> Option<Stri
                 true => String::new(),
                 false => format!(" with {}", names.join(", ")),
             };
-            ("asks", quoted(url) + &names)
+            ("asks", Reading::Words, quoted(url) + &names)
         }
     };
-    Some(redactor.question(action, &subject, MAX_BYTES).to_string())
+    Some(
+        redactor
+            .question(action, &subject, reading, MAX_BYTES)
+            .to_string(),
+    )
 }
 
 /// What one server offers.
@@ -112,25 +121,7 @@ pub struct Offered {
 #[cfg(feature = "mcp")]
 pub async fn try_server(environment: &Environment, name: &str) -> Result<Offered, Vec<Reason>> {
     let server = named(environment, name)?;
-    if server.state != ServerState::Approved {
-        let reason = format!(
-            "this server is not started: {}",
-            match server.state {
-                ServerState::Unusable => "its definition has neither `command` nor `url`, or both",
-                ServerState::Disabled => "it is disabled",
-                ServerState::Waiting | ServerState::Approved => "it is waiting for approval",
-            }
-        );
-        let approve = command_word(name).filter(|_| server.state == ServerState::Waiting);
-        let help = approve
-            .map(|name| format!("run `magi-code mcp approve {name}` if you know what it does"));
-        let reason = Reason {
-            reason,
-            help,
-            ..server.named
-        };
-        return Err(shown(environment, vec![reason]));
-    }
+    let server = may_be_asked(environment, server)?;
     start(environment, std::slice::from_ref(&server)).await
 }
 
@@ -171,7 +162,32 @@ async fn start(environment: &Environment, servers: &[McpServer]) -> Result<Offer
     }
 }
 
-/// Logs in with one server over HTTP; `show` is given the address that the person has to visit.
+/// The server, if the person approved it: nothing of another one is started, and none is asked anything.
+#[cfg(feature = "mcp")]
+fn may_be_asked(environment: &Environment, server: McpServer) -> Result<McpServer, Vec<Reason>> {
+    if server.state != ServerState::Approved {
+        let reason = format!(
+            "this server is not started: {}",
+            match server.state {
+                ServerState::Unusable => "its definition has neither `command` nor `url`, or both",
+                ServerState::Disabled => "it is disabled",
+                ServerState::Waiting | ServerState::Approved => "it is waiting for approval",
+            }
+        );
+        let approve = command_word(&server.name).filter(|_| server.state == ServerState::Waiting);
+        let help = approve
+            .map(|name| format!("run `magi-code mcp approve {name}` if you know what it does"));
+        let reason = Reason {
+            reason,
+            help,
+            ..server.named
+        };
+        return Err(shown(environment, vec![reason]));
+    }
+    Ok(server)
+}
+
+/// Logs in with one server over HTTP, which has to be approved; `show` is given the address that the person has to visit.
 ///
 /// # Errors
 /// When there is no such server, or the login does not come about, redacted.
@@ -181,7 +197,7 @@ pub async fn log_in(
     name: &str,
     show: impl FnOnce(&str),
 ) -> Result<(), Vec<Reason>> {
-    let server = named(environment, name)?;
+    let server = may_be_asked(environment, named(environment, name)?)?;
     let home = environment.home().map_err(|error| error.reasons)?;
     let done = mcp::log_in(&server, &home, show).await;
     done.map_err(|error| {

@@ -226,14 +226,20 @@ fn not_offered(settings: &Settings, provider: &str, model: &str) -> StartupError
     if provider == FIXTURE_ID {
         offered.insert(0, FIXTURE_MODEL);
     }
+    let near = near_miss(model, offered.iter().copied());
     let why = format!(
         "`{}` offers no model `{}`{}",
         shown(provider),
         shown(model),
-        did_you_mean(near_miss(model, offered.iter().copied()))
+        did_you_mean(near)
     );
     let help = match offered.is_empty() {
         true => "name its models in `models`".to_owned(),
+        // Without a selection it is what answers: who names a model wants another one.
+        false if provider == FIXTURE_ID && near.is_none() => {
+            let offered = listed(&offered);
+            format!("name the model's provider in `provider`; the offline one has only {offered}")
+        }
         false => format!("choose one of {}", listed(&offered)),
     };
     StartupError::unavailable(settings.reason(&["model"], why).help(help))

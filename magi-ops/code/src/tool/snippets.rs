@@ -47,6 +47,9 @@ impl Input {
     /// An input that can be run.
     fn read(input: &Value) -> Result<Self, ToolError> {
         let input: Self = tools::input::decode(input)?;
+        let input = Self {
+            source: unfenced(input.source),
+        };
         let why = if input.source.trim().is_empty() {
             "source must not be empty".to_owned()
         } else if input.source.len() > bounds::SOURCE {
@@ -58,6 +61,49 @@ impl Input {
         };
         Err(ToolError::Input(why))
     }
+}
+
+/// A snippet without the Markdown fence around it that some models write; its lines keep their numbers.
+fn unfenced(source: String) -> String {
+    let inner = || {
+        let inner = source.trim().strip_prefix("```")?.strip_suffix("```")?;
+        let (language, body) = inner.split_once('\n')?;
+        let is_word = language.trim().chars().all(char::is_alphanumeric);
+        (is_word && !body.contains("```")).then_some(body)
+    };
+    match inner() {
+        Some(body) => {
+            let before = &source[..body.as_ptr() as usize - source.as_ptr() as usize];
+            "\n".repeat(before.matches('\n').count()) + body
+        }
+        None => source,
+    }
+}
+
+/// What of `tools.…` in a source names no tool: the engine only tells that it is no function.
+fn unknown_tool(source: &str, tools: &[String]) -> Option<String> {
+    const MOST: usize = 8;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    let called = source.match_indices("tools").find_map(|(at, word)| {
+        let is_whole = !source[..at].ends_with(is_part);
+        let name = source[at + word.len()..]
+            .trim_start()
+            .strip_prefix('.')?
+            .trim_start();
+        let name = &name[..name.find(|c| !is_part(c)).unwrap_or(name.len())];
+        let is_name = is_whole && name.starts_with(|c: char| !c.is_ascii_digit());
+        (is_name && name.len() <= 64 && tools.iter().all(|tool| tool != name)).then_some(name)
+    })?;
+    let named: Vec<_> = tools
+        .iter()
+        .take(MOST)
+        .map(|tool| format!("`tools.{tool}`"))
+        .collect();
+    let more = if tools.len() > MOST { ", …" } else { "" };
+    Some(format!(
+        "[`tools.{called}` is no tool here; there are {}{more}]",
+        named.join(", ")
+    ))
 }
 
 pub(super) struct Code;
@@ -105,13 +151,18 @@ async fn run(call: Call, cx: &Context) -> Result<ToolOutcome, ToolError> {
         return Err(ToolError::Command("nothing can be called here".to_owned()));
     };
     let tools = caller.tools();
-    let tools = tools.iter().map(|spec| spec.name.clone());
+    let tools: Vec<_> = tools.iter().map(|spec| spec.name.clone()).collect();
     let cancel = call.deadline.cancellation();
-    let finished = process::run(cx.guard.path(), source, tools.collect(), &*caller, cancel).await;
-    let finished = finished.map_err(|error| {
+    let unknown = unknown_tool(&source, &tools);
+    let finished = process::run(cx.guard.path(), source, tools, &*caller, cancel).await;
+    let mut finished = finished.map_err(|error| {
         tracing::warn!(%error, "a snippet can't be run");
         ToolError::Command(format!("the snippet can't be run: {error}"))
     })?;
+    if let (How::Ended(Ended::Threw(text)), Some(unknown)) = (&mut finished.how, unknown) {
+        *text += "\n";
+        *text += &unknown;
+    }
     outcome(finished)
 }
 

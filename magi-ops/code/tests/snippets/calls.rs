@@ -133,3 +133,50 @@ async fn a_snippet_makes_so_many_calls_and_no_more() {
         r#"[10000,"a snippet makes at most 10000 calls"]"#
     );
 }
+
+#[tokio::test]
+async fn a_name_of_no_tool_says_so() {
+    for (source, why) in [
+        (
+            "return await tools.ehco({})",
+            "[`tools.ehco` is no tool here; there are `tools.echo`, ",
+        ),
+        (
+            "return await tools.code({})",
+            "[`tools.code` is no tool here; ",
+        ),
+        (
+            "tools.echo({}); return await tools . nope({})",
+            "[`tools.nope` is no tool here; ",
+        ),
+    ] {
+        let content = failure(source).await;
+        assert!(
+            content.contains(why) && content.contains("line 1"),
+            "{content}"
+        );
+    }
+    for (source, why) in [
+        ("null.x; tools.echo", "line 1"),
+        ("/* mytools.x tools.1 */ null.x", "line 1"),
+    ] {
+        let content = failure(source).await;
+        assert!(
+            content.contains(why) && !content.contains("is no tool"),
+            "{content}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_fence_around_a_snippet_is_none_of_it() {
+    for source in [
+        "```js\nreturn 1 + 1\n```",
+        "```javascript\nreturn 1 + 1\n```\n",
+        "\n```\nreturn 1 + 1\n```",
+    ] {
+        assert_eq!(said(source).await, "2", "{source:?}");
+    }
+    let content = failure("```js\n\nnull.x\n```").await;
+    assert!(content.contains("line 3"), "{content}");
+}

@@ -78,12 +78,19 @@ pub(super) fn resolve(
         }
         if matches!(state, ServerState::Waiting | ServerState::Approved) {
             if !is_offerable(name) {
-                let reason = "no tool of this server can be offered: tools are called `mcp__<server>__<tool>`, of letters, digits, `_` and `-`";
+                let reason = "no tool of this server can be offered: tools are called `mcp__<server>__<tool>`, of letters, digits, `-` and single `_` between them";
                 notices.add(at(reason).help("give it another name"));
             }
             if is_trusted && !is_persons {
                 let reason = "`trust` of the global settings is for their own definition of this name; calls of this one ask";
                 notices.add(at(reason).help("allow tools of it by `permissions.mcp__<server>__<tool>` of the global settings"));
+            }
+            if let Some(word) = unexpanded(server) {
+                let reason = format!(
+                    "`{}` stands as it is: nothing is put in for `~` or a variable",
+                    shown(word)
+                );
+                notices.add(at(&reason).help("write what it is to be"));
             }
             if let Some(word) = relative_word(server).filter(|_| !trusted) {
                 let reason = format!(
@@ -129,9 +136,43 @@ fn unusable<'s>(
 fn is_offerable(name: &str) -> bool {
     const LONGEST: usize = 64 - "mcp____t".len();
     (1..=LONGEST).contains(&name.len())
+        && is_server_name(name)
         && name
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+}
+
+/// Whether the name of a tool, `mcp__<server>__<tool>`, tells which server of such a name it is of: a rule for a tool of
+/// one server must not be one for a tool of another.
+#[must_use]
+pub fn is_server_name(name: &str) -> bool {
+    !name.contains("__") && !name.starts_with('_') && !name.ends_with('_')
+}
+
+/// What a shell, or another program, would put something in for. Not in arguments of what may be a shell itself.
+fn unexpanded(server: &ServerLayer) -> Option<&str> {
+    let is_open = |text: &&str| text.starts_with("~/") || text.contains("${");
+    let is_shell = server
+        .command
+        .as_deref()
+        .is_some_and(|command| command.ends_with("sh"));
+    let args = server
+        .args
+        .as_deref()
+        .filter(|_| !is_shell)
+        .unwrap_or_default();
+    let values = [&server.env, &server.headers].into_iter().flatten();
+    let own = server.command.iter().chain(&server.url);
+    let all = own
+        .chain(args)
+        .chain(values.flat_map(|values| values.values()));
+    // What stands around it may be secret.
+    all.map(String::as_str)
+        .find(is_open)
+        .map(|text| match text.find("${") {
+            Some(at) => text[at..].split_inclusive('}').next().unwrap_or_default(),
+            None => "~",
+        })
 }
 
 /// What of a command is a file of the directory that it is started in, as far as its words tell.

@@ -169,13 +169,22 @@ fn check_projects(layer: &Layer, tell: Tell<'_>) {
     }
 }
 
+/// What makes calls itself, and is none of a snippet's.
+const NOT_IN_SNIPPETS: [&str; 2] = [SNIPPETS, "task"];
+
 fn check_permissions(all: &Permissions, path: &[&str], tools: &[&str], tell: Tell<'_>) {
     for (tool, permission) in &all.0 {
         check_tool(tool, path, tools, tell);
         if let PermissionLayer::Tools(words) = permission {
             let path = [path, &[SNIPPETS]].concat();
             for tool in words.keys() {
-                check_tool(tool, &path, tools, tell);
+                if NOT_IN_SNIPPETS.contains(&tool.as_str()) {
+                    let why = format!("no snippet calls `{tool}`");
+                    let fault = Fault::new(why, "take it out: as it stands it guards nothing");
+                    tell(&[&path[..], &[tool]].concat(), fault);
+                } else {
+                    check_tool(tool, &path, tools, tell);
+                }
             }
         }
     }

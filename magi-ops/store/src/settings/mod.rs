@@ -29,6 +29,7 @@ mod server;
 mod source;
 mod tree;
 
+pub use approval::is_server_name;
 pub(crate) use check::is_of_server;
 pub use edit::EditError;
 pub(crate) use folder::Folder;

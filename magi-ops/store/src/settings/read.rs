@@ -137,7 +137,18 @@ fn unknown_member(name: &str, known: &'static [&'static str]) -> Fault {
     let why = format!("unknown member `{}`{}", shown(name), did_you_mean(near));
     match near {
         Some(meant) => Fault::new(why, format!("rename it to `{meant}`")),
-        None => Fault::new(why, "nothing reads it; remove it if nobody else does").ignored(),
+        None => Fault::new(why, instead(name, known)).ignored(),
+    }
+}
+
+/// What to do about a member that other programs have, and this one says otherwise.
+fn instead(name: &str, known: &[&str]) -> &'static str {
+    match name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "apikey" | "key" | "token" if known.contains(&"api_key_env") => {
+            "no key is read from this file: put it into an environment variable and name that in `api_key_env`"
+        }
+        "disabled" if known.contains(&"enabled") => "write `enabled: false` to turn it off",
+        _ => "nothing reads it; remove it if nobody else does",
     }
 }
 

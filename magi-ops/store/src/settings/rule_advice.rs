@@ -75,13 +75,14 @@ pub fn rule_advice(rule: &str, denies: bool) -> Option<RuleAdvice> {
     let nothing = "as it stands this rule matches nothing";
     if let Some(inner) = wrapped(rule) {
         let inner = inner.strip_suffix(":*").unwrap_or(inner);
-        let below = rule_advice(inner, denies).and_then(|advice| advice.meant);
-        let meant = below.unwrap_or_else(|| inner.to_owned());
-        return Some(advice(
-            &format!("{nothing}: a rule is only words"),
-            &meant,
-            true,
-        ));
+        let why = format!("{nothing}: a rule is only words");
+        return Some(match rule_advice(inner, denies) {
+            None => advice(&why, inner, true),
+            Some(below) => RuleAdvice {
+                reason: why,
+                ..below
+            },
+        });
     }
     let Some(mut words) = read(rule) else {
         let why = format!("{nothing}: a rule is the leading words of one command");
@@ -136,6 +137,15 @@ pub fn rule_advice(rule: &str, denies: bool) -> Option<RuleAdvice> {
             }
         }
         meant.push(&word.text);
+    }
+    let is_part = words.iter().any(|word| word.open.is_some()) || meant.len() < words.len();
+    if let Some(reason) = why.take_if(|_| !denies && is_part) {
+        // What is left of it would allow more than was meant.
+        return Some(RuleAdvice {
+            reason,
+            help: "write the leading words of each command that may run, such as `git status`: a rule allows whatever stands behind them".to_owned(),
+            meant: None,
+        });
     }
     if let Some(why) = why {
         return Some(advice(&why, &meant.join(" "), is_plain));
@@ -285,6 +295,29 @@ mod tests {
     }
 
     #[test]
+    fn no_advice_about_what_is_allowed_names_fewer_words_than_were_meant() {
+        for rule in [
+            "rm -rf $HOME",
+            "git *",
+            "git push*",
+            "ls ~/x",
+            "Bash(rm *)",
+            "cat \"a b\" c",
+        ] {
+            let found = rule_advice(rule, false).unwrap_or_else(|| panic!("{rule}"));
+            assert!(
+                !found.help.starts_with("write `") && found.meant.is_none(),
+                "{found:?}"
+            );
+        }
+        let same = rule_advice("Bash(git push:*)", false);
+        assert_eq!(
+            same.and_then(|advice| advice.meant).as_deref(),
+            Some("git push")
+        );
+    }
+
+    #[test]
     fn what_a_rule_can_not_say_is_only_told() {
         for (rule, denies, help) in [
             ("*", true, "leading words"),
@@ -297,9 +330,14 @@ mod tests {
             ("sudo git push", true, "write `git push`"),
             ("env git push", true, "write `git push`"),
             ("~/bin/x", false, "leading words"),
-            ("git $X", false, "write `git`"),
-            ("ls {a,b}", false, "write `ls`"),
-            ("make #x", false, "write `make`"),
+            ("git $X", false, "leading words"),
+            ("ls {a,b}", false, "leading words"),
+            ("make #x", false, "leading words"),
+            ("rm -rf $HOME", false, "leading words"),
+            ("git *", false, "leading words"),
+            ("Bash(rm -rf $HOME)", false, "leading words"),
+            ("git commit -m \"a b\"", false, "leading words"),
+            ("Bash(npm run *:prod)", true, "write `npm run`"),
             ("eval", false, "remove it"),
             ("source x", false, "remove it"),
         ] {
