@@ -31,13 +31,10 @@ const WHOLE: [&str; 10] = [
     "complete",
     "completed",
 ];
-const CUT: [&str; 5] = [
-    "length",
-    "max_tokens",
-    "model_length",
-    "max_output_tokens",
-    "model_context_window_exceeded",
-];
+const CUT: [&str; 3] = ["length", "model_length", "model_context_window_exceeded"];
+/// What words for other limits begin with, or have in them: `max_tokens`, `max_time`, `repetition_truncation`.
+const LIMIT: &str = "max_";
+const TRUNCATED: &str = "truncat";
 /// Parts of words with which a filter, or the model itself, withholds the answer.
 const WITHHELD: [&str; 12] = [
     "filter",
@@ -188,7 +185,7 @@ fn read(reason: &str) -> Result<(Finish, String), ProviderError> {
 fn finish(reason: &str) -> Result<Finish, ErrorKind> {
     if WHOLE.contains(&reason) || CALLS.contains(&reason) {
         Ok(Finish::Whole)
-    } else if CUT.contains(&reason) {
+    } else if CUT.contains(&reason) || reason.starts_with(LIMIT) || reason.contains(TRUNCATED) {
         Ok(Finish::Cut)
     } else if says_any(reason, &WITHHELD) {
         Err(ErrorKind::Filtered)
@@ -222,7 +219,13 @@ mod tests {
         ] {
             assert_eq!(finish(whole), Ok(Finish::Whole), "{whole}");
         }
-        for cut in ["length", "MAX_TOKENS", "model_length"] {
+        for cut in [
+            "length",
+            "MAX_TOKENS",
+            "model_length",
+            "max_time",
+            "repetition_truncation",
+        ] {
             assert_eq!(finish(cut), Ok(Finish::Cut), "{cut}");
         }
         for unknown in ["", "null", "load", "because"] {
