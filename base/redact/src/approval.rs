@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::display::is_unseen;
+use super::display::{is_blank, is_seen};
 use super::masks::Mask;
 use super::{MASK, Reading, Redacted, Redactor};
 
@@ -92,14 +92,6 @@ fn omission(left_out: usize) -> String {
 
 fn clip(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
-}
-
-pub(super) fn is_seen(c: char) -> bool {
-    !is_unseen(c) || is_blank(c)
-}
-
-fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n')
 }
 
 /// A run of blanks, tabs and line ends is over, perhaps as the text is: says what it was.

@@ -184,6 +184,15 @@ fn is_invisible(c: char) -> bool {
         || c as u32 & 0xfffe == 0xfffe
 }
 
+/// Whether a character of a question is shown as itself, or as a mark of its own kind.
+pub(super) fn is_seen(c: char) -> bool {
+    !is_unseen(c) || is_blank(c)
+}
+
+pub(super) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n')
+}
+
 /// Whether a character is not seen, looks like a blank and is none, or rearranges what stands around it: what no shown text
 /// holds, joiners, selectors of variants, other blanks, and what the standard leaves to private use or to nobody.
 pub fn is_unseen(c: char) -> bool {

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use super::approval::is_seen;
+use super::display::is_seen;
 use super::programs::{CommandText, ends_word, is_interpreter, is_operator, is_runner, words_of};
 use super::random::{is_mixed, is_random};
 use super::texts::texts;
