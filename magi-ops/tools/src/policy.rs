@@ -1,7 +1,7 @@
 //! Whether a call may be made: the settings' words, what the rules say about a command line, and what holds by
 //! default. What a call would touch is looked at by its tool; asking a person is the engine's matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use store::settings::{Permission, SNIPPETS};
 
@@ -15,6 +15,8 @@ pub struct Policy {
     words: BTreeMap<String, Permission>,
     /// The words that hold before those where a snippet calls.
     snippets: Option<BTreeMap<String, Permission>>,
+    /// What the agent does not have, whatever the words say.
+    left_out: BTreeSet<String>,
 }
 
 /// Whether a call may be made, and why.
@@ -28,7 +30,9 @@ pub struct Decision {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reason {
-    /// `permissions.<tool>`, or the profile.
+    /// The agent does not have the tool: by its profile, or where it stands among subagents.
+    LeftOut,
+    /// `permissions.<tool>`.
     Word,
     /// `permissions.code.<tool>`.
     SnippetWord,
@@ -50,8 +54,15 @@ impl Policy {
     pub fn new(words: BTreeMap<String, Permission>) -> Self {
         Self {
             words,
-            snippets: None,
+            ..Self::default()
         }
+    }
+
+    /// The same for an agent without these tools.
+    #[must_use]
+    pub fn without(mut self, tools: impl IntoIterator<Item = String>) -> Self {
+        self.left_out.extend(tools);
+        self
     }
 
     /// The same for calls of snippets: there a word of `words` holds in place of the tool's own, whether it is
@@ -59,8 +70,8 @@ impl Policy {
     #[must_use]
     pub fn of_snippets(&self, words: BTreeMap<String, Permission>) -> Self {
         Self {
-            words: self.words.clone(),
             snippets: Some(words),
+            ..self.clone()
         }
     }
 
@@ -77,6 +88,9 @@ impl Policy {
 
     /// The word for a tool whose calls are not looked at one by one.
     pub fn word(&self, tool: &str) -> Option<Permission> {
+        if self.left_out.contains(tool) {
+            return Some(Permission::Deny);
+        }
         let own = || self.words.get(tool).copied();
         self.snippet_word(tool).or_else(own)
     }
@@ -93,6 +107,13 @@ impl Policy {
             reason,
             in_snippet: self.snippets.is_some(),
         };
+        if self.left_out.contains(tool) {
+            // What the settings deny too is for them to say.
+            return match self.words.get(tool) {
+                Some(Permission::Deny) => decide(Permission::Deny, Reason::Word),
+                _ => decide(Permission::Deny, Reason::LeftOut),
+            };
+        }
         if let Some(word) = self.snippet_word(tool) {
             return match (&access.ruling, word) {
                 (_, Permission::Deny) => decide(word, Reason::SnippetWord),
@@ -104,7 +125,6 @@ impl Policy {
             };
         }
         match (&access.ruling, word) {
-            // The word also stands for a profile, which no rule loosens.
             (_, Some(Permission::Deny)) => decide(Permission::Deny, Reason::Word),
             (Some((Ruling::Denied(rule), _)), _) => {
                 decide(Permission::Deny, Reason::DenyRule(rule.clone()))
@@ -128,6 +148,7 @@ impl Decision {
     /// The reason as a closed word, for a log.
     pub fn rule(&self) -> &'static str {
         match &self.reason {
+            Reason::LeftOut => "left_out",
             Reason::Word => "word",
             Reason::SnippetWord => "snippet_word",
             Reason::AllowRule => "allow",
@@ -150,6 +171,9 @@ impl Decision {
     /// For a model whose call is denied.
     pub fn denial(&self, tool: &str) -> String {
         match &self.reason {
+            Reason::LeftOut => "This agent does not have this tool: its profile leaves it out, or a subagent at this \
+                depth has none."
+                .to_owned(),
             Reason::DenyRule(rule) => format!(
                 "The settings deny this command (permissions.{tool}.deny: {rule:?}). It was not run."
             ),
@@ -164,6 +188,14 @@ impl Decision {
                 format!("The settings deny this tool in snippets (permissions.{SNIPPETS}.{tool}).")
             }
             _ => format!("The settings deny this tool (permissions.{tool})."),
+        }
+    }
+
+    /// For a person: by what a call is denied.
+    pub fn denied_by(&self) -> &'static str {
+        match self.reason {
+            Reason::LeftOut => "not this agent's tool",
+            _ => "denied by the settings",
         }
     }
 

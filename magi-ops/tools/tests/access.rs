@@ -16,7 +16,7 @@ use support::{look, place};
 use tokio_util::sync::CancellationToken;
 use tools::DefaultPolicy::{Allow, Ask};
 use tools::policy::{Policy, Rules};
-use tools::{Context, ToolSet};
+use tools::{Access, Context, Question, ToolSet};
 
 mod support;
 
@@ -456,4 +456,23 @@ async fn words_of_snippets_hold_in_snippets_both_ways() {
         .of_snippets(words(&[("bash", Deny)]))
         .decide("bash", &access);
     assert!(decision.denial("bash").contains("(permissions.code.bash)"));
+}
+
+#[test]
+fn what_an_agent_does_not_have_is_not_said_to_be_denied_by_the_settings() {
+    let words = [("read", Permission::Allow), ("bash", Permission::Deny)];
+    let words = words.map(|(tool, word)| (tool.to_owned(), word));
+    let policy = Policy::new(words.into()).without(["read", "bash", "write"].map(str::to_owned));
+    let beneath = policy.of_snippets([("read".to_owned(), Permission::Allow)].into());
+    let access = Access::new(Allow, Question::new("x", ""));
+    for policy in [policy, beneath] {
+        for (tool, by_settings) in [("read", false), ("write", false), ("bash", true)] {
+            let decision = policy.decide(tool, &access);
+            assert_eq!(decision.permission, Permission::Deny, "{tool}");
+            assert_eq!(policy.word(tool), Some(Permission::Deny), "{tool}");
+            let denial = decision.denial(tool);
+            assert_eq!(denial.contains("settings"), by_settings, "{denial}");
+        }
+        assert_eq!(policy.decide("grep", &access).permission, Permission::Allow);
+    }
 }

@@ -113,7 +113,7 @@ pub(super) async fn run(
     let decision = equipment.decide(&call.name, access, is_beneath);
     let question_waits = match (decision.permission, active.spec.policy.approval_expiry) {
         (Permission::Deny, _) => {
-            return refused(decision.denial(&call.name), "denied by the settings").into();
+            return refused(decision.denial(&call.name), decision.denied_by()).into();
         }
         (Permission::Ask, None) => {
             return refused(decision.unasked(&call.name), "nobody can be asked").into();

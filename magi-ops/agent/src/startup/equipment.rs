@@ -39,31 +39,27 @@ impl Equipment {
         tools: ToolSet,
         settings: &Settings,
     ) -> Self {
-        let (words, snippets) = (settings.permissions.clone(), settings.code.clone());
-        Self::of_agent(cwd, guidance, profile, tools, (words, snippets), false)
+        let policy = Policy::new(settings.permissions.clone());
+        let snippets = settings.code.clone();
+        Self::of_agent(cwd, guidance, profile, tools, (policy, snippets), false)
     }
 
-    /// `words` are those of the settings about tools, and about tools in snippets.
+    /// `words` are those of the settings about tools with what is left out already, and about tools in snippets.
     fn of_agent(
         cwd: &Path,
         guidance: &Guidance,
         profile: Option<&Profile>,
         tools: ToolSet,
-        words: (Words, Words),
+        words: (Policy, Words),
         is_subagent: bool,
     ) -> Self {
         let allowed = profile.and_then(|profile| profile.tools.as_ref());
         let permits =
             |tool: &str| allowed.is_none_or(|tools| tools.iter().any(|name| name == tool));
         // Not offered, and refused to a model that asks for it all the same.
-        let kept_away = || {
-            let kept_away = tools.specs().filter(|spec| !permits(&spec.name));
-            kept_away.map(|spec| (spec.name.clone(), Permission::Deny))
-        };
-        let (mut words, mut snippets) = words;
-        words.extend(kept_away());
-        snippets.extend(kept_away());
-        let policy = Policy::new(words);
+        let kept_away = tools.specs().filter(|spec| !permits(&spec.name));
+        let (policy, snippets) = words;
+        let policy = policy.without(kept_away.map(|spec| spec.name.clone()));
         let beneath = policy.of_snippets(snippets);
         let callable: Vec<_> = callable(&tools, &beneath).map(|spec| &**spec).collect();
         let prompted: Vec<_> = permitted(&tools, &policy)
@@ -94,16 +90,13 @@ impl Equipment {
         profile: Option<&Profile>,
         keeps: impl Fn(&str) -> bool,
     ) -> Self {
-        let narrowed = |words: &Words| {
-            let kept_away = self.tools.specs().filter(|spec| !keeps(&spec.name));
-            let denied = kept_away.map(|spec| (spec.name.clone(), Permission::Deny));
-            words.clone().into_iter().chain(denied).collect()
-        };
-        let words = narrowed(self.policy.words());
-        let snippets = narrowed(self.beneath.snippet_words());
+        let kept_away = self.tools.specs().filter(|spec| !keeps(&spec.name));
+        let kept_away = kept_away.map(|spec| spec.name.clone());
+        let policy = self.policy.clone().without(kept_away);
+        let snippets = self.beneath.snippet_words().clone();
         let role = profile.or(self.role.as_ref());
         let tools = self.tools.clone();
-        Self::of_agent(cwd, guidance, role, tools, (words, snippets), true)
+        Self::of_agent(cwd, guidance, role, tools, (policy, snippets), true)
     }
 
     /// The tools that a call may call, in the order in which they are offered.
