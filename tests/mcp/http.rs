@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -93,6 +93,17 @@ fn tools_are_called_and_the_session_ends_with_the_process() {
 }
 
 #[test]
+fn the_session_of_a_server_that_floods_ends_with_the_process_too() {
+    let server = HttpServer::start(&["--flood"]);
+    let calls = steps(&[("mcp__web__echo", json!({}))]);
+    let place = place(&json!({"web": server.definition()}), &calls);
+    assert_eq!(results(&place)[0]["content"], "xxxxx");
+    let asked = server.asked();
+    let is_told = asked.iter().any(|asked| asked[0] == "DELETE");
+    assert!(is_told, "{asked:?}");
+}
+
+#[test]
 fn a_refusal_names_the_server_and_its_status_and_hides_what_is_secret() {
     let server = HttpServer::start(&["--error"]);
     let mut definition = server.definition();
@@ -111,6 +122,100 @@ fn a_refusal_names_the_server_and_its_status_and_hides_what_is_secret() {
     let (code, log) = refused(&place);
     assert_eq!(code, "mcp_unavailable");
     assert!(log.contains("refused"), "{log}");
+}
+
+/// Logs in with a browser that goes where it is sent, and before it one that knows no state. What it was sent to is
+/// kept in the file `visited`.
+fn log_in(place: &Place) -> Output {
+    let browser = place.root().join("browser");
+    let visit = "#!/usr/bin/env python3\nimport sys, urllib.request, urllib.parse\n\
+        open(sys.argv[0] + '-visited', 'w').write(sys.argv[1])\n\
+        back = urllib.parse.parse_qs(urllib.parse.urlparse(sys.argv[1]).query)['redirect_uri'][0]\n\
+        try: urllib.request.urlopen(back + '?code=stolen&state=wrong')\n\
+        except urllib.error.HTTPError as error: assert error.code == 400\n\
+        print(urllib.request.urlopen(sys.argv[1]).read())\n";
+    std::fs::write(&browser, visit).unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Command::new(BIN)
+        .args(["mcp", "login", "web"])
+        .current_dir(place.work())
+        .env("HOME", place.home())
+        .env("MC_HOME", place.mc_home())
+        .env("BROWSER", &browser)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_login_sends_nobody_but_to_a_web_address() {
+    let server = HttpServer::start(&["--login", "--file"]);
+    let place = place(&json!({"web": server.definition()}), &json!([]));
+    let done = log_in(&place);
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(said.contains("neither https nor http"), "{said}");
+    assert!(!said.contains("To log in, visit"), "{said}");
+    assert!(!place.root().join("browser-visited").exists());
+}
+
+#[test]
+fn a_login_that_is_refused_says_why() {
+    let server = HttpServer::start(&["--login", "--deny"]);
+    let place = place(&json!({"web": server.definition()}), &json!([]));
+    let done = log_in(&place);
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(said.contains("access_denied: not you"), "{said}");
+}
+
+#[test]
+fn a_renewal_that_fails_says_why() {
+    let server = HttpServer::start(&["--login", "--no-refresh"]);
+    let place = place(&json!({"web": server.definition()}), &json!([]));
+    assert!(log_in(&place).status.success());
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let (code, log) = refused(&place);
+    assert_eq!(code, "mcp_unavailable");
+    assert!(log.contains("HTTP status 500"), "{log}");
+}
+
+#[test]
+fn what_one_process_has_renewed_no_other_one_renews() {
+    let server = HttpServer::start(&["--login", "--lasting"]);
+    let place = place(&json!({"web": server.definition()}), &json!([]));
+    assert!(log_in(&place).status.success());
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    std::thread::scope(|scope| {
+        let start = || magi_code(&place, &["mcp", "test", "web"]);
+        let all: Vec<_> = (0..5).map(|_| scope.spawn(start)).collect();
+        for one in all {
+            let done = one.join().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        }
+    });
+    let asked = server.asked();
+    let renewals = asked.iter().filter(|asked| {
+        let body = asked[3].as_str().unwrap();
+        asked[1] == "/token" && body.contains("grant_type=refresh_token")
+    });
+    assert_eq!(renewals.count(), 1);
+}
+
+#[test]
+fn a_call_that_a_server_refuses_tells_the_status_and_none_of_our_types() {
+    let server = HttpServer::start(&["--bad-calls"]);
+    let calls = steps(&[("mcp__web__echo", json!({}))]);
+    let place = place(&json!({"web": server.definition()}), &calls);
+    let results = results(&place);
+    let content = results[0]["content"].as_str().unwrap();
+    assert!(content.contains("500"), "{content}");
+    assert!(!content.contains("::"), "{content}");
+    assert!(
+        !results[0]["summary"]
+            .as_str()
+            .unwrap()
+            .contains("connection was lost")
+    );
 }
 
 #[test]
@@ -186,23 +291,7 @@ fn a_missing_login_is_told_and_one_is_renewed_without_a_question() {
         "{log}"
     );
 
-    // A browser that goes where it is sent, and one before it that knows no state.
-    let browser = place.root().join("browser");
-    let visit = "#!/usr/bin/env python3\nimport sys, urllib.request, urllib.parse\n\
-        back = urllib.parse.parse_qs(urllib.parse.urlparse(sys.argv[1]).query)['redirect_uri'][0]\n\
-        try: urllib.request.urlopen(back + '?code=stolen&state=wrong')\n\
-        except urllib.error.HTTPError as error: assert error.code == 400\n\
-        print(urllib.request.urlopen(sys.argv[1]).read())\n";
-    std::fs::write(&browser, visit).unwrap();
-    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let done = Command::new(BIN)
-        .args(["mcp", "login", "web"])
-        .current_dir(place.work())
-        .env("HOME", place.home())
-        .env("MC_HOME", place.mc_home())
-        .env("BROWSER", &browser)
-        .output()
-        .unwrap();
+    let done = log_in(&place);
     assert!(done.status.success(), "{done:?}");
     let said = String::from_utf8(done.stderr).unwrap();
     assert!(

@@ -98,6 +98,34 @@ fn one_that_refuses_the_handshake_is_told_with_its_words() {
 }
 
 #[test]
+fn one_of_an_unknown_revision_is_told() {
+    let place = place(&json!({"s": misbehaving(&["--old"])}), &json!([]));
+    let done = magi_code(&place, &["mcp", "test", "s"]);
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        told.contains("it speaks the revision `1999-01-01`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_flood_of_blank_lines_delays_nothing() {
+    let servers =
+        json!({"s": misbehaving(&["--blank", "--spawn"]), "t": misbehaving(&["--blank"])});
+    let calls = [("mcp__s__echo", json!({"text": "through it"}))];
+    let place = place(&servers, &steps(&calls));
+    assert_eq!(results(&place)[0]["content"], "echo: through it");
+    let pids = std::fs::read_to_string(place.work().join("pids")).unwrap();
+    for pid in pids.lines() {
+        assert!(
+            !std::path::Path::new("/proc").join(pid).exists(),
+            "{pid} is left"
+        );
+    }
+}
+
+#[test]
 fn one_that_never_answers_costs_ten_seconds_and_can_be_cancelled() {
     for flag in ["--hang", "--hang-list"] {
         let place = place(&json!({"s": misbehaving(&[flag])}), &json!([]));

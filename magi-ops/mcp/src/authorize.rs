@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::error::{StartCause, chain};
+use crate::error::{StartCause, Trouble, chain};
 use crate::{http, login};
 
 /// How long a person may take.
@@ -23,6 +23,8 @@ const LOGIN_TIME: Duration = Duration::from_secs(600);
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 /// Longest head of such a request.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// Most bytes told of each word against a login.
+const MAX_WORD_BYTES: usize = 300;
 /// Where the browser comes back to.
 const CALLBACK: &str = "/callback";
 
@@ -42,8 +44,11 @@ pub enum LoginError {
         "the server names an address to log in at that is neither https nor http on this machine: {0}"
     )]
     Elsewhere(String),
-    #[error("the login was refused: {}", chain(&**.0))]
-    Refused(#[source] Box<AuthError>),
+    #[error("the login was refused: {}{}", chain(&**.0), .1.behind())]
+    Refused(#[source] Box<AuthError>, Trouble),
+    /// In the words of who was asked.
+    #[error("the login was refused: {0}")]
+    Denied(String),
     #[error("nobody came back from the login within {} minutes", LOGIN_TIME.as_secs() / 60)]
     Late,
 }
@@ -68,8 +73,8 @@ pub async fn log_in(
 
     let unusable = |error: AuthError| LoginError::Discovery(Box::new(error));
     let client = http::client(&url)?;
-    let manager = login::manager(client, &server.name, &url, home).await;
-    let mut manager = manager.map_err(unusable)?;
+    let made = login::manager(client, &server.name, &url, home).await;
+    let (mut manager, trouble) = made.map_err(unusable)?;
     let found = manager.resolve_metadata().await.map_err(unusable)?;
     manager.set_metadata(found.metadata);
     let request = AuthorizationRequest::new(&back)
@@ -88,16 +93,34 @@ pub async fn log_in(
         return Err(LoginError::Late);
     };
     let (mut browser, callback) = callback.map_err(LoginError::Listener)?;
-    let stored = session.handle_callback_url(callback.as_str()).await;
+    let stored = match denial(&callback) {
+        Some(words) => Err(LoginError::Denied(words)),
+        None => session
+            .handle_callback_url(callback.as_str())
+            .await
+            .map(drop)
+            .map_err(|error| LoginError::Refused(Box::new(error), trouble)),
+    };
     let words = match &stored {
-        Ok(_) => "The login is done. This page can be closed.",
+        Ok(()) => "The login is done. This page can be closed.",
         Err(_) => "The login was refused. The terminal says why.",
     };
     respond(&mut browser, stored.is_ok(), words).await;
-    match stored {
-        Ok(_) => Ok(()),
-        Err(error) => Err(LoginError::Refused(Box::new(error))),
-    }
+    stored
+}
+
+/// What an address that the browser was sent back to says against the login.
+fn denial(callback: &Url) -> Option<String> {
+    let word = |name| {
+        let word = parameter(callback, name)?;
+        let most = word.floor_char_boundary(MAX_WORD_BYTES);
+        Some(store::shown(&word[..most]))
+    };
+    let error = word("error")?;
+    Some(match word("error_description") {
+        Some(description) => format!("{error}: {description}"),
+        None => error,
+    })
 }
 
 /// The address that a person is sent to: a page, which only a browser opens.

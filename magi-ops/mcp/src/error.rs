@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::service::{ClientInitializeError, ServiceError};
@@ -62,8 +63,10 @@ pub enum StartCause {
     /// The program ended; how, and its last words.
     #[error("it ended before it was ready: {0}")]
     Ended(End),
-    #[error("{}", handshake(.0))]
-    Handshake(#[source] Box<ClientInitializeError>),
+    #[error("{}{}", handshake(.0), .1.behind())]
+    Handshake(#[source] Box<ClientInitializeError>, Trouble),
+    #[error("it speaks the revision `{}`, which is not known here", store::shown(.0))]
+    Revision(String),
     #[error("its tools can't be listed: {}", service(.0))]
     List(#[source] Box<ServiceError>),
     #[error("its list of tools is none")]
@@ -85,7 +88,7 @@ impl StartCause {
     pub(crate) fn is_loss(&self) -> bool {
         use ClientInitializeError::{ConnectionClosed, TransportError};
         match self {
-            Self::Handshake(error) => {
+            Self::Handshake(error, _) => {
                 matches!(**error, ConnectionClosed(_) | TransportError { .. })
             }
             Self::List(error) => !matches!(**error, ServiceError::McpError(_)),
@@ -121,6 +124,23 @@ impl StartCause {
                 format!("put that right{test}, or set `enabled` to false")
             }
         }
+    }
+}
+
+/// What went wrong last while credentials were asked for. The SDK tells only that something did.
+#[derive(Debug, Clone, Default)]
+pub struct Trouble(Arc<Mutex<Option<String>>>);
+
+impl Trouble {
+    pub(crate) fn is(&self, why: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    /// To stand behind what the SDK tells; may be empty.
+    pub(crate) fn behind(&self) -> String {
+        let why = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        why.as_ref()
+            .map_or_else(String::new, |why| format!(": {why}"))
     }
 }
 
@@ -241,7 +261,7 @@ pub(crate) enum CallError {
     Refused(String),
     #[error("the server ended during the call: {0}")]
     Ended(String),
-    #[error("the call could not be sent, or the connection was lost: {}", service(.0))]
+    #[error("the call has no answer: {}", service(.0))]
     Lost(#[source] Box<ServiceError>),
     #[error("the server wants a login; the person has to run `magi-code mcp login {0}`")]
     Login(String),
@@ -258,7 +278,7 @@ impl CallError {
             Self::Start(_) => "the server does not start",
             Self::Refused(_) => "the server refused it",
             Self::Ended(_) => "the server ended",
-            Self::Lost(_) => "the connection was lost",
+            Self::Lost(_) => "it has no answer",
             Self::Login(_) => "the server wants a login",
             Self::Late => "timed out",
             Self::Cancelled => "cancelled",

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::worker::{Worker, WorkerTransport};
 
 use crate::error::StartCause;
 use crate::lines::MAX_MESSAGE_BYTES;
@@ -51,6 +54,31 @@ pub(crate) fn config(
         .max_sse_event_size(MAX_MESSAGE_BYTES)
         .max_json_response_size(MAX_MESSAGE_BYTES)
         .max_error_response_size(MAX_REFUSAL_BYTES))
+}
+
+/// The transport of a server over HTTP. At its end nobody reads what the server still says, and the SDK's own would wait
+/// for that instead of ending the session.
+pub(crate) struct Drained<W: Worker>(pub(crate) WorkerTransport<W>);
+
+impl<W: Worker<Role = RoleClient>> Transport<RoleClient> for Drained<W> {
+    type Error = W::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), W::Error>> + Send + 'static {
+        self.0.send(message)
+    }
+
+    fn receive(&mut self) -> impl Future<Output = Option<RxJsonRpcMessage<RoleClient>>> + Send {
+        self.0.receive()
+    }
+
+    async fn close(&mut self) -> Result<(), W::Error> {
+        self.0.cancel_token().cancel();
+        while self.0.receive().await.is_some() {}
+        self.0.close().await
+    }
 }
 
 /// The client for one server.

@@ -4,6 +4,7 @@
 use memchr::{memchr, memchr2};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::task::coop::consume_budget;
 
 /// Longest message, in bytes.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -44,10 +45,19 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line; `None` at the end or after an error. What stands behind the last line end counts. Nothing is lost
-    /// when the future is dropped.
+    /// The next line that is not blank; `None` at the end or after an error. What stands behind the last line end counts.
+    /// Nothing is lost when the future is dropped. However many lines are there, others have their turn.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
+            consume_budget().await;
+            if self.start == self.searched && self.skipped.is_none() {
+                let blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
+                let blanks = self.buffer[self.start..]
+                    .iter()
+                    .take_while(|byte| blank(byte));
+                self.start += blanks.count();
+                self.searched = self.start;
+            }
             if let Some(at) = memchr(b'\n', &self.buffer[self.searched..]) {
                 let end = self.searched + at;
                 let line = self.take(end);
@@ -218,9 +228,32 @@ mod tests {
         ] {
             let text = format!("first\r\n{message}\n\nlast");
             let whole = |text: &str| Line::Whole(text.into());
-            let expected = [whole("first"), Line::TooLong(id), whole(""), whole("last")];
+            let expected = [whole("first"), Line::TooLong(id), whole("last")];
             assert_eq!(lines(text.as_bytes()).await, expected);
         }
+    }
+
+    #[tokio::test]
+    async fn an_endless_flood_leaves_others_their_turn() {
+        let limit = std::time::Duration::from_millis(50);
+        let mut blank = Lines::new(tokio::io::repeat(b'\n'));
+        assert!(tokio::time::timeout(limit, blank.next()).await.is_err());
+        let chunk = "x\n".repeat(CHUNK_BYTES);
+        let mut lines = Lines::new(chunk.as_bytes());
+        let all = async { while lines.next().await.is_some() {} };
+        let mut turns = 0;
+        let others = async {
+            loop {
+                turns += 1;
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = all => {}
+            () = others => {}
+        }
+        assert!(turns > 100, "{turns}");
     }
 
     #[tokio::test]

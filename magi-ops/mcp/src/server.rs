@@ -9,7 +9,7 @@ use reqwest::Url;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
     ClientNotification, ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams,
-    ServerResult,
+    PingRequest, ProtocolVersion, ServerResult,
 };
 use rmcp::service::{
     Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError, serve_client_with_ct,
@@ -21,7 +21,7 @@ use tokio::time::{timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::client::Client;
-use crate::error::{CallError, End, StartCause, StartError};
+use crate::error::{CallError, End, StartCause, StartError, Trouble};
 use crate::offer::{Offer, Page};
 use crate::program::Program;
 use crate::setting::Setting;
@@ -30,6 +30,8 @@ use crate::{http, login};
 
 /// For a start, its list of tools included.
 pub(crate) const START_TIME: Duration = Duration::from_secs(10);
+/// For the answer to a ping of a server that left a call without an answer.
+const PING_TIME: Duration = Duration::from_secs(10);
 /// For a call whose server tells no progress.
 const CALL_TIME: Duration = Duration::from_secs(60);
 /// For a call whose server does.
@@ -54,6 +56,8 @@ pub(crate) struct Server {
     offers: Mutex<Arc<[Offer]>>,
     /// It told that its tools are others.
     changed: Arc<AtomicBool>,
+    /// It left a call without an answer, and has not shown since that it answers at all.
+    silent: AtomicBool,
     /// No start any more.
     closing: CancellationToken,
 }
@@ -73,6 +77,7 @@ impl Server {
             connection: tokio::sync::Mutex::default(),
             offers: Mutex::new(Arc::new([])),
             changed: Arc::default(),
+            silent: AtomicBool::default(),
             closing,
         }
     }
@@ -146,13 +151,8 @@ impl Server {
                 let (program, stream) = Program::start(command, args, env, &self.setting).await?;
                 let shaking = serve_client_with_ct(client, Stdio::new(stream), stop);
                 let cause = match timeout_at(limit, shaking).await.map_err(late) {
-                    Ok(Ok(running)) => {
-                        return Ok(Connection {
-                            running,
-                            program: Some(program),
-                        });
-                    }
-                    Ok(Err(error)) => StartCause::Handshake(Box::new(error)),
+                    Ok(Ok(running)) => return Connection::begun(running, Some(program)),
+                    Ok(Err(error)) => StartCause::Handshake(Box::new(error), Trouble::default()),
                     Err(late) => late,
                 };
                 if !cause.is_loss() {
@@ -171,15 +171,13 @@ impl Server {
                 let name = &self.definition.name;
                 let home = &self.setting.home;
                 let shaking = async {
-                    let http = login::authorized(http::client(&url)?, name, &url, home).await?;
+                    let client_of = login::authorized(http::client(&url)?, name, &url, home);
+                    let (http, trouble) = client_of.await?;
                     let transport = StreamableHttpClientTransport::with_client(http, config);
-                    match serve_client_with_ct(client, transport, stop).await {
-                        Ok(running) => Ok(Connection {
-                            running,
-                            program: None,
-                        }),
+                    match serve_client_with_ct(client, http::Drained(transport), stop).await {
+                        Ok(running) => Connection::begun(running, None),
                         Err(error) if error.is_authorization_required() => Err(StartCause::Login),
-                        Err(error) => Err(StartCause::Handshake(Box::new(error))),
+                        Err(error) => Err(StartCause::Handshake(Box::new(error), trouble)),
                     }
                 };
                 timeout_at(limit, shaking).await.map_err(late).flatten()
@@ -277,6 +275,19 @@ impl Server {
         arguments: Map<String, Value>,
         cancelled: &CancellationToken,
     ) -> Result<Value, CallError> {
+        let called = self.ask(tool, arguments, cancelled).await;
+        if let Err(CallError::Late) = called {
+            self.silent.store(true, Ordering::Release);
+        }
+        called
+    }
+
+    async fn ask(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        cancelled: &CancellationToken,
+    ) -> Result<Value, CallError> {
         let asked = async {
             let peer = self.peer().await?;
             let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
@@ -322,13 +333,14 @@ impl Server {
         }
     }
 
-    /// The connection; that of a server that has ended is made anew, once.
+    /// The connection; that of a server that has ended, or answers nothing any more, is made anew, once.
     async fn peer(&self) -> Result<Peer<RoleClient>, CallError> {
         let mut connection = self.connection.lock().await;
-        if let Some(connection) = &*connection
-            && !connection.running.peer().is_transport_closed()
-        {
-            return Ok(connection.running.peer().clone());
+        if let Some(connection) = &*connection {
+            let peer = connection.running.peer();
+            if !peer.is_transport_closed() && self.answers(peer).await {
+                return Ok(peer.clone());
+            }
         }
         if let Some(ended) = connection.take() {
             ended.end().await;
@@ -339,6 +351,22 @@ impl Server {
             CallError::Start(cause)
         })?;
         Ok(connection.insert(started).running.peer().clone())
+    }
+
+    /// Whether it answers at all, which is asked only where there is a doubt. One that hangs would cost each later call its
+    /// whole time.
+    async fn answers(&self, peer: &Peer<RoleClient>) -> bool {
+        if !self.silent.load(Ordering::Acquire) {
+            return true;
+        }
+        let ping = peer.send_request(ClientRequest::PingRequest(PingRequest::default()));
+        // A refusal of it is an answer too.
+        let answers = matches!(
+            timeout(PING_TIME, ping).await,
+            Ok(Ok(_) | Err(ServiceError::McpError(_)))
+        );
+        self.silent.store(false, Ordering::Release);
+        answers
     }
 
     /// Why a call was lost: by the end of the program, where that is why. The next call starts it again.
@@ -380,6 +408,19 @@ impl Server {
 }
 
 impl Connection {
+    /// One whose handshake came about; errs for a revision that is not known here.
+    fn begun(
+        running: RunningService<RoleClient, Client>,
+        program: Option<Program>,
+    ) -> Result<Self, StartCause> {
+        let info = running.peer().peer_info();
+        let revision = info.map(|info| info.protocol_version.clone());
+        match revision.filter(|revision| !ProtocolVersion::KNOWN_VERSIONS.contains(revision)) {
+            Some(other) => Err(StartCause::Revision(other.as_str().to_owned())),
+            None => Ok(Self { running, program }),
+        }
+    }
+
     /// How its program ended, if it did just now.
     async fn program_end(&self) -> Option<End> {
         self.program.as_ref()?.end_within(EXIT_TIME).await

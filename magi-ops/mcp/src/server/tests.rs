@@ -31,6 +31,13 @@ impl Other {
             .unwrap();
     }
 
+    /// Answers whether it answers.
+    async fn pong(&mut self) {
+        let asked = self.next().await;
+        assert_eq!(asked["method"], "ping");
+        self.say(json!({"id": asked["id"], "result": {}})).await;
+    }
+
     /// A step of progress of a call, so many seconds from now.
     async fn progress(&mut self, call: &Value, after: u64, step: u64) {
         sleep(Duration::from_secs(after)).await;
@@ -69,13 +76,15 @@ async fn connected() -> (Server, Other) {
         name: "s".to_owned(),
         launch: None,
         state: ServerState::Approved,
+        is_other_approved: false,
         trust: true,
         digest: String::new(),
         named: Reason::new("a test"),
     };
     let setting = Setting {
         cwd: "/".into(),
-        guard: Guard::program("none"),
+        guard: tools::guard::Guard::program("none"),
+        trusted: true,
         home: Arc::new(LocalHome::at(std::path::Path::new("/none"))),
     };
     let server = Server::new(definition, setting, CancellationToken::new());
@@ -150,6 +159,7 @@ async fn a_late_answer_is_nobody_s_and_the_next_call_gets_its_own() {
     let answering = async {
         let late = other.next().await;
         other.next().await;
+        other.pong().await;
         let next = other.next().await;
         for (call, words) in [(&late, "late"), (&next, "own")] {
             let content = json!([{"type": "text", "text": words}]);
@@ -166,4 +176,35 @@ async fn a_late_answer_is_nobody_s_and_the_next_call_gets_its_own() {
     };
     let ((), answer) = tokio::join!(answering, calling);
     assert_eq!(answer["content"][0]["text"], "own");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_answers_nothing_any_more_is_given_up_before_the_next_call() {
+    let (server, mut other) = connected().await;
+    let began = Instant::now();
+    let heard = async {
+        let mut heard = Vec::new();
+        while let Ok(Some(line)) = other.lines.next_line().await {
+            let message: Value = serde_json::from_str(&line).unwrap();
+            heard.push(message["method"].as_str().unwrap().to_owned());
+        }
+        heard
+    };
+    let calling = async {
+        let never = CancellationToken::new();
+        let late = server.call("slow", Map::new(), &never).await;
+        assert!(matches!(late, Err(CallError::Late)), "{late:?}");
+        // Here there is nothing that could be started again.
+        let next = server.call("slow", Map::new(), &never).await;
+        assert!(matches!(next, Err(CallError::Start(_))), "{next:?}");
+        began.elapsed().as_secs()
+    };
+    let (heard, took) = tokio::join!(heard, calling);
+    // The ping is taken back, too.
+    assert_eq!(
+        heard[..3],
+        ["tools/call", "notifications/cancelled", "ping"]
+    );
+    assert!(!heard[3..].contains(&"tools/call".to_owned()), "{heard:?}");
+    assert_eq!(took, 70);
 }
