@@ -77,7 +77,7 @@ impl Resources {
         let project = match Folder::of(home.root(), cwd, wanted.trusted) {
             Folder::At(folder) => Some(folder),
             // Whoever reads the settings says so.
-            Folder::Own | Folder::Ignored(_) => None,
+            Folder::None | Folder::Ignored(_) => None,
         };
         let scopes = Scopes {
             global: home.root(),

@@ -9,8 +9,8 @@ use crate::reason::Reason;
 
 /// A project's folder.
 pub(crate) enum Folder {
-    /// There is none: that one is the person's own home.
-    Own,
+    /// There is none, or that one is the person's own home.
+    None,
     /// Nothing in it counts, as the reason says.
     Ignored(Reason),
     At(PathBuf),
@@ -22,12 +22,17 @@ impl Folder {
         let folder = cwd.join(PROJECT_FOLDER);
         let ignored =
             |why: &str, help: &str| Self::Ignored(Reason::of_file(&folder, why).help(help));
-        let is_link = folder.is_symlink();
-        // Most projects have none, and then the home need not be looked for: settings are read at each `status`.
+        // Most projects have none, and settings are read at each `status`: nothing below it is looked for then.
+        let found = folder.symlink_metadata();
+        let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        if found.as_ref().is_err_and(is_missing) {
+            return Self::None;
+        }
+        let is_link = found.is_ok_and(|found| found.is_symlink());
         let real = folder.canonicalize();
         let is_home = real.is_ok_and(|real| home.canonicalize().is_ok_and(|home| real == home));
         match (is_home, is_link) {
-            (true, false) => Self::Own,
+            (true, false) => Self::None,
             (true, true) => ignored(
                 "this is a link to your own home of magi-code, so the project says nothing",
                 "remove the link; what stands there counts in every project anyway",

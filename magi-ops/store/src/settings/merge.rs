@@ -77,7 +77,7 @@ impl Settings {
         settings.remember(global.source.as_ref(), &[]);
 
         match Folder::of(home, cwd, settings.trusted) {
-            Folder::Own => {}
+            Folder::None => {}
             Folder::Ignored(reason) => notices.add(reason),
             Folder::At(folder) => {
                 let inside = (!settings.trusted).then_some(cwd.as_path());
