@@ -164,11 +164,7 @@ impl Worker {
 
     /// About how many tokens the next request has.
     fn length(&self) -> (u64, Basis) {
-        let tools = self.equipment.offered.iter().map(|tool| {
-            tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.input_schema.to_string())
-        });
-        let around = tokens(&self.equipment.system) + tools.sum::<u64>();
-        self.transcript.length.tokens(around)
+        self.transcript.length.tokens(self.equipment.around())
     }
 
     /// Puts a summary in the place of older messages; `goes_on`: a turn is under way. `limit` is the model's window.

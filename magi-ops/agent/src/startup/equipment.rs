@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use store::resources::Profile;
 use store::settings::{Permission, Settings};
@@ -11,6 +11,7 @@ use tools::policy::{Decision, Policy};
 use tools::{Access, ToolSet, ToolSpec};
 
 use super::guidance::Guidance;
+use crate::compaction::tokens;
 
 /// Words of the settings, by tool.
 type Words = BTreeMap<String, Permission>;
@@ -23,6 +24,8 @@ pub(crate) struct Equipment {
     pub(crate) offered: Vec<provider::ToolSpec>,
     /// What it is told before the conversation.
     pub(crate) system: Arc<str>,
+    /// See [`Self::around`].
+    around: OnceLock<u64>,
     policy: Policy,
     /// For calls that calls make.
     beneath: Policy,
@@ -74,6 +77,7 @@ impl Equipment {
         Self {
             offered: offered.collect(),
             system: guidance.system(cwd, &prompted, profile, is_subagent),
+            around: OnceLock::new(),
             tools,
             policy,
             beneath,
@@ -97,6 +101,19 @@ impl Equipment {
         let role = profile.or(self.role.as_ref());
         let tools = self.tools.clone();
         Self::of_agent(cwd, guidance, role, tools, (policy, snippets), true)
+    }
+
+    /// About how many tokens stand around a conversation in each request: the prompt and the tools. Counted once, since
+    /// the schemas of servers' tools may be megabytes.
+    pub(crate) fn around(&self) -> u64 {
+        *self.around.get_or_init(|| {
+            let tools = self.offered.iter().map(|tool| {
+                tokens(&tool.name)
+                    + tokens(&tool.description)
+                    + tokens(&tool.input_schema.to_string())
+            });
+            tokens(&self.system) + tools.sum::<u64>()
+        })
     }
 
     /// The tools that a call may call, in the order in which they are offered.
