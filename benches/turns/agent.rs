@@ -79,7 +79,7 @@ impl Place {
         self.0.path().join("home")
     }
 
-    fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.0.path().join("work")
     }
 }

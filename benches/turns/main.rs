@@ -1,5 +1,6 @@
 //! `cargo bench --bench turns [-- PART…]`: turns and stored sessions of the built binary, both dialects, each beside the least that a
-//! program could do in the same run. Parts: overhead, latency, cancel, memory, together, subagents, open, list. Asserts nothing of speed.
+//! program could do in the same run. Parts: overhead, latency, cancel, memory, together, subagents, servers, snippets, compaction, open,
+//! list. Asserts nothing of speed.
 //! `MAGI_CODE_BIN` names another build of the program, for a pair in one run.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -10,8 +11,11 @@ use std::process::Command;
 mod peer;
 
 mod agent;
+mod compaction;
 mod live;
 mod model;
+mod servers;
+mod snippets;
 mod stored;
 mod subagents;
 mod together;
@@ -28,13 +32,16 @@ fn main() {
         .arg(source)
         .status();
     assert!(built.unwrap().success());
-    let parts: [(&str, &dyn Fn()); 8] = [
+    let parts: [(&str, &dyn Fn()); 11] = [
         ("overhead", &|| live::overhead(program)),
         ("latency", &|| live::latency(program, &bare)),
         ("cancel", &|| live::cancel(program)),
         ("memory", &|| live::memory(program)),
         ("together", &|| together::together(program)),
         ("subagents", &|| subagents::subagents(program)),
+        ("servers", &|| servers::servers(program)),
+        ("snippets", &|| snippets::snippets(program)),
+        ("compaction", &|| compaction::compaction(program)),
         ("open", &|| stored::open(program)),
         ("list", &|| stored::list(program)),
     ];
