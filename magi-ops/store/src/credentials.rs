@@ -2,6 +2,7 @@
 //! What startup and tools do about it is decided there.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -77,14 +78,23 @@ impl Credentials {
         self.places.get_or_init(|| {
             let home = self.user_home.as_deref();
             let real_home = home.and_then(|home| home.canonicalize().ok());
+            let real_home = real_home.as_deref().filter(|real| Some(*real) != home);
             let mut places: Vec<_> = lines("root").map(PathBuf::from).collect();
-            for home in home.into_iter().chain(real_home.as_deref()) {
-                places.extend(lines("home").map(|path| home.join(path)));
+            let mut real: Vec<_> = places.iter().flat_map(|it| it.canonicalize()).collect();
+            for home in home.into_iter().chain(real_home) {
+                let present = names_in(home);
+                for path in lines("home") {
+                    let place = home.join(path);
+                    let first = Path::new(path).iter().next().unwrap_or_default();
+                    if present
+                        .as_ref()
+                        .is_none_or(|names| names.contains(&first.to_ascii_lowercase()))
+                    {
+                        real.extend(place.canonicalize());
+                    }
+                    places.push(place);
+                }
             }
-            let real: Vec<_> = places
-                .iter()
-                .flat_map(|place| place.canonicalize())
-                .collect();
             places.extend(real);
             places.sort();
             places.dedup();
@@ -111,6 +121,19 @@ impl Credentials {
     }
 }
 
+/// What stands in a home, in lower case, since some file systems take both for one; `None` where that can't be told.
+/// Most places are not there, and each call of a tool asks for them: this one look spares hundreds.
+fn names_in(home: &Path) -> Option<HashSet<OsString>> {
+    let mut names = HashSet::new();
+    for entry in fs::read_dir(home).ok()? {
+        names.insert(entry.ok()?.file_name().to_ascii_lowercase());
+        if names.len() > MAX_FILES {
+            return None;
+        }
+    }
+    Some(names)
+}
+
 /// Device and inode of each of `places` that is a file, and of at most `most` that stand directly in each: no path
 /// tells that a hard link is another name of one.
 pub fn files_directly_in<'a>(
@@ -135,6 +158,8 @@ pub fn files_directly_in<'a>(
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     fn hold(workspace: &str, path: &str) -> bool {
@@ -220,5 +245,33 @@ mod tests {
             "/home/me/.claude/work/a.txt"
         ));
         assert!(hold("/home/me/.aws/work", "/home/me/.ssh/config"));
+    }
+
+    #[test]
+    fn a_place_that_is_a_link_is_known_by_both_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (home, keys) = (root.join("home"), root.join("keys"));
+        fs::create_dir_all(home.join(".config/gcloud")).unwrap();
+        fs::create_dir(&keys).unwrap();
+        std::os::unix::fs::symlink(&keys, home.join(".ssh")).unwrap();
+        std::os::unix::fs::symlink(&home, root.join("link")).unwrap();
+        for named in [home.clone(), root.join("link")] {
+            let credentials = Credentials::of(Some(&named), Path::new("/work"));
+            for place in [
+                keys.clone(),
+                named.join(".ssh"),
+                named.join(".aws"),
+                home.join(".config/gcloud"),
+            ] {
+                assert!(credentials.places().contains(&place), "{place:?}");
+            }
+        }
+        // More than is looked through.
+        for at in 0..=MAX_FILES {
+            fs::write(home.join(at.to_string()), "").unwrap();
+        }
+        let credentials = Credentials::of(Some(&home), Path::new("/work"));
+        assert!(credentials.places().contains(&keys));
     }
 }
