@@ -101,11 +101,13 @@ async fn ours(home: &std::path::Path) -> (Servers, ToolSet) {
         state: ServerState::Approved,
         trust: true,
         digest: String::new(),
+        is_other_approved: false,
         named: Reason::default(),
     };
     let setting = Setting {
         cwd: home.to_owned(),
         guard: Guard::this_program(),
+        trusted: true,
         home: Arc::new(LocalHome::prepare(home).unwrap()),
     };
     let servers = Servers::new(&[definition], &setting);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use store::Reason;
 use store::settings::{McpServer, ServerState};
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,9 @@ use crate::setting::Setting;
 use crate::tool::ServerTool;
 
 /// The approved servers of one workspace, running or not.
+///
+/// What is waited for is boxed here: the body of an `async fn` is compiled again in each crate that waits for it, and
+/// with these bodies all of the SDK, four times in one program.
 pub struct Servers {
     all: Vec<Arc<Server>>,
     /// Whether they run; held while they are started or ended.
@@ -59,7 +62,12 @@ impl Servers {
     ///
     /// # Errors
     /// With every server that failed, once all others are gone.
-    pub async fn connect(&self) -> Result<Vec<Reason>, Vec<StartError>> {
+    #[inline(never)]
+    pub fn connect(&self) -> BoxFuture<'_, Result<Vec<Reason>, Vec<StartError>>> {
+        Box::pin(self.start())
+    }
+
+    async fn start(&self) -> Result<Vec<Reason>, Vec<StartError>> {
         let mut connected = self.connected.lock().await;
         if *connected {
             return Ok(Vec::new());
@@ -96,14 +104,17 @@ impl Servers {
     }
 
     /// Lists the tools of those servers again that told of other ones. Costs nothing where none did.
-    pub async fn refresh(&self) {
-        if !self.all.iter().any(|server| server.has_changed()) {
-            return;
-        }
-        let refreshed = join_all(self.all.iter().map(|server| server.refresh())).await;
-        if refreshed.contains(&true) {
-            self.generation.fetch_add(1, Ordering::AcqRel);
-        }
+    #[inline(never)]
+    pub fn refresh(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if !self.all.iter().any(|server| server.has_changed()) {
+                return;
+            }
+            let refreshed = join_all(self.all.iter().map(|server| server.refresh())).await;
+            if refreshed.contains(&true) {
+                self.generation.fetch_add(1, Ordering::AcqRel);
+            }
+        })
     }
 
     /// Tools that have the name of another one before them.
@@ -149,10 +160,13 @@ impl Servers {
     }
 
     /// Ends all of them: each is told before any is waited for. Nothing is started any more.
-    pub async fn close(&self) {
-        // Ends what is being started, and every connection: the input of a program, the session of one over HTTP.
-        self.closing.cancel();
-        join_all(self.all.iter().map(|server| server.end())).await;
+    #[inline(never)]
+    pub fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            // Ends what is being started, and every connection: the input of a program, the session of one over HTTP.
+            self.closing.cancel();
+            join_all(self.all.iter().map(|server| server.end())).await;
+        })
     }
 }
 
