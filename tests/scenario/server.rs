@@ -68,6 +68,9 @@ fn place(setup: &Value) -> Result<Arc<Place>, String> {
     if settings != json!({}) {
         place.write_settings(&settings);
     }
+    if setup["trusted"] == true {
+        place.trust();
+    }
     for (path, content) in setup["workspace"].as_object().into_iter().flatten() {
         match fill(content, &Names::new())? {
             Value::String(text) => place.write_file(path, &text),
