@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -60,21 +60,23 @@ fn program() -> String {
 
 /// One line there and one back: what the server and the pipe between take.
 struct Line {
+    server: Child,
     input: std::process::ChildStdin,
     output: BufReader<std::process::ChildStdout>,
 }
 
 impl Line {
     fn start() -> Self {
-        let mut child = Command::new(program())
+        let mut server = Command::new(program())
             .arg(SERVER)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         Self {
-            input: child.stdin.take().unwrap(),
-            output: BufReader::new(child.stdout.take().unwrap()),
+            input: server.stdin.take().unwrap(),
+            output: BufReader::new(server.stdout.take().unwrap()),
+            server,
         }
     }
 
@@ -86,6 +88,13 @@ impl Line {
             .unwrap();
         let mut line = String::new();
         assert!(self.output.read_line(&mut line).unwrap() > bytes);
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
     }
 }
 
