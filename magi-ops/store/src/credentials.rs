@@ -80,7 +80,12 @@ impl Credentials {
             let real_home = home.and_then(|home| home.canonicalize().ok());
             let real_home = real_home.as_deref().filter(|real| Some(*real) != home);
             let mut places: Vec<_> = lines("root").map(PathBuf::from).collect();
-            let mut real: Vec<_> = places.iter().flat_map(|it| it.canonicalize()).collect();
+            // One call of the system says of most that they are not there, and following them takes one a directory.
+            let real_name = |place: &PathBuf| {
+                place.symlink_metadata().ok()?;
+                place.canonicalize().ok()
+            };
+            let mut real: Vec<_> = places.iter().filter_map(real_name).collect();
             for home in home.into_iter().chain(real_home) {
                 let present = names_in(home);
                 for path in lines("home") {
@@ -90,7 +95,7 @@ impl Credentials {
                         .as_ref()
                         .is_none_or(|names| names.contains(&first.to_ascii_lowercase()))
                     {
-                        real.extend(place.canonicalize());
+                        real.extend(real_name(&place));
                     }
                     places.push(place);
                 }
@@ -113,7 +118,8 @@ impl Credentials {
     /// Whether a file is another name of one that stands directly in such a place.
     pub fn are(&self, metadata: &Metadata) -> bool {
         let files = || files_directly_in(self.places(), MAX_FILES);
-        metadata.nlink() > 1
+        metadata.is_file()
+            && metadata.nlink() > 1
             && self
                 .files
                 .get_or_init(files)
