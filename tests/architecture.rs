@@ -307,7 +307,7 @@ fn nothing_prints_and_no_reason_is_thrown_away() {
                 Token::Ident(taken),
             ] = window
             {
-                let drops = name == "map_err" && taken == "_";
+                let drops = name == "map_err" && taken.starts_with('_');
                 assert!(!drops, "{} drops a reason", source.name);
             }
         }

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::Ipv4Addr;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,9 +42,13 @@ pub enum LoginError {
     Discovery(#[source] Box<AuthError>),
     /// It would be opened by whatever program is there for such addresses.
     #[error(
-        "the server names an address to log in at that is neither https nor http on this machine: {0}"
+        "the server names an address to log in at that is neither https nor http on this machine: {address}"
     )]
-    Elsewhere(String),
+    Elsewhere {
+        address: String,
+        /// Why it is no address at all.
+        source: Option<<Url as FromStr>::Err>,
+    },
     #[error("the login was refused: {}{}", chain(&**.0), .1.behind())]
     Refused(#[source] Box<AuthError>, Trouble),
     /// In the words of who was asked.
@@ -125,12 +130,15 @@ fn denial(callback: &Url) -> Option<String> {
 
 /// The address that a person is sent to: a page, which only a browser opens.
 fn visitable(address: &str) -> Result<Url, LoginError> {
-    let refused = || LoginError::Elsewhere(store::shown(address));
-    let url = Url::parse(address).map_err(|_not_one| refused())?;
+    let refused = |source| LoginError::Elsewhere {
+        address: store::shown(address),
+        source,
+    };
+    let url = Url::parse(address).map_err(|error| refused(Some(error)))?;
     match url.scheme() {
         "https" => Ok(url),
         "http" if web::is_loopback(&url) => Ok(url),
-        _ => Err(refused()),
+        _ => Err(refused(None)),
     }
 }
 
