@@ -7,4 +7,4 @@ mod request;
 
 pub(crate) use cut::{Cut, plan};
 pub(crate) use length::{Basis, Length, tokens};
-pub(crate) use request::{SYSTEM, request};
+pub(crate) use request::{Request, SYSTEM};

@@ -49,9 +49,10 @@ impl Worker {
             _ => None,
         });
         let redactor = self.workspace.redactor().clone();
+        let asked = compaction::Request::new(&messages[..cut.at], input, &redactor);
         let mut halvings = 0;
         loop {
-            let text = compaction::request(&messages[..cut.at], input, room, &redactor);
+            let text = asked.text(room);
             let length = tokens(&text);
             let answer = self.ask_for_summary(selected, text, bound).await?;
             match answer {
