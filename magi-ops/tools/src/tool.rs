@@ -114,7 +114,6 @@ pub enum Concurrency {
 pub enum ActivityKind {
     Tool,
     Subagent,
-    Compaction,
 }
 
 /// How long a call may take.

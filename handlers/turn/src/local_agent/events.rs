@@ -155,7 +155,6 @@ async fn send(
                 kind: match kind {
                     ActivityKind::Tool => vocabulary::ActivityKind::Tool,
                     ActivityKind::Subagent => vocabulary::ActivityKind::Subagent,
-                    ActivityKind::Compaction => vocabulary::ActivityKind::Compaction,
                 },
                 state,
                 name,
