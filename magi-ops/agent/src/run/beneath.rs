@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use provider::ToolCall;
-use store::sessions::{Flush, Outcome};
+use store::sessions::Outcome;
 
 use super::call::{CallOf, Ran, refused};
 use super::notice::Notice;
@@ -47,11 +47,7 @@ impl Worker {
                     response,
                     parent: Some(&parent),
                 };
-                let flush = match self.beside(&call) {
-                    true => Flush::Written,
-                    false => Flush::Durable,
-                };
-                let activity_id = self.begin_call(begun, flush).await?;
+                let activity_id = self.begin_call(begun).await?;
                 open.calls.insert(activity_id.clone(), (parent, call));
                 let _ = activity.send(Ok(activity_id));
                 Ok(())

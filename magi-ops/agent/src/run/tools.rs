@@ -95,17 +95,13 @@ impl Worker {
                     break;
                 }
                 alone = !beside;
-                let flush = match beside {
-                    true => Flush::Written,
-                    false => Flush::Durable,
-                };
                 let begun = CallOf {
                     call: &calls[next],
                     response,
                     parent: None,
                 };
                 stop = self
-                    .start_tool(next, begun, access, flush, &notices, &mut running)
+                    .start_tool(next, begun, access, &notices, &mut running)
                     .await;
                 next += 1;
             }
@@ -174,7 +170,6 @@ impl Worker {
         index: usize,
         begun: CallOf<'_>,
         access: Access,
-        flush: Flush,
         notices: &Notices,
         running: &mut JoinSet<(usize, String, Ran)>,
     ) -> Result<(), Stop> {
@@ -184,7 +179,7 @@ impl Worker {
         if !self.activities.take() {
             return Err(Stop::limit("the run has too many activities"));
         }
-        let activity_id = self.begin_call(begun, flush).await?;
+        let activity_id = self.begin_call(begun).await?;
         let site = Site {
             workspace: Arc::clone(&self.workspace),
             equipment: Arc::clone(&self.equipment),
@@ -219,12 +214,12 @@ impl Worker {
     }
 
     /// Stores and tells that a call begins, which was counted. Returns its activity.
-    pub(super) async fn begin_call(
-        &mut self,
-        begun: CallOf<'_>,
-        flush: Flush,
-    ) -> Result<String, Stop> {
+    pub(super) async fn begin_call(&mut self, begun: CallOf<'_>) -> Result<String, Stop> {
         let call = begun.call;
+        let flush = match self.beside(call) {
+            true => Flush::Written,
+            false => Flush::Durable,
+        };
         let activity_id = crate::new_id();
         self.persist.push(Body::ToolStarted {
             activity_id: activity_id.clone(),
