@@ -84,3 +84,53 @@ fn in_recordings() {
     }
     assert!(leaks.is_empty(), "{} leaks: {leaks:#?}", leaks.len());
 }
+
+#[test]
+fn what_is_stored_for_others_is_neither_shown_nor_kept() {
+    let stored = |mark: &str| {
+        let words = ["access", "refresh", "account", "key", "server"];
+        let words = words.map(|word| format!("plainword-{word}-{mark}"));
+        let [access, refresh, account, key, server] = &words;
+        let oauth =
+            json!({"access_token": access, "refresh_token": refresh, "account_id": account});
+        let accounts = json!({
+            "version": 1,
+            "providers": {
+                "openai-codex": {"generation": 1, "oauth": oauth},
+                "anthropic": {"generation": 1, "api_key": key},
+                "a-later-one": 7,
+            },
+            "mcp_servers": {"s": {"token": {"access_token": server, "scopes": ["plainword-scope"]}}},
+        });
+        (words, accounts.to_string())
+    };
+    let (early, first) = stored("early");
+    let (late, second) = stored("late");
+    let says = format!("{} {} plainword-scope", early.join(" "), late.join(" "));
+    let answers = [(); 2].map(|()| completion(&[json!({"content": says})]));
+    let model = Model::answering(answers.to_vec());
+    let own = json!({"api": "openai-chat", "base_url": model.base()});
+    let settings = json!({"provider": "mine", "model": "m", "providers": {"mine": own}});
+    let place = Place::with_settings(&settings);
+    let file = place.mc_home().join("auth.json");
+    std::fs::write(&file, first).unwrap();
+    let folder = place.root().join("recorded");
+    let launch = launch().place(&place);
+    let mut agent = Agent::spawn(launch.env("MC_RECORD", folder.to_str().unwrap()));
+    agent.initialize();
+    let session = agent.create();
+    let shown = Shown::of_run(&agent.turn(&session, "go"));
+    assert!(early.iter().all(|word| !shown.holds(word)), "{shown:?}");
+    // Nobody knows these yet, so they are words as any others.
+    assert!(late.iter().all(|word| shown.holds(word)), "{shown:?}");
+    std::fs::write(&file, second).unwrap();
+    let shown = Shown::of_run(&agent.turn(&session, "go"));
+    let both = || early.iter().chain(&late);
+    assert!(both().all(|word| !shown.holds(word)), "{shown:?}");
+    assert!(shown.holds("plainword-scope"), "{shown:?}");
+    agent.end();
+    let entries = std::fs::read_dir(&folder).unwrap();
+    let last = entries.map(|entry| entry.unwrap().path()).max().unwrap();
+    let last = std::fs::read_to_string(last).unwrap();
+    assert!(both().all(|word| !last.contains(word)), "{last}");
+}

@@ -398,10 +398,18 @@ impl Worker {
     }
 
     async fn select(&mut self) -> Result<Arc<Selected>, Stop> {
+        let workspace = Arc::clone(&self.workspace);
         if let Some(selected) = &self.selected {
+            // A login since the start is not shown either.
+            if self.active.depth() == 0 {
+                let reading = self.blocking.run(move || workspace.learn_accounts());
+                let cancelled = Deadline::from(self.active.cancel.clone());
+                if let Err(error) = cancelled.bound(reading).await? {
+                    tracing::warn!(%error, "stored credentials are not looked at");
+                }
+            }
             return Ok(Arc::clone(selected));
         }
-        let workspace = Arc::clone(&self.workspace);
         let reading = self.blocking.run(move || workspace.select_now());
         let cancelled = Deadline::from(self.active.cancel.clone());
         let selected = cancelled.bound(reading).await?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use store::resources::Profile;
 use store::settings::{CommandEnvironment, Settings};
-use store::{LocalPlaces, Reason, Redactor};
+use store::{Home, LocalPlaces, Reason, Redactor};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 use tools::hooks::Hooks;
@@ -142,11 +142,18 @@ impl Workspace {
             let mut settings = environment.settings(&*self.services.home, &self.cwd)?;
             // A key that the settings name since startup is not shown either.
             self.redactor().learn(named_keys(&settings, environment));
+            self.learn_accounts();
             withhold_keys(&self.guard, &settings);
             self.guidance.choose_model(&mut settings, environment);
             select(&settings, environment, &self.services.providers)
         };
         select().map_err(|error: StartupError| error.redacted(self.redactor()))
+    }
+
+    /// Whatever is stored for whichever provider or server is not shown from now on: a command could come upon it. Blocks
+    /// on a small read.
+    pub(crate) fn learn_accounts(&self) {
+        learn_accounts(&*self.services.home, self.redactor());
     }
 
     /// The settings as they were at startup.
@@ -201,6 +208,7 @@ fn read(
         status.notices.clone_from(&error.usable().notices);
     })?;
     redactor.learn(named_keys(&settings, environment));
+    learn_accounts(&**home, redactor);
     status.notices = std::mem::take(&mut settings.notices);
     let shown = |settings: &Settings| {
         let model = settings.model.as_deref();
@@ -296,6 +304,19 @@ pub(super) fn named_keys<'a>(
         .providers
         .values()
         .filter_map(|provider| environment.var(provider.api_key_env.as_deref()?))
+}
+
+fn learn_accounts(home: &dyn Home, redactor: &Redactor) {
+    match home.accounts().texts() {
+        Ok(texts) => {
+            let members = texts.iter().map(|(name, text)| (&**name, &**text));
+            redactor.learn_variables(members.clone());
+            let accounts = members.filter(|(name, _)| *name == "account_id");
+            redactor.learn(accounts.map(|(_, text)| text));
+        }
+        // Whoever needs one of them says so where it is needed.
+        Err(error) => tracing::debug!(%error, "stored credentials cannot be read"),
+    }
 }
 
 /// A provider or model name that may be shown; omitted when secret-like, or when

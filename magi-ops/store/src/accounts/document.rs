@@ -121,6 +121,22 @@ impl Document {
         self.providers.insert(provider.to_owned(), record);
     }
 
+    /// Every text of it, with the name of its member.
+    pub(super) fn texts(&self) -> Vec<(String, String)> {
+        let members = self.providers.iter().chain(&self.members);
+        let mut left: Vec<_> = members.collect();
+        let mut texts = Vec::new();
+        while let Some((name, value)) = left.pop() {
+            match value {
+                Value::String(text) => texts.push((name.clone(), text.clone())),
+                Value::Object(members) => left.extend(members),
+                Value::Array(items) => left.extend(items.iter().map(|item| (name, item))),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        texts
+    }
+
     pub(super) fn into_bytes(self) -> Vec<u8> {
         let mut all = self.members;
         all.insert("version".into(), VERSION.into());

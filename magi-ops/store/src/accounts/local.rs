@@ -52,6 +52,10 @@ impl AccountStore for LocalHome {
         })
     }
 
+    fn texts(&self) -> Result<Vec<(String, String)>, AccountError> {
+        Ok(Document::read(&self.accounts_file())?.texts())
+    }
+
     fn server_account(&self, server: &str) -> Result<Option<Value>, AccountError> {
         let document = Document::read(&self.accounts_file())?;
         let servers = document.members.get(SERVERS);

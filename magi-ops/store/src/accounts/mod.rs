@@ -76,6 +76,13 @@ pub trait AccountStore: Debug + Send + Sync {
         credential: Option<&StoredCredential>,
     ) -> Result<bool, AccountError>;
 
+    /// Every text that is stored, of whomever, with the name of its member. For whoever must know what not to show: also
+    /// what is no concern of this process can be come upon by its commands.
+    ///
+    /// # Errors
+    /// When the credentials can't be read, or are no JSON.
+    fn texts(&self) -> Result<Vec<(String, String)>, AccountError>;
+
     /// What its owner stored for the MCP server of this name.
     ///
     /// # Errors
