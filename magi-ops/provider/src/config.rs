@@ -111,7 +111,7 @@ pub enum BuildError {
 pub struct Patience {
     /// For the connection, its encryption included.
     pub connect: Duration,
-    /// From the request to the first event of the response. `None` is the wire's own: 60 s for
+    /// From the request to the first event of the response, and for the replacement of a refused credential. `None` is the wire's own: 60 s for
     /// `anthropic`, which answers at once, and 5 min for `openai-chat` and `ollama`, whose local
     /// servers load the model and read the whole prompt before they send a byte.
     pub first: Option<Duration>,
@@ -121,7 +121,8 @@ pub struct Patience {
     pub leave: Duration,
     /// For one whole response.
     pub whole: Duration,
-    /// Attempts as long as no output has arrived, the first included.
+    /// Attempts as long as no output has arrived, the first included; those that taught something of the server, or
+    /// replaced the credential, don't count.
     pub attempts: u32,
     /// After the first failed attempt; doubles with each further one, and up to half of it is
     /// added at random.

@@ -14,7 +14,7 @@ use work::{Deadline, Expired};
 
 use super::body::Body;
 use super::http::Endpoint;
-use super::quirks::{Learned, Sent};
+use super::quirks::{Learned, Quirks, Sent};
 use super::retry;
 use super::wire::{Parameters, Progress, Wire};
 use crate::config::{ModelLimits, Patience};
@@ -41,26 +41,36 @@ pub(super) struct Link {
 }
 
 impl Link {
-    fn parameters(&self, request: &Request) -> Parameters<'_> {
-        let quirks = self.learned.of(&request.model);
-        Parameters::new(self.wire, &self.provider, &self.limits, request, quirks)
+    fn parameters(&self, request: &Request, quirks: &Quirks) -> Parameters<'_> {
+        Parameters::new(
+            self.wire,
+            &self.provider,
+            &self.limits,
+            request,
+            quirks.clone(),
+        )
     }
 
-    fn body(&self, request: &Request) -> Bytes {
-        let parameters = self.parameters(request);
-        self.wire.body(request, &parameters).into()
+    /// The request's body by what is known of the server, and what that is.
+    fn body(&self, request: &Request) -> (Bytes, Quirks) {
+        let quirks = self.learned.of(&request.model);
+        let parameters = self.parameters(request, &quirks);
+        (self.wire.body(request, &parameters).into(), quirks)
     }
 }
 
 /// Starts a response. Nothing is sent before the first pull.
 pub(super) fn start(link: Arc<Link>, request: Request, cancel: CancellationToken) -> Response {
     let span = tracing::info_span!("response", provider = link.provider, model = request.model);
+    let (body, quirks) = link.body(&request);
     let exchange = Exchange {
-        body: link.body(&request),
+        body,
+        quirks,
         request,
         deadline: Deadline::from(cancel).within(link.patience.whole),
         link,
         attempts: 0,
+        waits: 0,
         refreshed: false,
         credential: None,
         recording: None,
@@ -85,12 +95,16 @@ fn stalled(late: Expired) -> ProviderError {
 struct Exchange {
     link: Arc<Link>,
     request: Request,
-    /// The request's body, the same for every attempt.
+    /// The request's body, the same for every attempt until more is known of the server.
     body: Bytes,
+    /// By what it was made.
+    quirks: Quirks,
     /// Of all attempts.
     deadline: Deadline,
     /// Attempts begun.
     attempts: u32,
+    /// Those of them that a wait followed.
+    waits: u32,
     /// The credential was refused once and replaced.
     refreshed: bool,
     /// What the last attempt carried.
@@ -175,12 +189,17 @@ impl Exchange {
         }
     }
 
+    /// Until when the first event must arrive that is waited for from now on.
+    fn first(&self) -> Deadline {
+        let first = self.link.patience.first;
+        let first = first.unwrap_or_else(|| self.link.wire.first_event());
+        self.deadline.clone().within(first)
+    }
+
     async fn send(&mut self) -> Result<State, ProviderError> {
         self.attempts += 1;
+        let first = self.first();
         let link = &self.link;
-        let first = link.patience.first;
-        let first = first.unwrap_or_else(|| link.wire.first_event());
-        let first = self.deadline.clone().within(first);
         let asked = first.bound(link.credentials.get()).await;
         self.credential = asked
             .map_err(stalled)?
@@ -195,7 +214,7 @@ impl Exchange {
         let recording = self.recording.as_mut();
         let sending = link.endpoint.send(body, credential, &target, recording);
         let answer = first.bound(sending).await.map_err(stalled)??;
-        let parameters = link.parameters(&self.request);
+        let parameters = link.parameters(&self.request, &self.quirks);
         let body = Body::new(link.wire.reader(&self.request, &parameters));
         Ok(State::Read(Box::new(Reading {
             answer,
@@ -261,11 +280,14 @@ impl Exchange {
         let Some(credential) = &self.credential else {
             return false;
         };
-        let replaced = self.link.credentials.rejected(&credential.secret).await;
-        replaced.unwrap_or_else(|error| {
-            tracing::info!(%error, "a refused credential could not be replaced");
-            false
-        })
+        let replacing = self.link.credentials.rejected(&credential.secret);
+        let why = match self.first().bound(replacing).await {
+            Ok(Ok(replaced)) => return replaced,
+            Ok(Err(error)) => error.to_string(),
+            Err(late) => late.to_string(),
+        };
+        tracing::info!(why, "a refused credential could not be replaced");
+        false
     }
 
     /// What follows a failed attempt.
@@ -281,21 +303,23 @@ impl Exchange {
         if self.spoken {
             return State::Failed(error);
         }
-        let parameters = link.parameters(&self.request);
+        let parameters = link.parameters(&self.request, &self.quirks);
         let sent = Sent {
             body: &self.body,
+            quirks: &self.quirks,
             optional: link.wire.optional(),
             messages: &self.request.messages,
             images: parameters.taken_images(),
         };
         if link.learned.learn(&self.request.model, &error, &sent) {
-            self.body = link.body(&self.request);
+            (self.body, self.quirks) = link.body(&self.request);
             return State::Send;
         }
         if error == ErrorKind::Unauthorized && !std::mem::replace(&mut self.refreshed, true) {
             return State::Refresh(error);
         }
-        match retry::wait(&error, self.attempts, &link.patience) {
+        self.waits += 1;
+        match retry::wait(&error, self.waits, &link.patience) {
             None => State::Failed(error),
             Some(wait) => {
                 self.ready.clear();

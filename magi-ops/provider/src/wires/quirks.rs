@@ -2,7 +2,7 @@
 //! How a request then looks is the wire's.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -129,6 +129,8 @@ impl Quirks {
 /// A request that was refused.
 pub(crate) struct Sent<'a> {
     pub(crate) body: &'a [u8],
+    /// What was known of the server when it was made.
+    pub(crate) quirks: &'a Quirks,
     /// Members that it can do without.
     pub(crate) optional: &'a [&'static str],
     pub(crate) messages: &'a [Message],
@@ -272,7 +274,14 @@ impl Learned {
     }
 
     pub(crate) fn of(&self, model: &str) -> Quirks {
-        let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        self.known(&self.lock(), model)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Quirks>> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self, models: &HashMap<String, Quirks>, model: &str) -> Quirks {
         let mut quirks = models.get(model).unwrap_or(&self.usual).clone();
         if says_mistral(model) {
             quirks.ids = IdForm::Short;
@@ -280,10 +289,19 @@ impl Learned {
         quirks
     }
 
-    /// See [`Quirks::learn`].
+    /// Learns from a refusal of what was sent. `false` if the same request would be refused again: the refusal tells
+    /// nothing that the request was made without, or there is no room for another model.
     pub(crate) fn learn(&self, model: &str, refusal: &ProviderError, sent: &Sent<'_>) -> bool {
-        let mut quirks = self.of(model);
+        let mut quirks = sent.quirks.clone();
         if !quirks.learn(refusal, sent) {
+            return false;
+        }
+        let mut models = self.lock();
+        if self.known(&models, model) != *sent.quirks {
+            // Another request was refused meanwhile: what that taught is tried before more is learned.
+            return true;
+        }
+        if models.len() >= MAX_MODELS && !models.contains_key(model) {
             return false;
         }
         let left_out: Vec<_> = quirks.left_out.iter().copied().collect();
@@ -294,10 +312,7 @@ impl Learned {
             refused_images = quirks.refused_images.len(),
             "the server wants other requests"
         );
-        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if models.len() < MAX_MODELS || models.contains_key(model) {
-            models.insert(model.to_owned(), quirks);
-        }
+        models.insert(model.to_owned(), quirks);
         true
     }
 }
@@ -327,9 +342,10 @@ mod tests {
             .with_message(message)
     }
 
-    fn sent(body: &[u8]) -> Sent<'_> {
+    fn sent<'a>(body: &'a [u8], quirks: &'a Quirks) -> Sent<'a> {
         Sent {
             body,
+            quirks,
             optional: &OPTIONAL,
             messages: &[],
             images: Taken::NONE,
@@ -348,19 +364,44 @@ mod tests {
         let learned = Learned::default();
         let body = br#"{"stream_options":{},"stream":true,"messages":["\"max_tokens\":1"]}"#;
         let named = refusal(400, "Unknown member 'stream_options'");
-        assert!(learned.learn("m", &named, &sent(body)));
-        assert!(learned.of("m").leaves_out("stream_options"));
-        assert!(!learned.of("m").leaves_out("stream"));
+        let usual = Quirks::default();
+        assert!(learned.learn("m", &named, &sent(body, &usual)));
+        let known = learned.of("m");
+        assert!(known.leaves_out("stream_options"));
+        assert!(!known.leaves_out("stream"));
         assert!(!learned.of("other").leaves_out("stream_options"));
-        assert!(!learned.learn("m", &named, &sent(body)));
+        assert!(!learned.learn("m", &named, &sent(body, &known)));
+        // Sent before that was known, and refused for something else: what is known by now comes first.
+        let late = refusal(400, "Tool call id must have a length of 9");
+        assert!(learned.learn("m", &late, &sent(body, &usual)));
+        assert_eq!(learned.of("m"), known);
         for other in [
             refusal(404, "stream"),
             refusal(400, "streams"),
             refusal(422, "max_tokens is too large"),
             refusal(400, ""),
         ] {
-            assert!(!learned.learn("m", &other, &sent(body)), "{other:?}");
+            assert!(
+                !learned.learn("m", &other, &sent(body, &known)),
+                "{other:?}"
+            );
         }
+    }
+
+    #[test]
+    fn without_room_for_another_model_nothing_is_worth_another_request() {
+        let learned = Learned::default();
+        let usual = Quirks::default();
+        let named = refusal(400, "max_tokens");
+        let learn = |model: &str| {
+            let sent = sent(br#"{"max_tokens":1}"#, &usual);
+            learned.learn(model, &named, &sent)
+        };
+        for model in 0..MAX_MODELS {
+            assert!(learn(&model.to_string()));
+        }
+        assert!(!learn("one more"));
+        assert!(learn("0"), "a model that is known");
     }
 
     #[test]
@@ -407,7 +448,10 @@ mod tests {
             let learned = Learned::default();
             let mut refusal = refusal(400, words);
             refusal.param = Some(param.into());
-            assert!(learned.learn("m", &refusal, &sent(body)), "{words}");
+            assert!(
+                learned.learn("m", &refusal, &sent(body, &Quirks::default())),
+                "{words}"
+            );
             let quirks = learned.of("m");
             let left_out: Vec<_> = quirks.left_out.iter().copied().collect();
             assert_eq!(left_out, expected, "{param} {words}");
@@ -428,18 +472,18 @@ mod tests {
             "Tool call IDs should be alphanumeric strings with length 9!",
         ] {
             let learned = Learned::default();
-            assert!(learned.learn("m", &refusal(400, words), &sent(b"{}")));
+            assert!(learned.learn("m", &refusal(400, words), &sent(b"{}", &Quirks::default())));
             assert_eq!(learned.of("m").ids, IdForm::Short);
         }
         assert_eq!(learned.of("devstral-small").ids, IdForm::Short);
         assert_eq!(learned.of("gpt").ids, IdForm::Any);
         let missing = refusal(400, "Missing `reasoning_content` field in message 1");
-        assert!(learned.learn("m", &missing, &sent(b"{}")));
+        assert!(learned.learn("m", &missing, &sent(b"{}", &Quirks::default())));
         assert!(learned.of("m").fill_reasoning);
         let unwanted = refusal(400, "reasoning_content is not allowed");
         let body = br#"{"reasoning_content":"x"}"#;
         let learned = Learned::default();
-        assert!(learned.learn("m", &unwanted, &sent(body)));
+        assert!(learned.learn("m", &unwanted, &sent(body, &Quirks::default())));
         assert!(learned.of("m").leaves_out("reasoning_content"));
     }
 }

@@ -7,7 +7,7 @@ use crate::config::Patience;
 use crate::error::{ErrorKind, ProviderError};
 
 /// The wait before the attempt that follows one that failed with `error`; `None` if there is to be none, as
-/// for what the same request meets again. `attempt` counts the failed ones, from 1.
+/// for what the same request meets again. `attempt` counts the failed ones that nothing was learned from, from 1.
 pub(crate) fn wait(error: &ProviderError, attempt: u32, patience: &Patience) -> Option<Duration> {
     let passing = matches!(
         error.kind(),
@@ -20,14 +20,12 @@ pub(crate) fn wait(error: &ProviderError, attempt: u32, patience: &Patience) -> 
         return None;
     }
     let doublings = attempt.saturating_sub(1).min(16);
+    // Clients that were turned away together don't come back together, also those that wait longest.
     let least = patience
         .backoff
         .saturating_mul(1 << doublings)
-        .min(patience.backoff_most);
-    // Clients that were turned away together don't come back together.
-    let own = least
-        .mul_f64(1.0 + fastrand::f64() / 2.0)
-        .min(patience.backoff_most);
+        .min(patience.backoff_most / 3 * 2);
+    let own = least.mul_f64(1.0 + fastrand::f64() / 2.0);
     let asked = error.retry_after.unwrap_or_default();
     Some(own.max(asked.min(patience.retry_after_most)))
 }
@@ -132,6 +130,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_longest_waits_differ_too() {
+        let patience = Patience {
+            attempts: u32::MAX,
+            ..Patience::default()
+        };
+        let overloaded = ErrorKind::Overloaded.into();
+        let waits: Vec<_> = (0..64).map(|_| wait(&overloaded, 60, &patience)).collect();
+        assert!(waits.iter().any(|wait| *wait != waits[0]), "{:?}", waits[0]);
+    }
+
     proptest! {
         #[test]
         fn waits_stay_within_their_bounds(
@@ -143,10 +152,11 @@ mod tests {
             error.retry_after = asked.map(Duration::from_secs);
             let wait = wait(&error, attempt, &patience).unwrap();
             let least = Duration::from_millis(500) * (1 << (attempt - 1).min(6));
-            prop_assert!(wait >= least.min(Duration::from_secs(30)));
+            let least = least.min(Duration::from_secs(20));
+            prop_assert!(wait >= least);
             prop_assert!(wait <= Duration::from_secs(60));
             match error.retry_after {
-                None => prop_assert!(wait <= (least * 3 / 2).min(Duration::from_secs(30))),
+                None => prop_assert!(wait <= least * 3 / 2),
                 Some(asked) => prop_assert!(wait >= asked.min(Duration::from_secs(60))),
             }
         }

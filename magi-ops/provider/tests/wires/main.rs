@@ -9,6 +9,7 @@ mod cancelling;
 mod encryption;
 mod faults;
 mod gemini;
+mod learning;
 mod openai_chat;
 mod openai_responses;
 mod strays;

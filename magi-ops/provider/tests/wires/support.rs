@@ -222,14 +222,18 @@ pub(crate) fn plain(status: u16, headers: &str, body: &str) -> Vec<Step> {
 /// The key that no output may show.
 pub(crate) const KEY: &str = "sk-canary-0123456789";
 
-pub(crate) fn provider(api: Api, base: &str, patience: Patience) -> Arc<dyn Provider> {
-    let config = ProviderConfig {
+pub(crate) fn config(api: Api, base: &str) -> ProviderConfig {
+    ProviderConfig {
         id: "local".into(),
         api,
         base_url: Some(base.to_owned()),
         script: None,
         models: ModelLimits::default(),
-    };
+    }
+}
+
+pub(crate) fn provider(api: Api, base: &str, patience: Patience) -> Arc<dyn Provider> {
+    let config = config(api, base);
     let credential = FixedCredential::new(Some(Secret::new(KEY)));
     build_with(&config, Arc::new(credential), None, patience).unwrap()
 }

@@ -263,9 +263,11 @@ fn a_refusal_of_what_is_inside_a_member_leaves_the_rest() {
         let wire = &OpenaiResponses;
         let limits = ModelLimits::default();
         let learn = || {
-            let body = sent(wire, &request, &limits, &learned.of("gpt-5")).to_string();
+            let quirks = &learned.of("gpt-5");
+            let body = sent(wire, &request, &limits, quirks).to_string();
             let sent = Sent {
                 body: body.as_bytes(),
+                quirks,
                 optional: wire.optional(),
                 messages: &[],
                 images: crate::wires::images::Taken::NONE,
