@@ -223,6 +223,36 @@ fn an_answer_behind_its_cancellation_is_nobody_s() {
     assert_eq!(greeted, 1, "it was not started again");
 }
 
+#[test]
+fn one_that_is_stuck_in_a_cancelled_call_is_started_again_for_the_next() {
+    let place = place(&json!({"s": misbehaving(&[])}), &json!([]));
+    let stuck = steps(&[("mcp__s__stuck", json!({}))]);
+    let next = steps(&[("mcp__s__echo", json!({"text": "own"}))]);
+    let script = json!({"turns": [{"steps": stuck}, {"steps": next}]});
+    std::fs::write(place.root().join("script.json"), script.to_string()).unwrap();
+    let count = |method: &str| {
+        let heard = heard(&place);
+        heard.iter().filter(|said| said["method"] == method).count()
+    };
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    wait_for("the call", || count("tools/call") == 1);
+    agent.ok(
+        "turn.cancel",
+        json!({"session_id": session, "run_id": run_id}),
+    );
+    assert_eq!(agent.finish(run_id).outcome(), "cancelled");
+    let began = Instant::now();
+    assert_eq!(agent.turn(&session, "again").outcome(), "completed");
+    // Its time, which it would have waited for the server, is a minute.
+    assert!(began.elapsed() < Duration::from_secs(30));
+    agent.end();
+    let results = finished(&place, &session);
+    assert_eq!(said(results.last().unwrap()), ("echo: own", false));
+    assert_eq!(count("initialize"), 2);
+}
+
 /// What a server tells besides text, as a model is told: images are seen where it takes them, the rest is said in words.
 #[cfg(feature = "providers")]
 #[test]

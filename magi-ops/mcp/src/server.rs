@@ -1,7 +1,7 @@
 //! One server: how it is started, listed, asked and ended. What is offered of it stands in `offer`, how several start
 //! together in `servers`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,9 +29,10 @@ use crate::stdio::Stdio;
 use crate::{http, login};
 
 /// For a start, its list of tools included.
-pub(crate) const START_TIME: Duration = Duration::from_secs(10);
-/// For the answer to a ping of a server that left a call without an answer.
-const PING_TIME: Duration = Duration::from_secs(10);
+const START_TIME: Duration = Duration::from_secs(10);
+/// For the answer to a ping of a server that left a call without an answer. Longer than one takes that is only slow,
+/// and short beside the time of a call.
+const PING_TIME: Duration = Duration::from_secs(5);
 /// For a call whose server tells no progress.
 const CALL_TIME: Duration = Duration::from_secs(60);
 /// For a call whose server does.
@@ -40,6 +41,9 @@ pub(crate) const LONGEST_CALL: Duration = Duration::from_secs(600);
 const LEAVE_TIME: Duration = Duration::from_millis(300);
 /// How long it is waited for to be gone in all.
 const END_TIME: Duration = Duration::from_millis(1_500);
+/// How long a call may take before it is made: a ping, an end, a start.
+pub(crate) const READY_TIME: Duration =
+    Duration::from_secs(PING_TIME.as_secs() + END_TIME.as_secs() + 1 + START_TIME.as_secs());
 /// How long the end of a program is waited for whose output has ended.
 const EXIT_TIME: Duration = Duration::from_millis(700);
 /// Most tools of one server, and most pages they come on.
@@ -58,8 +62,33 @@ pub(crate) struct Server {
     changed: Arc<AtomicBool>,
     /// It left a call without an answer, and has not shown since that it answers at all.
     silent: AtomicBool,
+    /// Calls that wait for its answer.
+    waiting: AtomicUsize,
     /// No start any more.
     closing: CancellationToken,
+}
+
+/// A call that waits for its answer. However that ends without one - its time is over, it was cancelled, whoever made
+/// it is gone - the server may hang in it.
+struct Waiting<'s>(&'s Server);
+
+impl<'s> Waiting<'s> {
+    fn for_answer(server: &'s Server) -> Self {
+        server.waiting.fetch_add(1, Ordering::AcqRel);
+        Self(server)
+    }
+
+    fn answered(self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.silent.store(true, Ordering::Release);
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// A server that runs.
@@ -78,6 +107,7 @@ impl Server {
             offers: Mutex::new(Arc::new([])),
             changed: Arc::default(),
             silent: AtomicBool::default(),
+            waiting: AtomicUsize::default(),
             closing,
         }
     }
@@ -268,37 +298,24 @@ impl Server {
         *before != *self.offers()
     }
 
-    /// Calls a tool of it. A server that has ended is started once more before.
+    /// Calls a tool of it. A server that has ended, or hangs in an earlier call, is started once more before.
     pub(crate) async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
         cancelled: &CancellationToken,
     ) -> Result<Value, CallError> {
-        let called = self.ask(tool, arguments, cancelled).await;
-        if let Err(CallError::Late) = called {
-            self.silent.store(true, Ordering::Release);
-        }
-        called
-    }
-
-    async fn ask(
-        &self,
-        tool: &str,
-        arguments: Map<String, Value>,
-        cancelled: &CancellationToken,
-    ) -> Result<Value, CallError> {
         let asked = async {
-            let peer = self.peer().await?;
+            let (peer, waiting) = self.peer().await?;
             let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
             let options = PeerRequestOptions::with_timeout(CALL_TIME)
                 .reset_timeout_on_progress()
                 .with_max_total_timeout(LONGEST_CALL);
             let sent = peer.send_cancellable_request(request, options).await;
-            Ok((sent, peer))
+            Ok((sent, peer, waiting))
         };
-        let (sent, peer) = tokio::select! {
+        let (sent, peer, waiting) = tokio::select! {
             biased;
             () = cancelled.cancelled() => return Err(CallError::Cancelled),
             asked = asked => asked?,
@@ -309,13 +326,19 @@ impl Server {
                 tokio::select! {
                     biased;
                     () = cancelled.cancelled() => {
+                        drop(waiting);
                         let params = CancelledNotificationParam::new(Some(id), None);
                         let told = ClientNotification::CancelledNotification(CancelledNotification::new(params));
                         // Best effort: whoever does not read it is not waited for.
                         let _ = peer.send_notification(told).await;
                         return Err(CallError::Cancelled);
                     }
-                    answer = handle.await_response() => answer,
+                    answer = handle.await_response() => {
+                        if !matches!(answer, Err(ServiceError::Timeout { .. })) {
+                            waiting.answered();
+                        }
+                        answer
+                    }
                 }
             }
             Err(error) => Err(error),
@@ -333,30 +356,33 @@ impl Server {
         }
     }
 
-    /// The connection; that of a server that has ended, or answers nothing any more, is made anew, once.
-    async fn peer(&self) -> Result<Peer<RoleClient>, CallError> {
+    /// The connection, for one call; that of a server that has ended, or answers nothing any more, is made anew, once.
+    async fn peer(&self) -> Result<(Peer<RoleClient>, Waiting<'_>), CallError> {
         let mut connection = self.connection.lock().await;
         if let Some(connection) = &*connection {
             let peer = connection.running.peer();
             if !peer.is_transport_closed() && self.answers(peer).await {
-                return Ok(peer.clone());
+                return Ok((peer.clone(), Waiting::for_answer(self)));
             }
         }
         if let Some(ended) = connection.take() {
             ended.end().await;
         }
-        tracing::info!(server = %self.definition.name, "a server that has ended is started again");
+        tracing::info!(server = %self.definition.name, "a server that has ended or hangs is started again");
         let (started, _) = self.connect().await.map_err(|cause| {
             tracing::warn!(server = %self.definition.name, %cause, "a server is not started again");
             CallError::Start(cause)
         })?;
-        Ok(connection.insert(started).running.peer().clone())
+        self.silent.store(false, Ordering::Release);
+        let peer = connection.insert(started).running.peer().clone();
+        Ok((peer, Waiting::for_answer(self)))
     }
 
-    /// Whether it answers at all, which is asked only where there is a doubt. One that hangs would cost each later call its
-    /// whole time.
+    /// Whether it answers at all, which is asked only where there is a doubt. One that hangs in a call that nobody waits
+    /// for any more would cost the next call its whole time. One that is busy with a call that somebody does wait for is
+    /// left alone: to start it again would lose that one.
     async fn answers(&self, peer: &Peer<RoleClient>) -> bool {
-        if !self.silent.load(Ordering::Acquire) {
+        if !self.silent.load(Ordering::Acquire) || self.waiting.load(Ordering::Acquire) > 0 {
             return true;
         }
         let ping = peer.send_request(ClientRequest::PingRequest(PingRequest::default()));
@@ -365,7 +391,9 @@ impl Server {
             timeout(PING_TIME, ping).await,
             Ok(Ok(_) | Err(ServiceError::McpError(_)))
         );
-        self.silent.store(false, Ordering::Release);
+        if answers {
+            self.silent.store(false, Ordering::Release);
+        }
         answers
     }
 

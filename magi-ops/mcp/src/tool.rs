@@ -13,11 +13,11 @@ use tools::{
 use crate::error::CallError;
 use crate::offer::Offer;
 use crate::result::outcome;
-use crate::server::{LONGEST_CALL, START_TIME, Server};
+use crate::server::{LONGEST_CALL, READY_TIME, Server};
 
 /// A call ends by itself: the set only steps in when it does not.
 const LIMITS: Limits = Limits {
-    wall: Duration::from_secs(LONGEST_CALL.as_secs() + START_TIME.as_secs()),
+    wall: Duration::from_secs(LONGEST_CALL.as_secs() + READY_TIME.as_secs()),
     overtime: Duration::from_secs(5),
     cancel: Duration::from_millis(40),
 };

@@ -206,5 +206,77 @@ async fn one_that_answers_nothing_any_more_is_given_up_before_the_next_call() {
         ["tools/call", "notifications/cancelled", "ping"]
     );
     assert!(!heard[3..].contains(&"tools/call".to_owned()), "{heard:?}");
-    assert_eq!(took, 70);
+    assert_eq!(took, 65);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_hangs_in_a_cancelled_call_is_given_up_before_the_next_call() {
+    let (server, mut other) = connected().await;
+    let cancel = CancellationToken::new();
+    let began = Instant::now();
+    let heard = async {
+        assert_eq!(other.next().await["method"], "tools/call");
+        sleep(Duration::from_secs(1)).await;
+        cancel.cancel();
+        let told = other.next().await;
+        assert_eq!(told["method"], "notifications/cancelled");
+        assert_eq!(other.next().await["method"], "ping");
+        other
+    };
+    let calling = async {
+        let cancelled = server.call("slow", Map::new(), &cancel).await;
+        assert!(
+            matches!(cancelled, Err(CallError::Cancelled)),
+            "{cancelled:?}"
+        );
+        // Here there is nothing that could be started again.
+        let never = CancellationToken::new();
+        let next = server.call("slow", Map::new(), &never).await;
+        assert!(matches!(next, Err(CallError::Start(_))), "{next:?}");
+        began.elapsed().as_secs()
+    };
+    let (_other, took) = tokio::join!(heard, calling);
+    assert_eq!(took, 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_busy_with_a_call_that_somebody_waits_for_is_left_alone() {
+    let (server, mut other) = connected().await;
+    let (cancel, never) = (CancellationToken::new(), CancellationToken::new());
+    let answering = async {
+        let (_given_up, awaited) = (other.next().await, other.next().await);
+        cancel.cancel();
+        let told = other.next().await;
+        assert_eq!(told["method"], "notifications/cancelled");
+        // No ping: the call that comes next takes its place behind the one that goes on.
+        let next = other.next().await;
+        sleep(Duration::from_secs(50)).await;
+        for (call, words) in [(&awaited, "awaited"), (&next, "next")] {
+            assert_eq!(call["method"], "tools/call");
+            let content = json!([{"type": "text", "text": words}]);
+            let answer = json!({"id": call["id"], "result": {"content": content}});
+            other.say(answer).await;
+        }
+        // Now there may be a doubt, and nobody who would lose something.
+        other.pong().await;
+        let last = other.next().await;
+        let answer = json!({"id": last["id"], "result": {"content": []}});
+        other.say(answer).await;
+    };
+    let calling = async {
+        let given_up = async {
+            let given_up = server.call("slow", Map::new(), &cancel).await;
+            assert!(
+                matches!(given_up, Err(CallError::Cancelled)),
+                "{given_up:?}"
+            );
+            server.call("slow", Map::new(), &never).await.unwrap()
+        };
+        let awaited = server.call("slow", Map::new(), &never);
+        let (next, awaited) = tokio::join!(given_up, awaited);
+        assert_eq!(next["content"][0]["text"], "next");
+        assert_eq!(awaited.unwrap()["content"][0]["text"], "awaited");
+        server.call("slow", Map::new(), &never).await.unwrap();
+    };
+    tokio::join!(answering, calling);
 }
