@@ -28,7 +28,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::file::{self, Stamp, is_current, refusal};
-use super::{Bounds, SessionError, SessionId, parts};
+use super::parts::{self, Looks};
+use super::{Bounds, SessionError, SessionId};
 
 /// Attempts to lock a file that others keep removing before it counts as busy.
 const ATTEMPTS: usize = 16;
@@ -48,6 +49,7 @@ pub(super) struct Lease {
     pub(super) id: SessionId,
     /// How much may be written under it.
     pub(super) bounds: Bounds,
+    pub(super) looks: Arc<Looks>,
     held: Held,
     /// The session file that is retained.
     content: Mutex<Option<File>>,
@@ -73,13 +75,18 @@ pub(super) struct AppendLock {
 
 impl Lease {
     /// Takes it, or waits for a moment: who only looks whether somebody holds it is gone at once.
-    pub(super) fn acquire(dir: &Path, id: &SessionId) -> Result<Self, SessionError> {
-        Self::acquire_within(dir, id, SWEEP_WAIT)
+    pub(super) fn acquire(
+        dir: &Path,
+        id: &SessionId,
+        looks: &Arc<Looks>,
+    ) -> Result<Self, SessionError> {
+        Self::acquire_within(dir, id, looks, SWEEP_WAIT)
     }
 
     pub(super) fn acquire_within(
         dir: &Path,
         id: &SessionId,
+        looks: &Arc<Looks>,
         wait: Duration,
     ) -> Result<Self, SessionError> {
         let _span = tracing::debug_span!("lease", session = id.as_str()).entered();
@@ -108,6 +115,7 @@ impl Lease {
                     dir: dir.to_owned(),
                     id: id.clone(),
                     bounds: Bounds::SESSION,
+                    looks: Arc::clone(looks),
                     held: Held::Locks { file, path, append },
                     content: Mutex::new(None),
                 });
@@ -122,6 +130,7 @@ impl Lease {
             dir,
             id: SessionId::random(),
             bounds,
+            looks: Arc::clone(&session.looks),
             held: Held::Session(session),
             content: Mutex::new(None),
         }

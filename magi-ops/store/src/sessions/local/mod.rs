@@ -26,6 +26,7 @@ mod window;
 mod writer;
 
 use lease::Lease;
+use parts::Looks;
 use read::End;
 use writer::Writer;
 
@@ -35,6 +36,7 @@ pub struct LocalSessions {
     dir: PathBuf,
     /// What killed processes left there is removed once.
     swept: Arc<Once>,
+    looks: Arc<Looks>,
 }
 
 impl LocalSessions {
@@ -43,6 +45,7 @@ impl LocalSessions {
         Self {
             dir: home.sessions_dir().to_owned(),
             swept: Arc::new(Once::new()),
+            looks: Arc::default(),
         }
     }
 }
@@ -50,7 +53,7 @@ impl LocalSessions {
 impl SessionStore for LocalSessions {
     fn create(&self) -> Result<Box<dyn SessionWriter>, SessionError> {
         self.swept.call_once(|| sweep::sweep(&self.dir));
-        let lease = Lease::acquire(&self.dir, &SessionId::random())?;
+        let lease = Lease::acquire(&self.dir, &SessionId::random(), &self.looks)?;
         Ok(Box::new(Writer::lazy(Arc::new(lease))))
     }
 
@@ -59,9 +62,9 @@ impl SessionStore for LocalSessions {
         // A lookup first: a session that does not exist must not leave a lock file behind.
         file::open_to_write(&path).map_err(file::refusal)?;
         self.swept.call_once(|| sweep::sweep(&self.dir));
-        let lease = Lease::acquire(&self.dir, id)?;
+        let lease = Lease::acquire(&self.dir, id, &self.looks)?;
         // What is unsafe about its last part is unsafe about the session.
-        lease.open_part(parts::last(&self.dir, id)?)?;
+        lease.open_part(self.looks.last(&self.dir, id)?)?;
         Ok(Arc::new(lease))
     }
 
@@ -79,7 +82,7 @@ impl SessionStore for LocalSessions {
         id: &SessionId,
         known: Option<&Version>,
     ) -> Result<Option<Window>, SessionError> {
-        window::read(&self.dir, id, known)
+        window::read(&self.dir, id, &self.looks, known)
     }
 }
 
@@ -113,7 +116,7 @@ impl SessionLease for Lease {
         let Some(end) = position.0.downcast_ref::<End>() else {
             return Ok(None);
         };
-        if parts::last(&self.dir, &self.id)? != end.part {
+        if self.looks.last(&self.dir, &self.id)? != end.part {
             return Ok(None);
         }
         let file = self.open_part(end.part)?;

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::lease::Lease;
@@ -17,6 +18,7 @@ pub(super) fn sweep(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else {
         return;
     };
+    let looks = Arc::default();
     for entry in entries.take(MAX_SCAN_ENTRIES).flatten() {
         let name = entry.file_name();
         let name = name.to_str().unwrap_or_default();
@@ -26,13 +28,13 @@ pub(super) fn sweep(dir: &Path) {
                     .is_err_and(|error| error.kind() == ErrorKind::NotFound)
             };
             // Under the lease: nobody makes a session of this id meanwhile.
-            let lease = Lease::acquire_within(dir, &id, Duration::ZERO);
+            let lease = Lease::acquire_within(dir, &id, &looks, Duration::ZERO);
             if lease.as_ref().is_ok_and(is_gone) {
                 tracing::debug!(session = %id, "the tasks of a session that is gone are removed");
                 tasks::remove(&entry.path());
             }
         } else if let Some(id) = SessionId::of_lock_name(name)
-            && let Ok(lease) = Lease::acquire_within(dir, &id, Duration::ZERO)
+            && let Ok(lease) = Lease::acquire_within(dir, &id, &looks, Duration::ZERO)
         {
             tracing::debug!(session = %id, "a lock without a holder is removed");
             drop(lease);

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use super::file::{self, Stamp, refusal};
 use super::lease::AppendLock;
+use super::parts::{self, Looks};
 use super::{
-    MAX_READ_LINES, MAX_WINDOW_BYTES, Record, SessionError, SessionId, Version, Window, parts, read,
+    MAX_READ_LINES, MAX_WINDOW_BYTES, Record, SessionError, SessionId, Version, Window, read,
 };
 
 /// Where the window of a longer file may begin: at multiples of this. Every move costs a client all positions
@@ -19,11 +20,12 @@ const STEP_BYTES: u64 = 512 * 1024;
 pub(super) fn read(
     dir: &Path,
     id: &SessionId,
+    looks: &Looks,
     known: Option<&Version>,
 ) -> Result<Option<Window>, SessionError> {
     let first = file::open_to_read(&dir.join(id.file_name())).map_err(refusal)?;
     let _settled = AppendLock::reading(dir, id)?;
-    let part = parts::last(dir, id)?;
+    let part = looks.last(dir, id)?;
     let file = match part {
         1 => first,
         _ => file::open_to_read(&parts::path(dir, id, part)).map_err(refusal)?,

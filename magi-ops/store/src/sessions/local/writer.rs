@@ -281,7 +281,8 @@ impl SessionWriter for Writer {
     fn is_unchanged(&mut self) -> bool {
         let path = self.path();
         let part = self.part();
-        let is_last = parts::last(&self.lease.dir, &self.lease.id).is_ok_and(|last| last == part);
+        let Lease { looks, dir, id, .. } = &*self.lease;
+        let is_last = looks.last(dir, id).is_ok_and(|last| last == part);
         match &mut self.open {
             Some(open) => {
                 is_last && (part == 1 || self.lease.retains()) && open.is_unchanged(&path)

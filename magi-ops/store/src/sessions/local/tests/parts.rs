@@ -272,6 +272,54 @@ fn a_part_that_is_missing_before_the_last_makes_the_session_invalid() {
 }
 
 #[test]
+fn a_part_that_is_missing_is_noticed_by_the_next_whole_look() {
+    for last in [4, 100] {
+        let place = Place::new();
+        let (mut writer, id) = continued(&place);
+        assert!(writer.is_unchanged());
+        fs::write(place.path(&id.part_name(last)), "").unwrap();
+        // Whoever reads everything or makes a part looks at once.
+        let refused = writer.begin_part(None, head(), &|_| true, &|| false);
+        assert!(refused.is_err() && !place.path(&id.part_name(3)).exists());
+        let read = writer.lease().load(&mut |_| {});
+        assert!(matches!(read, Err(SessionError::Invalid(_))), "{last}");
+        // Everybody else in a moment.
+        place.sessions.looks.forget();
+        assert!(!writer.is_unchanged());
+        let position = writer.position().unwrap();
+        let resumed = writer.lease().resume(&position);
+        assert!(matches!(resumed, Err(SessionError::Invalid(_))), "{last}");
+        drop(writer);
+        let attached = place.sessions.attach(&id);
+        assert!(matches!(attached, Err(SessionError::Invalid(_))), "{last}");
+        let window = place.sessions.window(&id, None);
+        assert!(matches!(window, Err(SessionError::Invalid(_))), "{last}");
+    }
+}
+
+#[test]
+fn a_look_holds_for_the_parts_that_there_were_and_only_so_many_are_kept() {
+    let place = Place::new();
+    let (mut writer, id) = continued(&place);
+    let looks = Arc::clone(&place.sessions.looks);
+    assert!(writer.is_unchanged());
+    let last = |id: &SessionId| looks.last(&place.sessions.dir, id).unwrap();
+    assert_eq!(last(&id), 2);
+    writer
+        .begin_part(None, head(), &|_| false, &|| false)
+        .unwrap();
+    assert_eq!(last(&id), 3);
+    fs::remove_file(place.path(&id.part_name(3))).unwrap();
+    assert_eq!(last(&id), 2);
+    fs::remove_file(place.path(&id.part_name(2))).unwrap();
+    assert_eq!(last(&id), 1);
+    for _ in 0..super::super::parts::MAX_LOOKS + 3 {
+        assert_eq!(last(&SessionId::random()), 1);
+    }
+    assert_eq!(looks.kept(), super::super::parts::MAX_LOOKS);
+}
+
+#[test]
 fn a_session_whose_last_part_is_unsafe_is_not_attached() {
     let place = Place::new();
     let (writer, id) = continued(&place);
