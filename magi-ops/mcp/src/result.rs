@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use media::Image;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tools::ToolOutcome;
 
 /// Most bytes of a result.
@@ -13,10 +13,26 @@ pub(crate) const MAX_RESULT_BYTES: usize = 256 * 1024;
 const NOTE_BYTES: usize = 128;
 /// Most images of a result that are shown to a model as such; all of them are in one message.
 const MAX_IMAGES: usize = 8;
+/// Most parts of a result that are looked at. Nobody reads more, and each costs far more time than its bytes.
+const MAX_PARTS: usize = 1000;
 /// Longest words of a server within our own, in bytes: a type, a name, an address.
 const MAX_WORD_BYTES: usize = 256;
 
-/// The outcome that a result says.
+/// Leaves out the parts of a result beyond the bound, and says so in the last one's place.
+pub(crate) fn bound_parts(result: &mut Value) {
+    let content = result.get_mut("content");
+    let Some(parts) = content.and_then(Value::as_array_mut) else {
+        return;
+    };
+    if parts.len() > MAX_PARTS {
+        let (kept, all) = (MAX_PARTS - 1, parts.len());
+        parts.truncate(kept);
+        let words = format!("[truncated: the first {kept} of {all} parts]");
+        parts.push(json!({"type": "text", "text": words}));
+    }
+}
+
+/// The outcome that a result says, which has passed [`bound_parts`].
 pub(crate) fn outcome(result: &Value) -> ToolOutcome {
     let says = |name| result.get(name).is_some_and(|value| !value.is_null());
     if !["content", "structuredContent", "toolResult", "isError"]
@@ -263,6 +279,24 @@ mod tests {
             "\n[truncated: the first 262016 of {bytes} bytes]\n"
         )));
         assert!(content.len() <= MAX_RESULT_BYTES);
+    }
+
+    #[test]
+    fn of_very_many_parts_only_so_many_are_read_and_it_says_so() {
+        let text = json!({"type": "text", "text": "x"});
+        let mut result = json!({"content": vec![text.clone(); MAX_PARTS]});
+        let whole = result.clone();
+        bound_parts(&mut result);
+        assert_eq!(result, whole, "as many as may be");
+        let mut result = json!({"content": vec![text; 100_000], "isError": true});
+        bound_parts(&mut result);
+        let bounded = result.clone();
+        assert_eq!(bounded["content"].as_array().unwrap().len(), MAX_PARTS);
+        bound_parts(&mut result);
+        assert_eq!(result, bounded, "once is enough");
+        let content = outcome(&result).content;
+        assert_eq!(content.matches("x\n").count(), MAX_PARTS - 1);
+        assert!(content.ends_with("\n[truncated: the first 999 of 100000 parts]"));
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

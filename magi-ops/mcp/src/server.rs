@@ -24,6 +24,7 @@ use crate::client::Client;
 use crate::error::{CallError, End, StartCause, StartError, Trouble};
 use crate::offer::{Offer, Page};
 use crate::program::Program;
+use crate::result::bound_parts;
 use crate::setting::Setting;
 use crate::stdio::Stdio;
 use crate::{http, login};
@@ -68,8 +69,8 @@ pub(crate) struct Server {
     closing: CancellationToken,
 }
 
-/// A call that waits for its answer. However that ends without one - its time is over, it was cancelled, whoever made
-/// it is gone - the server may hang in it.
+/// A call that waits for its answer. However it ends without one (its time is over, it was cancelled, whoever made
+/// it is gone), the server may hang in it.
 struct Waiting<'s>(&'s Server);
 
 impl<'s> Waiting<'s> {
@@ -344,7 +345,11 @@ impl Server {
             Err(error) => Err(error),
         };
         match answer {
-            Ok(result) => Ok(value(&result)),
+            Ok(result) => {
+                let mut result = value(&result);
+                bound_parts(&mut result);
+                Ok(result)
+            }
             Err(ServiceError::McpError(error)) => {
                 Err(CallError::Refused(error.message.into_owned()))
             }

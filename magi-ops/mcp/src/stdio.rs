@@ -13,6 +13,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
 
 use crate::lines::{IdScan, Line, Lines, MAX_MESSAGE_BYTES};
+use crate::result::bound_parts;
 
 /// Messages that wait for a server to read them; one that leaves more unread gets no more.
 const UNREAD: usize = 256;
@@ -112,6 +113,8 @@ pub(crate) fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
         }
     };
     keep_execution(&mut value);
+    // The SDK tries one form of answer after the other on all of it.
+    value.get_mut("result").map(bound_parts);
     let (id, method) = (value.get("id"), value.get("method"));
     value.get("jsonrpc")?;
     if id.is_none() && method.is_some_and(|method| !HEEDED.iter().any(|heeded| method == heeded)) {
