@@ -52,6 +52,7 @@ impl Tool for Task {
             concurrency: Concurrency::SideBySide,
             activity: ActivityKind::Subagent,
             makes_calls: true,
+            looks: false,
             limits: LIMITS,
             advice: "Give a task to a subagent when it takes much reading and you need only what comes of it.",
             ..ToolSpec::changing(NAME, DESCRIPTION, schema)

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tools::{Caller, ToolOutcome};
 
 use crate::bounds;
-use crate::message::{self, End, Ended, Order, Report};
+use crate::message::{self, Ended, Order, Report};
 
 /// Sent when a process has used the time of the processor that it may have.
 const SIGXCPU: i32 = 24;
@@ -37,10 +37,8 @@ pub(crate) struct Finished {
     pub(crate) cut: bool,
     /// How many calls were begun.
     pub(crate) calls: u32,
-    /// How many the snippet did not wait for, as it says itself; else how many still ran, and were ended.
+    /// How many of them still ran at the end, and were ended.
     pub(crate) unawaited: usize,
-    /// See [`End::unhandled`].
-    pub(crate) unhandled: String,
     pub(crate) how: How,
 }
 
@@ -78,7 +76,6 @@ pub(crate) async fn run(
     let Conversation {
         mut running,
         mut finished,
-        open,
         ..
     } = conversation;
     finished.how = match how {
@@ -91,7 +88,7 @@ pub(crate) async fn run(
     };
     // What has come to its end was not ended.
     while running.try_join_next().is_some() {}
-    finished.unawaited = open.unwrap_or(running.len());
+    finished.unawaited = running.len();
     running.shutdown().await;
     Ok(finished)
 }
@@ -138,8 +135,6 @@ struct Conversation<'a> {
     caller: &'a dyn Caller,
     running: JoinSet<(u32, ToolOutcome)>,
     finished: Finished,
-    /// Calls without a result, as the snippet's end says.
-    open: Option<usize>,
 }
 
 impl<'a> Conversation<'a> {
@@ -153,10 +148,8 @@ impl<'a> Conversation<'a> {
                 cut: false,
                 calls: 0,
                 unawaited: 0,
-                unhandled: String::new(),
                 how: How::Cancelled,
             },
-            open: None,
         }
     }
 
@@ -194,11 +187,7 @@ impl<'a> Conversation<'a> {
                         self.running.spawn(async move { (id, call.await) });
                     }
                     Report::Printed { text, cut } => self.print(&text, cut),
-                    Report::Ended(End { how, open, unhandled }) => {
-                        self.open = usize::try_from(open.min(bounds::CALLS)).ok();
-                        self.finished.unhandled = unhandled;
-                        return Ok(how);
-                    }
+                    Report::Ended(ended) => return Ok(ended),
                 },
                 Some(called) = self.running.join_next() => {
                     let (id, outcome) = called.map_err(io::Error::other)?;
@@ -270,11 +259,7 @@ mod tests {
         let (name, input) = (tools[0].clone(), serde_json::json!({}));
         let (id, ended) = (1, Ended::Returned(Some("42".to_owned())));
         message::write(&mut &theirs, &Report::Call { id, name, input }).unwrap();
-        let report = Report::Ended(End {
-            how: ended.clone(),
-            open: 0,
-            unhandled: String::new(),
-        });
+        let report = Report::Ended(ended.clone());
         let later = async {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             message::write(&mut &theirs, &report).unwrap();

@@ -228,10 +228,11 @@ fn service(error: &ServiceError) -> String {
     }
 }
 
-/// The SDK does not call the HTTP client's error a source of its own.
+/// The SDK does not call the HTTP client's error a source of its own, and says where one of the system was.
 fn transport(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
         Some(StreamableHttpError::Client(error)) => chain(error),
+        Some(StreamableHttpError::Io(error)) => chain(error),
         _ => chain(error),
     }
 }

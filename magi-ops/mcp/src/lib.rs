@@ -19,6 +19,7 @@ mod servers;
 mod setting;
 mod stdio;
 mod tool;
+mod transport;
 
 pub use authorize::{LoginError, log_in};
 pub use check::check;

@@ -10,14 +10,16 @@ use tokio::task::coop::consume_budget;
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// Room that is kept between messages: what is longer is rare enough to be made room for anew.
+const KEPT_BYTES: usize = 4 * CHUNK_BYTES;
 /// Longest member of an over-long message that is looked at: an id and its name are shorter.
 const MAX_TOKEN_BYTES: usize = 64;
 
 /// One line.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Line {
+pub(crate) enum Line<'b> {
     /// Without the line end.
-    Whole(Vec<u8>),
+    Whole(&'b [u8]),
     /// It was longer than [`MAX_MESSAGE_BYTES`]; with its `id`, if it had one.
     TooLong(Option<Value>),
 }
@@ -47,8 +49,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// The next line that is not blank; `None` at the end or after an error. What stands behind the last line end counts.
     /// Nothing is lost when the future is dropped. However many lines are there, others have their turn.
-    pub(crate) async fn next(&mut self) -> Option<Line> {
-        loop {
+    pub(crate) async fn next(&mut self) -> Option<Line<'_>> {
+        let (end, next) = loop {
             consume_budget().await;
             if self.start == self.searched && self.skipped.is_none() {
                 let blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
@@ -60,10 +62,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             if let Some(at) = memchr(b'\n', &self.buffer[self.searched..]) {
                 let end = self.searched + at;
-                let line = self.take(end);
-                self.start = end + 1;
-                self.searched = self.start;
-                return Some(line);
+                break (end, end + 1);
             }
             self.searched = self.buffer.len();
             if self.skipped.is_some() || self.searched - self.start > MAX_MESSAGE_BYTES {
@@ -75,28 +74,23 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             match self.from.read_buf(&mut self.buffer).await {
                 Ok(1..) => {}
                 _ if self.skipped.is_some() || self.start < self.buffer.len() => {
-                    let line = self.take(self.buffer.len());
-                    self.start = self.buffer.len();
-                    return Some(line);
+                    break (self.buffer.len(), self.buffer.len());
                 }
                 _ => return None,
             }
-        }
-    }
-
-    /// The line that ends before `end`.
-    fn take(&mut self, end: usize) -> Line {
+        };
         let bytes = &self.buffer[self.start..end];
-        match self.skipped.take() {
+        (self.start, self.searched) = (next, next);
+        Some(match self.skipped.take() {
             None if bytes.len() <= MAX_MESSAGE_BYTES => {
-                Line::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes).to_vec())
+                Line::Whole(bytes.strip_suffix(b"\r").unwrap_or(bytes))
             }
             scan => {
                 let mut scan = scan.unwrap_or_default();
                 scan.read(bytes);
                 Line::TooLong(scan.id)
             }
-        }
+        })
     }
 
     /// Forgets what was read before the line, and what a long one took.
@@ -105,7 +99,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.searched -= self.start;
         self.start = 0;
         if self.buffer.is_empty() {
-            self.buffer.shrink_to(CHUNK_BYTES);
+            self.buffer.shrink_to(KEPT_BYTES);
         }
         self.buffer.reserve(CHUNK_BYTES);
     }
@@ -201,12 +195,16 @@ mod tests {
 
     use super::*;
 
-    async fn lines(bytes: &[u8]) -> Vec<Line> {
+    /// Each line; of one that is too long its id.
+    async fn lines(bytes: &[u8]) -> Vec<Result<Vec<u8>, Option<Value>>> {
         let mut lines = Lines::new(bytes);
         let mut all = Vec::new();
         while let Some(line) = lines.next().await {
+            all.push(match line {
+                Line::Whole(line) => Ok(line.to_vec()),
+                Line::TooLong(id) => Err(id),
+            });
             assert!(lines.buffer.capacity() <= 2 * MAX_MESSAGE_BYTES + 2 * CHUNK_BYTES);
-            all.push(line);
         }
         all
     }
@@ -227,8 +225,7 @@ mod tests {
             (long.clone(), None),
         ] {
             let text = format!("first\r\n{message}\n\nlast");
-            let whole = |text: &str| Line::Whole(text.into());
-            let expected = [whole("first"), Line::TooLong(id), whole("last")];
+            let expected = [Ok(b"first".to_vec()), Err(id), Ok(b"last".to_vec())];
             assert_eq!(lines(text.as_bytes()).await, expected);
         }
     }
@@ -264,7 +261,7 @@ mod tests {
             text.resize(longest.len() + more, b'x');
             text.push(b'\n');
             let found = lines(&text).await;
-            assert_eq!(matches!(&found[..], [Line::Whole(_)]), expected);
+            assert_eq!(matches!(&found[..], [Ok(_)]), expected);
         }
     }
 

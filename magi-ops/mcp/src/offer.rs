@@ -79,7 +79,7 @@ impl Offer {
             ));
         }
         if tool
-            .pointer("/_meta/execution/taskSupport")
+            .pointer("/execution/taskSupport")
             .and_then(Value::as_str)
             == Some("required")
         {
@@ -221,7 +221,7 @@ mod tests {
             (json!({"name": "x".repeat(60)}), "is not 1 to 64"),
             (json!({"name": "t"}), "has no schema"),
             (
-                json!({"name": "t", "inputSchema": {"type": "object"}, "_meta": {"execution": {"taskSupport": "required"}}}),
+                json!({"name": "t", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}),
                 "only be called as a task",
             ),
             (tool(json!(true)), "has no schema"),

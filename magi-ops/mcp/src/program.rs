@@ -6,13 +6,13 @@ use std::ffi::OsString;
 use std::future::ready;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use tokio::net::UnixStream;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tools::process::Command;
@@ -40,7 +40,7 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Starts it, and gives its standard input and output.
+    /// Starts it, and gives its standard input and output, which don't block.
     pub(crate) async fn start(
         command: &str,
         args: &[String],

@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use media::Image;
+use rmcp::model::ServerResult;
 use serde_json::{Value, json};
 use tools::ToolOutcome;
 
@@ -17,6 +18,16 @@ const MAX_IMAGES: usize = 8;
 const MAX_PARTS: usize = 1000;
 /// Longest words of a server within our own, in bytes: a type, a name, an address.
 const MAX_WORD_BYTES: usize = 256;
+
+/// A result as JSON, whatever form the SDK took it for, if it looked; with as many parts as are read.
+pub(crate) fn value(result: ServerResult) -> Value {
+    let mut value = match result {
+        ServerResult::CustomResult(result) => result.0,
+        known => serde_json::to_value(known).unwrap_or_default(),
+    };
+    bound_parts(&mut value);
+    value
+}
 
 /// Leaves out the parts of a result beyond the bound, and says so in the last one's place.
 pub(crate) fn bound_parts(result: &mut Value) {

@@ -9,7 +9,7 @@ use reqwest::Url;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
     ClientNotification, ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams,
-    PingRequest, ProtocolVersion, ServerResult,
+    PingRequest, ProtocolVersion,
 };
 use rmcp::service::{
     Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError, serve_client_with_ct,
@@ -19,14 +19,16 @@ use serde_json::{Map, Value};
 use store::settings::{Launch, McpServer};
 use tokio::time::{timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tools::process::ProcessError;
 
 use crate::client::Client;
 use crate::error::{CallError, End, StartCause, StartError, Trouble};
 use crate::offer::{Offer, Page};
 use crate::program::Program;
-use crate::result::bound_parts;
+use crate::result::value;
 use crate::setting::Setting;
 use crate::stdio::Stdio;
+use crate::transport::Transport;
 use crate::{http, login};
 
 /// For a start, its list of tools included.
@@ -180,7 +182,11 @@ impl Server {
         match launch {
             Launch::Command { command, args, env } => {
                 let (program, stream) = Program::start(command, args, env, &self.setting).await?;
-                let shaking = serve_client_with_ct(client, Stdio::new(stream), stop);
+                let shaking = serve_client_with_ct(
+                    client,
+                    Transport::Program(Stdio::new(stream).map_err(ProcessError::Guard)?),
+                    stop,
+                );
                 let cause = match timeout_at(limit, shaking).await.map_err(late) {
                     Ok(Ok(running)) => return Connection::begun(running, Some(program)),
                     Ok(Err(error)) => StartCause::Handshake(Box::new(error), Trouble::default()),
@@ -205,7 +211,8 @@ impl Server {
                     let client_of = login::authorized(http::client(&url)?, name, &url, home);
                     let (http, trouble) = client_of.await?;
                     let transport = StreamableHttpClientTransport::with_client(http, config);
-                    match serve_client_with_ct(client, http::Drained(transport), stop).await {
+                    let transport = Transport::Http(http::Drained(transport));
+                    match serve_client_with_ct(client, transport, stop).await {
                         Ok(running) => Connection::begun(running, None),
                         Err(error) if error.is_authorization_required() => Err(StartCause::Login),
                         Err(error) => Err(StartCause::Handshake(Box::new(error), trouble)),
@@ -245,7 +252,7 @@ impl Server {
                 Err(error) => return Err(StartCause::List(Box::new(error))),
             };
             let page =
-                Page::read(&self.definition.name, &value(&result)).ok_or(StartCause::NoList)?;
+                Page::read(&self.definition.name, &value(result)).ok_or(StartCause::NoList)?;
             left_out.extend(page.left_out);
             offers.extend(page.offers);
             let same = page.next.is_some() && page.next == asked;
@@ -345,11 +352,7 @@ impl Server {
             Err(error) => Err(error),
         };
         match answer {
-            Ok(result) => {
-                let mut result = value(&result);
-                bound_parts(&mut result);
-                Ok(result)
-            }
+            Ok(result) => Ok(value(result)),
             Err(ServiceError::McpError(error)) => {
                 Err(CallError::Refused(error.message.into_owned()))
             }
@@ -483,11 +486,6 @@ impl Connection {
         }
         gone.ok().map(|end| end.words)
     }
-}
-
-/// A result as JSON: whatever form the SDK took it for.
-fn value(result: &ServerResult) -> Value {
-    serde_json::to_value(result).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ impl Tool for ServerTool {
                 true => Concurrency::SideBySide,
                 false => Concurrency::Alone,
             },
+            looks: false,
             limits: LIMITS,
             server: Some(self.server.definition.name.as_str().into()),
             ..ToolSpec::changing(name, description, schema.clone())

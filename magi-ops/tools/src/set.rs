@@ -2,7 +2,7 @@
 //! What a tool does is its own matter; who may call what is decided above.
 
 use std::any::Any;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,15 +150,21 @@ impl ToolSet {
             return Access::new(DefaultPolicy::Allow, Question::new(name, ""));
         };
         let (looked, _) = lenient(&member.spec.input_schema, input);
-        let pool = member.context.pool.clone();
-        let look = pool.run(move || member.tool.access(&looked, &member.context));
-        let limit = Deadline::after(LOOK_LIMIT);
-        let failed: &dyn std::fmt::Display = match limit.bound(look).await {
-            Ok(Ok(access)) => return access,
-            Ok(Err(panicked)) => &panicked.to_string(),
-            Err(late) => &late.to_string(),
+        let (pool, looks) = (member.context.pool.clone(), member.spec.looks);
+        let look = move || member.tool.access(&looked, &member.context);
+        let failed = if looks {
+            match Deadline::after(LOOK_LIMIT).bound(pool.run(look)).await {
+                Ok(Ok(access)) => return access,
+                Ok(Err(panicked)) => panicked.to_string(),
+                Err(late) => late.to_string(),
+            }
+        } else {
+            match catch_unwind(AssertUnwindSafe(look)) {
+                Ok(access) => return access,
+                Err(panic) => panic_text(&*panic).to_owned(),
+            }
         };
-        tracing::warn!(tool = name, error = %failed, "a call can't be looked at");
+        tracing::warn!(tool = name, error = failed, "a call can't be looked at");
         let lead = format!("{name} (it could not be looked at)");
         Access::new(DefaultPolicy::Ask, Question::of_input(lead, input))
     }
@@ -325,7 +331,7 @@ mod tests {
         assert!(outcome.timed_out);
     }
 
-    /// A tool that does what its input says.
+    /// A tool that does what its input says; one called `strange` is looked at on another thread.
     struct Strange(&'static str);
 
     impl Tool for Strange {
@@ -335,6 +341,7 @@ mod tests {
                     wall: Duration::from_secs(1),
                     ..Limits::default()
                 },
+                looks: self.0 == "strange",
                 ..ToolSpec::changing(self.0, "", json!({}))
             }
         }
@@ -389,14 +396,17 @@ mod tests {
             soon(cancel.clone());
             assert_eq!(run(what, cancel).await, ended(expected, false));
         }
-        let access = set.access("strange", &json!({ "do": "panic" })).await;
-        assert_eq!(access.default, DefaultPolicy::Ask);
-        let question = access
-            .question
-            .render(&redact::Redactor::default(), 960)
-            .into_string();
-        let expected = r#"strange (it could not be looked at): {"do":"panic"}"#;
-        assert_eq!(question, expected);
+        set.add(Arc::new(Strange("blind"))).unwrap();
+        for name in ["strange", "blind"] {
+            let access = set.access(name, &json!({ "do": "panic" })).await;
+            assert_eq!(access.default, DefaultPolicy::Ask);
+            let question = access
+                .question
+                .render(&redact::Redactor::default(), 960)
+                .into_string();
+            let expected = format!(r#"{name} (it could not be looked at): {{"do":"panic"}}"#);
+            assert_eq!(question, expected);
+        }
     }
 
     #[test]

@@ -38,6 +38,7 @@ struct SkillTool(Arc<[Skill]>);
 impl Tool for SkillTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            looks: false,
             section: section(&self.0),
             ..ToolSpec::reading(NAME, &description(&self.0), input::schema::<Input>())
         }

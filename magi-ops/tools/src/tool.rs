@@ -22,8 +22,9 @@ pub trait Tool: Send + Sync + 'static {
     /// What is offered to a model, and how its calls run. The same for the life of the tool.
     fn spec(&self) -> ToolSpec;
 
-    /// What the call would touch, before it runs. May look at files; runs on a thread that may block, for
-    /// five seconds at most. A call that is going to be refused is allowed: there is nothing to ask for.
+    /// What the call would touch, before it runs. May look at files, if the spec says so ([`ToolSpec::looks`]); runs on
+    /// a thread that may block then, for five seconds at most. A call that is going to be refused is allowed: there is
+    /// nothing to ask for.
     fn access(&self, input: &Value, cx: &Context) -> Access;
 
     /// What the call is about, for a person who watches: one line that begins with the tool's name, such as
@@ -57,6 +58,9 @@ pub struct ToolSpec {
     pub input_schema: Value,
     /// Whether the tool changes nothing.
     pub read_only: bool,
+    /// Whether [`Tool::access`] looks at anything but the input, and so may block. Where it does not, it runs where it
+    /// is asked for: another thread would take longer than the answer.
+    pub looks: bool,
     pub concurrency: Concurrency,
     pub activity: ActivityKind,
     /// Whether its calls make calls of their own. They get a [`Caller`], and none of those can make one of these.
@@ -79,6 +83,7 @@ impl ToolSpec {
             description: description.to_owned(),
             input_schema,
             read_only: true,
+            looks: true,
             concurrency: Concurrency::SideBySide,
             activity: ActivityKind::Tool,
             makes_calls: false,

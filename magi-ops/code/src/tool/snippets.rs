@@ -34,9 +34,7 @@ const LIMITS: Limits = Limits {
 };
 /// Room for a value or an error beside whatever was printed, and for the notes, in bytes.
 const TAIL: usize = 16 * 1024;
-const NOTES: usize = 1024;
-/// Longest note about what nobody handled, in bytes.
-const UNHANDLED: usize = 640;
+const NOTES: usize = 512;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -65,18 +63,13 @@ impl Input {
     }
 }
 
-/// A snippet without the Markdown fence around it that some models write, of backticks or tildes; its lines keep
-/// their numbers.
+/// A snippet without the Markdown fence around it that some models write; its lines keep their numbers.
 fn unfenced(source: String) -> String {
     let inner = || {
-        let text = source.trim();
-        let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-        let length = text.len() - text.trim_start_matches(mark).len();
-        let fence = text.get(..length).filter(|fence| fence.len() >= 3)?;
-        let inner = text[length..].strip_suffix(fence)?;
+        let inner = source.trim().strip_prefix("```")?.strip_suffix("```")?;
         let (language, body) = inner.split_once('\n')?;
         let is_word = language.trim().chars().all(char::is_alphanumeric);
-        (is_word && !body.contains(fence)).then_some(body)
+        (is_word && !body.contains("```")).then_some(body)
     };
     match inner() {
         Some(body) => {
@@ -121,6 +114,7 @@ impl Tool for Code {
             limits: LIMITS,
             advice: ADVICE,
             makes_calls: true,
+            looks: false,
             ..ToolSpec::changing(NAME, DESCRIPTION, tools::input::schema::<Input>())
         }
     }
@@ -179,7 +173,6 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
         cut,
         calls,
         unawaited,
-        unhandled,
         how,
     } = finished;
     let mut timed_out = false;
@@ -201,7 +194,7 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
             (text.to_owned(), Some("ended unexpectedly"))
         }
     };
-    let content = text(printed, &tail, cut, unawaited, &unhandled);
+    let content = text(printed, &tail, cut, unawaited);
     let calls = match calls {
         1 => "1 call".to_owned(),
         calls => format!("{calls} calls"),
@@ -216,13 +209,7 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
 }
 
 /// What was printed, then the value or the error, then what is to be said of both: [`bounds::OUTPUT`] at most.
-fn text(
-    mut content: String,
-    tail: &str,
-    mut cut: bool,
-    unawaited: usize,
-    unhandled: &str,
-) -> String {
+fn text(mut content: String, tail: &str, mut cut: bool, unawaited: usize) -> String {
     let most = bounds::OUTPUT - NOTES;
     let room = tail.floor_char_boundary((most - content.len().min(most)).max(TAIL));
     cut |= room < tail.len();
@@ -245,14 +232,10 @@ fn text(
     }
     match unawaited {
         0 => {}
-        1 => add("[1 call was not awaited: it was ended if it still ran]\n"),
+        1 => add("[1 call was not awaited and was ended]\n"),
         calls => add(&format!(
-            "[{calls} calls were not awaited: those that still ran were ended]\n"
+            "[{calls} calls were not awaited and were ended]\n"
         )),
-    }
-    if !unhandled.is_empty() {
-        let unhandled = &unhandled[..unhandled.floor_char_boundary(UNHANDLED)];
-        add(&format!("[{unhandled}]\n"));
     }
     if content.is_empty() {
         content.push_str("[no output]\n");

@@ -60,7 +60,11 @@ async fn connected() -> (Server, Other) {
         root: "file:///".to_owned(),
         changed: Arc::default(),
     };
-    let connecting = serve_client_with_ct(client, Stdio::new(near), CancellationToken::new());
+    let connecting = serve_client_with_ct(
+        client,
+        Transport::Program(Stdio::new(near.into_std().unwrap()).unwrap()),
+        CancellationToken::new(),
+    );
     let greeted = async {
         let hello = other.next().await;
         let version = &hello["params"]["protocolVersion"];

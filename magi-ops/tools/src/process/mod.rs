@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdStream;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -180,7 +181,7 @@ impl Command {
     }
 
     /// Starts it to be talked to: what is written to the socket it reads on its standard input, and what it
-    /// writes to its standard output is read there. [`Self::stdin`], [`Self::merge`] and the time limit don't
+    /// writes to its standard output is read there, without blocking. [`Self::stdin`], [`Self::merge`] and the time limit don't
     /// count, and the output of what it finishes with is empty.
     ///
     /// The command lives as long as the future, which has to be polled: as [`Self::run`], it asks for an end when
@@ -195,7 +196,7 @@ impl Command {
         cancel: CancellationToken,
     ) -> Result<
         (
-            UnixStream,
+            StdStream,
             impl Future<Output = Result<Finished, ProcessError>> + Send + use<>,
         ),
         ProcessError,
@@ -203,9 +204,9 @@ impl Command {
         self.merge = false;
         self.time_limit = Duration::MAX;
         let pair = || -> io::Result<_> {
-            let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+            let (ours, theirs) = StdStream::pair()?;
             ours.set_nonblocking(true)?;
-            Ok((UnixStream::from_std(ours)?, theirs))
+            Ok((ours, theirs))
         };
         let (ours, theirs) = pair().map_err(ProcessError::Guard)?;
         let started = self.begin(guard, theirs.into(), |_| Input::Output)?;
@@ -226,7 +227,7 @@ impl Command {
         };
         let request = request.encode().ok_or(ProcessError::TooLong)?;
         let start = || -> io::Result<StartedGuard> {
-            let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+            let (ours, theirs) = StdStream::pair()?;
             ours.set_nonblocking(true)?;
             let (errors, err) = match self.merge {
                 true => (None, out.try_clone()?),
