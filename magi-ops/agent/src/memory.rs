@@ -215,11 +215,6 @@ impl SessionWriter for Writer {
         session.is_some_and(|session| session.records.is_some())
     }
 
-    fn is_empty(&self) -> bool {
-        let session = self.lease.sessions.get(&self.lease.id).unwrap_or_default();
-        session.records.is_none_or(|records| records.is_empty())
-    }
-
     fn append(
         &mut self,
         turn: Option<&str>,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use store::LocalHome;
 use store::sessions::{
     AppendError, Body, Flush, LocalSessions, Record, SessionError, SessionId, SessionStore as _,
@@ -99,6 +100,33 @@ fn child() {
             flock(&lock, FlockOperation::LockExclusive).unwrap();
             say(writer.lease().id());
             std::io::stdin().lines().next();
+        }
+        "without descriptors" => {
+            append(&mut *writer, "first", Flush::Durable).unwrap();
+            say(writer.lease().id());
+            let second = beside(&sessions_dir(), writer.lease().id(), "2.jsonl");
+            let limit = Rlimit {
+                current: Some(128),
+                maximum: Some(128),
+            };
+            setrlimit(Resource::Nofile, limit).unwrap();
+            let mut taken = Vec::new();
+            while let Ok(file) = File::open("/dev/null") {
+                taken.push(file);
+            }
+            // One more descriptor each time, until the part got its name and could not be opened.
+            while writer
+                .begin_part(None, Vec::new(), &|_| true, &|| false)
+                .is_err()
+            {
+                if second.exists() {
+                    append(&mut *writer, "lost", Flush::Written).unwrap_err();
+                    say("named");
+                    return;
+                }
+                append(&mut *writer, "goes on", Flush::Durable).unwrap();
+                taken.pop().unwrap();
+            }
         }
         "full" => {
             append(&mut *writer, "fits", Flush::Durable).unwrap();
@@ -313,4 +341,18 @@ fn a_full_disk_is_an_error_and_leaves_whole_records() {
         files, 2,
         "the session and its lock; nothing of the one that failed"
     );
+}
+
+#[test]
+fn a_part_that_cannot_be_opened_takes_no_record_into_the_part_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut other = Other::start("without descriptors", dir.path(), "");
+    let id = other.id();
+    assert_eq!(other.said().as_deref(), Some("named"));
+    assert!(other.child.wait().unwrap().success());
+    let (mut writer, records) = open(&sessions(dir.path()), &id).unwrap();
+    // What the part before had is in the new one.
+    assert!(records.len() > 2, "{records:?}");
+    append(&mut *writer, "goes on", Flush::Durable).unwrap();
+    assert!(writer.is_unchanged());
 }

@@ -1,5 +1,5 @@
 //! A question to a person within a run: it is out when `ask` returns, and one of answer, expiry and cancellation
-//! decides it. Whether a call is asked for is decided in `tools`.
+//! decides it. Whether a call is asked for is decided in `call`.
 
 use std::time::Duration;
 
@@ -60,8 +60,8 @@ impl<'a> Approval<'a> {
         if self.withdraw() {
             return unanswered;
         }
-        // The answer was recorded at the same moment: it has won.
-        self.answer.try_recv().map_or(unanswered, Answer::of)
+        // Who took it out of the table at the same moment has won, and sends the answer or lets go of it at once.
+        (&mut self.answer).await.map_or(unanswered, Answer::of)
     }
 
     fn withdraw(&self) -> bool {
@@ -89,5 +89,44 @@ pub(super) enum Answer {
 impl Answer {
     fn of(allowed: bool) -> Self {
         if allowed { Self::Allowed } else { Self::Denied }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use tokio::time::timeout;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::run::tests::policy::reconciled_run;
+
+    /// An approval whose time is over, while another thread has taken it out of the table and not answered yet.
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_counts_is_the_answer_also_at_the_moment_of_expiry() {
+        for (answered, expected) in [
+            (Some(true), Answer::Allowed),
+            (Some(false), Answer::Denied),
+            (None, Answer::Expired),
+        ] {
+            let cancel = CancellationToken::new();
+            let active = ActiveRun::new("s".parse().unwrap(), reconciled_run("go"), cancel);
+            let (sender, answer) = oneshot::channel();
+            let approval = Approval {
+                active: &active,
+                approval_id: "a".into(),
+                answer,
+                expiry: Duration::from_secs(1),
+            };
+            let mut waiting = std::pin::pin!(approval.answer());
+            let early = timeout(Duration::from_secs(2), &mut waiting).await;
+            assert!(early.is_err(), "{early:?}");
+            match answered {
+                Some(allow) => sender.send(allow).unwrap(),
+                None => drop(sender),
+            }
+            assert_eq!(waiting.await, expected);
+        }
     }
 }

@@ -142,16 +142,16 @@ pub(super) async fn run(
             Some(approval) => approval.answer().await,
             None => Answer::Cancelled,
         };
-        let (content, short) = match answer {
-            Answer::Allowed => ("", ""),
-            Answer::Denied => ("The person did not allow this call.", "not allowed"),
-            Answer::Expired => (
+        let refusal = match answer {
+            Answer::Allowed => None,
+            Answer::Denied => Some(("The person did not allow this call.", "not allowed")),
+            Answer::Expired => Some((
                 "Nobody answered in time; this call was not made.",
                 "nobody answered",
-            ),
-            Answer::Cancelled => ("The call was cancelled.", "cancelled"),
+            )),
+            Answer::Cancelled => Some(("The call was cancelled.", "cancelled")),
         };
-        if !content.is_empty() {
+        if let Some((content, short)) = refusal {
             let outcome = refused(content.to_owned(), short);
             return Ran { outcome, hooks };
         }

@@ -13,7 +13,9 @@ use work::Deadline;
 use super::call::{Ran, Site, refused, run};
 use super::notice::Notices;
 use super::subagent::{Subagents, delegate};
+use crate::startup::Selected;
 
+#[derive(Clone)]
 pub(super) struct RunCaller {
     pub(super) site: Site,
     /// The activity of the call that makes others.
@@ -22,6 +24,8 @@ pub(super) struct RunCaller {
     /// Held by each call that changes something, and shared by the others.
     pub(super) alone: Arc<RwLock<()>>,
     pub(super) subagents: Arc<Subagents>,
+    /// What answers the run.
+    pub(super) selected: Arc<Selected>,
 }
 
 impl Caller for RunCaller {
@@ -35,14 +39,12 @@ impl Caller for RunCaller {
         let alone = Arc::clone(&self.alone);
         Box::pin(async move {
             let spec = site.equipment.tools.spec(&name);
-            if spec.is_none_or(|spec| spec.makes_calls) {
+            let Some(spec) = spec.filter(|spec| !spec.makes_calls) else {
                 return refused(format!("no such tool: {name}"), "unknown tool");
-            }
-            let beside = spec.is_some_and(|spec| spec.concurrency == Concurrency::SideBySide);
-            let (_shared, _alone) = if beside {
-                (Some(alone.read().await), None)
-            } else {
-                (None, Some(alone.write().await))
+            };
+            let (_shared, _alone) = match spec.concurrency {
+                Concurrency::SideBySide => (Some(alone.read().await), None),
+                _ => (None, Some(alone.write().await)),
             };
             let id = crate::new_id();
             let call = ToolCall { id, name, input };
@@ -58,9 +60,8 @@ impl Caller for RunCaller {
     }
 
     fn delegate(&self, task: Delegation, until: Deadline) -> Calling {
-        let (site, notices) = (self.site.clone(), self.notices.clone());
-        let (parent, subagents) = (self.parent.clone(), Arc::clone(&self.subagents));
-        Box::pin(async move { delegate(&site, &subagents, &notices, &parent, task, until).await })
+        let caller = self.clone();
+        Box::pin(async move { delegate(&caller, task, until).await })
     }
 }
 

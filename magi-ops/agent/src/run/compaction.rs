@@ -35,10 +35,8 @@ pub(super) struct Shortening {
     pub(super) given_up: bool,
     /// It failed: not tried again at all.
     failed: bool,
-    /// The input is not stored yet, and nothing is told before it is.
-    pub(super) quiet: bool,
-    /// What is told then.
-    held: Vec<Activity>,
+    /// What is told once the input is stored; `Some` while nothing may be told before that.
+    pub(super) held: Option<Vec<Activity>>,
 }
 
 /// How a try to make the conversation shorter ended.
@@ -54,8 +52,7 @@ impl Worker {
     /// Before a request: makes the conversation shorter if it would fill more than its share of the model's window, and
     /// goes on in another part of the session if this one is nearly full.
     pub(super) async fn make_room(&mut self, selected: &Selected) -> Result<(), Stop> {
-        let extent = self.persist.extent();
-        let full = !self.persist.failed() && extent.is_some_and(|extent| extent.is_nearly_full());
+        let full = !self.persist.failed() && self.persist.extent().is_nearly_full();
         if full && self.carry(selected).await {
             return Ok(());
         }
@@ -129,10 +126,8 @@ impl Worker {
         }
         let window = selected.provider.context_window(&selected.choice.model);
         let limit = window.unwrap_or(ASSUMED_WINDOW.max(self.length().0));
-        self.shortening.quiet = true;
-        let shortened = self.shorten(&selected, limit, false).await;
-        self.shortening.quiet = false;
-        let (code, why) = match shortened? {
+        self.shortening.held = Some(Vec::new());
+        let (code, why) = match self.shorten(&selected, limit, false).await? {
             Shortened::Done => return Ok(()),
             Shortened::Nothing => {
                 let why = Redacted::fixed("the session is full");
@@ -140,7 +135,7 @@ impl Worker {
             }
             Shortened::Failed(code, why) => (code, why),
         };
-        self.shortening.held.clear();
+        self.shortening.held = None;
         // Whoever wrote the input has it still, and may try again.
         self.diagnose(code, why).await?;
         Err(Stop::NotStarted)
@@ -148,18 +143,18 @@ impl Worker {
 
     /// Tells what was held back until the input was stored.
     pub(super) async fn tell_held(&mut self) -> Result<(), Stop> {
-        for activity in std::mem::take(&mut self.shortening.held) {
+        for activity in self.shortening.held.take().unwrap_or_default() {
             self.activity(activity).await?;
         }
         Ok(())
     }
 
     async fn tell(&mut self, activity: Activity) -> Result<(), Stop> {
-        if self.shortening.quiet {
-            self.shortening.held.push(activity);
-            return Ok(());
+        match &mut self.shortening.held {
+            Some(held) => held.push(activity),
+            None => self.activity(activity).await?,
         }
-        self.activity(activity).await
+        Ok(())
     }
 
     /// About how many tokens the next request has.
@@ -277,8 +272,7 @@ impl Worker {
             stay.push(messages[at].clone());
             starts.push(self.transcript.starts[at]);
         }
-        let extent = self.persist.extent();
-        let full = extent.is_some_and(|extent| extent.is_nearly_full());
+        let full = self.persist.extent().is_nearly_full();
         let gone = self.transcript.length.counted() - Length::of(&stay[1..]).counted();
         // In a full session a short conversation may make room for a summary that is a little longer.
         let most = if full {
@@ -293,9 +287,7 @@ impl Worker {
         let first = behind.unwrap_or_else(|| self.persist.next_number());
         let input = cut.input.map(|at| self.transcript.starts[at]);
         let length = self.transcript.length.shortened(&stay);
-        let before = std::mem::replace(&mut self.transcript.length, length);
-        let tokens_after = self.length().0;
-        self.transcript.length = before;
+        let (tokens_after, _) = length.tokens(self.equipment.around());
         let checkpoint = Body::Checkpoint {
             activity_id: begun.id.clone(),
             cutoff: first - 1,

@@ -318,7 +318,6 @@ impl Worker {
         self.accept().await?;
         let selected = self.choose().await?;
         self.connect().await?;
-        self.subagents.choose(&selected);
         self.repeats = (!selected.provider.is_scripted()).then(Repeats::default);
         self.begin_hooks().await?;
         self.report_instructions().await?;
@@ -334,7 +333,7 @@ impl Worker {
     }
 
     /// One response and the calls that it asks for. Whether there were any: then another one follows.
-    async fn step(&mut self, response: u32, selected: &Selected) -> Result<bool, Stop> {
+    async fn step(&mut self, response: u32, selected: &Arc<Selected>) -> Result<bool, Stop> {
         if self.workspace.is_primary(&self.equipment) {
             self.equipment = self.workspace.primary_equipment().await;
         }
@@ -350,7 +349,7 @@ impl Worker {
         };
         self.warn_if_degraded().await;
         if !calls.is_empty() {
-            self.run_tools(response, &calls).await?;
+            self.run_tools(response, &calls, selected).await?;
         }
         Ok(!calls.is_empty())
     }
@@ -360,7 +359,7 @@ impl Worker {
         let prompt = self.active.spec.prompt.clone();
         let message_id = crate::new_id();
         self.make_room_for_input().await?;
-        if self.writer.with(|writer| writer.is_empty()) {
+        if self.persist.next_number() == 1 {
             self.persist.push(Body::Session {
                 created_at: (self.workspace.services.clock)(),
                 cwd: recorded_cwd(&self.workspace.cwd),

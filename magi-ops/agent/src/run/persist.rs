@@ -35,8 +35,8 @@ pub(super) struct Persist {
     /// Writes of text so far.
     pieces: u32,
     in_flight: Option<JoinHandle<Result<Result<Extent, AppendError>, Interrupted>>>,
-    /// The session's last part when it was written last; `None` before the run wrote anything.
-    extent: Option<Extent>,
+    /// The session's last part when it was written last.
+    extent: Extent,
     /// Number of the last record that was handed over to be written.
     last: u64,
     /// The message whose first pieces are on their way to the disk or there.
@@ -55,7 +55,7 @@ impl Persist {
             text_written: None,
             pieces: 0,
             in_flight: None,
-            extent: None,
+            extent: Extent::of_session(0, 0),
             last: 0,
             begun: None,
             failed: false,
@@ -65,11 +65,11 @@ impl Persist {
     /// Where the session stands when nothing is being written.
     pub(super) fn begin(&mut self, extent: Extent) {
         self.last = extent.records;
-        self.extent = Some(extent);
+        self.extent = extent;
     }
 
     /// How full the session is, without what is being written.
-    pub(super) fn extent(&self) -> Option<Extent> {
+    pub(super) fn extent(&self) -> Extent {
         self.extent
     }
 

@@ -2,7 +2,7 @@
 //! its conversation, what it works with and its bounds, and its events go on through the run that it works for.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use store::resources::Profile;
@@ -15,6 +15,7 @@ use work::{Deadline, Expired, Pool};
 use super::active::ActiveRun;
 use super::allowance::Allowance;
 use super::call::{Site, refused};
+use super::caller::RunCaller;
 use super::notice::{Notices, Task};
 use super::passing::{Costs, pass};
 use super::queue::RunEvents;
@@ -52,8 +53,6 @@ pub(super) struct Subagents {
     /// Of the run's own conversation, beside which theirs stand.
     writer: SharedWriter,
     activities: Arc<Allowance>,
-    /// What answers the run.
-    selected: OnceLock<Arc<Selected>>,
     places: Semaphore,
     /// What their requests cost.
     pub(super) costs: Costs,
@@ -71,15 +70,9 @@ impl Subagents {
             blocking,
             writer,
             activities,
-            selected: OnceLock::new(),
             places: Semaphore::new(AT_ONCE),
             costs: Costs::default(),
         })
-    }
-
-    /// What answers the run, once that is chosen.
-    pub(super) fn choose(&self, selected: &Arc<Selected>) {
-        let _ = self.selected.set(Arc::clone(selected));
     }
 
     /// Places a conversation of its own beside the run's.
@@ -93,18 +86,19 @@ impl Subagents {
     }
 }
 
-/// Gives a task to a subagent: see [`tools::Caller::delegate`].
-pub(super) async fn delegate(
-    site: &Site,
-    subagents: &Subagents,
-    notices: &Notices,
-    call: &str,
-    task: Delegation,
-    until: Deadline,
-) -> ToolOutcome {
+/// Gives a task of `caller`'s call to a subagent: see [`tools::Caller::delegate`].
+pub(super) async fn delegate(caller: &RunCaller, task: Delegation, until: Deadline) -> ToolOutcome {
+    let RunCaller {
+        site,
+        parent: call,
+        notices,
+        subagents,
+        selected: of_run,
+        ..
+    } = caller;
     let delegated = async {
         let role = role(site, task.profile.as_deref())?;
-        let selected = selected(site, subagents, role).await?;
+        let selected = selected(site, subagents, of_run, role).await?;
         let _place = place(subagents, notices, call, &until).await?;
         let prepared = prepare(site, subagents, notices, call, role, selected, task.prompt).await?;
         let ended = prepared
@@ -148,10 +142,9 @@ fn role<'a>(site: &'a Site, name: Option<&str>) -> Result<Option<&'a Profile>, T
 async fn selected(
     site: &Site,
     subagents: &Subagents,
+    of_run: &Arc<Selected>,
     role: Option<&Profile>,
 ) -> Result<Arc<Selected>, ToolOutcome> {
-    let of_run = subagents.selected.get();
-    let of_run = of_run.ok_or_else(|| refused("The run has no model.".to_owned(), "no model"))?;
     let Some((role, model)) = role.and_then(|role| Some((role, role.model.clone()?))) else {
         return Ok(Arc::clone(of_run));
     };
@@ -268,7 +261,7 @@ async fn prepare(
     };
     let child = Arc::new(Child {
         owner: Arc::clone(&subagents.owner),
-        left: Mutex::default(),
+        left: OnceLock::new(),
     });
     let max_activities = active.spec.policy.max_activities;
     let (events, worker) = worker(Parts {
@@ -362,12 +355,7 @@ impl Prepared {
                 (working.await, Some(expired))
             }
         };
-        let left = child
-            .left
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let (outcome, error_code, text) = match &left {
+        let (outcome, error_code, text) = match child.left.get() {
             Some(ended) => (
                 ended.outcome,
                 ended.error_code,
@@ -395,7 +383,7 @@ impl Prepared {
 struct Child {
     owner: Arc<dyn Owner>,
     /// How it left its conversation.
-    left: Mutex<Option<Ended>>,
+    left: OnceLock<Ended>,
 }
 
 impl Owner for Child {
@@ -409,8 +397,8 @@ impl Owner for Child {
     }
 
     fn run_ended(&self, active: &ActiveRun, ended: Option<Ended>) -> Option<String> {
-        if ended.is_some() {
-            *self.left.lock().unwrap_or_else(PoisonError::into_inner) = ended;
+        if let Some(ended) = ended {
+            let _ = self.left.set(ended);
         }
         self.owner.run_ended(active, None)
     }

@@ -1,5 +1,5 @@
-//! The tool calls of one provider response: policy, approval, running side by side, results in order.
-//! What a tool does is its own matter; whether it may is decided here.
+//! The tool calls of one provider response: running side by side, results in order, what is stored and told of them.
+//! What a tool does is its own matter; whether it may is decided in `call`.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ use super::repeats::{Repeats, Repetition};
 use super::{Stop, Worker, panic_text};
 use crate::history::shown_name;
 use crate::images;
+use crate::startup::Selected;
 
 /// Calls that run at the same time; the rest waits.
 const SIDE_BY_SIDE: usize = 8;
@@ -33,11 +34,12 @@ impl Worker {
         &mut self,
         response: u32,
         calls: &[ToolCall],
+        selected: &Arc<Selected>,
     ) -> Result<(), Stop> {
         let mut results: Vec<Option<ToolOutcome>> = vec![None; calls.len()];
         let mut outcome = self.begin_batch(calls).await;
         if outcome.is_ok() {
-            outcome = self.run_all(response, calls, &mut results).await;
+            outcome = self.run_all(response, calls, selected, &mut results).await;
         }
         outcome = outcome.and(self.end_batch(calls, &results).await);
         // Every call gets its result, also when the run stops here: the conversation goes on
@@ -67,6 +69,7 @@ impl Worker {
         &mut self,
         response: u32,
         calls: &[ToolCall],
+        selected: &Arc<Selected>,
         results: &mut [Option<ToolOutcome>],
     ) -> Result<(), Stop> {
         let mut running = JoinSet::new();
@@ -101,7 +104,7 @@ impl Worker {
                     parent: None,
                 };
                 stop = self
-                    .start_tool(next, begun, access, &notices, &mut running)
+                    .start_tool(next, begun, access, selected, &notices, &mut running)
                     .await;
                 next += 1;
             }
@@ -170,6 +173,7 @@ impl Worker {
         index: usize,
         begun: CallOf<'_>,
         access: Access,
+        selected: &Arc<Selected>,
         notices: &Notices,
         running: &mut JoinSet<(usize, String, Ran)>,
     ) -> Result<(), Stop> {
@@ -192,6 +196,7 @@ impl Worker {
             notices: notices.clone(),
             alone: Arc::default(),
             subagents: Arc::clone(&self.subagents),
+            selected: Arc::clone(selected),
         });
         let call = begun.call.clone();
         let (settles, settled) = oneshot::channel();

@@ -150,9 +150,6 @@ pub trait SessionWriter: Debug + Send {
     /// Whether the session exists.
     fn is_durable(&self) -> bool;
 
-    /// Whether it holds no record yet, so that [`Body::Session`] belongs first.
-    fn is_empty(&self) -> bool;
-
     /// Appends `bodies` as one record each: readers see all of them or none.
     ///
     /// # Errors
@@ -168,7 +165,8 @@ pub trait SessionWriter: Debug + Send {
     fn extent(&self) -> Extent;
 
     /// Begins a new part of the session: a [`Body::Continuation`], then `head`, then the records of the part so far that
-    /// `keeps` chooses, as they are. Durable when it returns; on an error the session is what it was.
+    /// `keeps` chooses, as they are. Durable when it returns. On an error the session is what it was, or has
+    /// gone on in the new part, and then every later append of this writer fails.
     /// Returns the numbers that the kept ones had and have. Looks between two records whether it shall `stop`.
     ///
     /// # Errors

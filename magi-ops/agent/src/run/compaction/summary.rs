@@ -108,7 +108,7 @@ impl Worker {
                 Ok(Chunk::Text(text)) => answer.text.push_str(&text),
                 Ok(Chunk::Cut) => answer.cut = true,
                 Ok(Chunk::Usage(counts)) => usage = Some(counts),
-                Ok(Chunk::Retry(retry)) if !self.shortening.quiet => {
+                Ok(Chunk::Retry(retry)) if self.shortening.held.is_none() => {
                     self.report_retry(&retry).await?;
                 }
                 // It was offered no tools, and what it thinks is no summary.

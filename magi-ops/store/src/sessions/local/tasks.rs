@@ -100,7 +100,7 @@ mod tests {
         let (id, writer) = session(&place);
         let mut task = writer.lease().task().unwrap();
         let task_id = task.lease().id().clone();
-        assert!(!task.is_durable() && task.is_empty());
+        assert!(!task.is_durable() && task.extent().records == 0);
         append(&mut *task, "prompt").unwrap();
         let mut beneath = task.lease().task().unwrap();
         append(&mut *beneath, "deeper").unwrap();

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use files::NewFile;
+use sha2::digest::Output;
 use sha2::{Digest, Sha256};
 
 use super::file::{self, Stamp, require_own};
@@ -34,13 +35,6 @@ pub(super) struct Writer {
 struct Open {
     file: File,
     end: End,
-}
-
-/// A part that is not written yet.
-struct NextPart {
-    lines: Vec<u8>,
-    end: End,
-    moved: Moved,
 }
 
 impl Writer {
@@ -92,16 +86,16 @@ impl Writer {
         Ok(lines)
     }
 
-    /// What the next part begins with.
+    /// The lines that the next part, `part`, begins with, and the numbers that those have which are kept.
     fn next_part(
         &self,
         open: &Open,
+        part: u32,
         turn: Option<&str>,
         mut head: Vec<Body>,
         keeps: &dyn Fn(&Record) -> bool,
         stop: &dyn Fn() -> bool,
-    ) -> Result<NextPart, AppendError> {
-        let part = open.end.part + 1;
+    ) -> Result<(Vec<u8>, u64, Moved), AppendError> {
         let bounds = self.lease.bounds;
         head.insert(0, Body::Continuation { part });
         let mut next = head.len() as u64 + 1;
@@ -130,7 +124,7 @@ impl Writer {
             };
             ControlFlow::Continue(())
         };
-        let mut end = read::read(&open.file, &self.lease.id, open.end.part, &mut take)
+        let end = read::read(&open.file, &self.lease.id, open.end.part, &mut take)
             .map_err(io::Error::other)?;
         added?;
         if end.bytes != open.end.bytes || end.next != open.end.next {
@@ -139,9 +133,7 @@ impl Writer {
         if lines.len() as u64 > bounds.bytes {
             return Err(AppendError::Full);
         }
-        end = End::of_empty(part);
-        end.add(&lines, next - 1);
-        Ok(NextPart { lines, end, moved })
+        Ok((lines, next - 1, moved))
     }
 }
 
@@ -158,10 +150,6 @@ impl SessionWriter for Writer {
 
     fn is_durable(&self) -> bool {
         self.open.is_some()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.extent().records == 0
     }
 
     fn extent(&self) -> Extent {
@@ -244,11 +232,7 @@ impl SessionWriter for Writer {
         let (dir, path) = (&self.lease.dir, self.path());
         let _lock = self.lease.appending();
         open.require_ours(&path)?;
-        let NextPart {
-            lines,
-            mut end,
-            moved,
-        } = self.next_part(open, turn, head, keeps, stop)?;
+        let (lines, count, moved) = self.next_part(open, part, turn, head, keeps, stop)?;
         if parts::last(dir, &self.lease.id).map_err(io::Error::other)? != open.end.part {
             return Err(AppendError::Changed);
         }
@@ -259,7 +243,10 @@ impl SessionWriter for Writer {
         file.file().write_all_at(&lines, 0)?;
         file.file().sync_data()?;
         file.place(next.file_name().unwrap_or_default())?;
-        let file = file::open_to_write(&next)?;
+        // From here on it is the session: nothing may be added to the part before.
+        let file = file::open_to_write(&next).inspect_err(|_| self.failed = true)?;
+        let mut end = End::of_empty(part);
+        end.add(&lines, count);
         end.stamp = Stamp::mark(&file);
         self.open = Some(Open { file, end });
         tracing::debug!(part, bytes = lines.len(), "a part begins");
@@ -413,18 +400,18 @@ impl Open {
         };
         let same = self
             .digest()
-            .is_ok_and(|hash| hash == self.end.hash.clone().finalize().to_vec())
+            .is_ok_and(|hash| hash == self.end.hash.clone().finalize())
             && self.is_torn(now.len).unwrap_or(false);
         self.end.stamp = proof.filter(|_| same);
         same
     }
 
-    fn digest(&self) -> io::Result<Vec<u8>> {
+    fn digest(&self) -> io::Result<Output<Sha256>> {
         let mut hash = Sha256::new();
         if self.read(0, self.end.bytes, |part| hash.update(part))? < self.end.bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(hash.finalize().to_vec())
+        Ok(hash.finalize())
     }
 
     /// Gives what stands between two bytes to `take`, piece by piece. How many bytes there were.
