@@ -1,14 +1,12 @@
 //! What a provider is built from: its configuration, its patience, and why one can't be built.
 //! Reads no settings file and no environment; building is `registry`'s.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 pub use store::settings::{Api, ModelSettings, Reasoning};
 
 use crate::message::ThinkingLevel;
 use crate::models::nearest;
-use crate::script::ScriptError;
 
 /// What a provider is built from. Its credential comes beside it, from a
 /// [`crate::CredentialSource`].
@@ -20,8 +18,6 @@ pub struct ProviderConfig {
     /// `http` or `https`, without user name, password and fragment. `None` is the wire's own, for
     /// `ollama` `http://127.0.0.1:11434`; `openai-chat` and `openai-responses` have none.
     pub base_url: Option<String>,
-    /// Script of the offline provider.
-    pub script: Option<PathBuf>,
     /// What is known of models.
     pub models: ModelLimits,
 }
@@ -102,8 +98,6 @@ pub enum BuildError {
     IssuerUrlInvalid,
     #[error("the HTTP client cannot be set up")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error(transparent)]
-    Script(#[from] ScriptError),
 }
 
 /// How long a wire waits for what, and how often it tries.

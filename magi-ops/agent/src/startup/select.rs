@@ -139,9 +139,6 @@ fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
         }
         BuildError::BaseUrlInvalid => StartupError::invalid(about("base_url").help(ADDRESS)),
         BuildError::IssuerUrlInvalid => StartupError::invalid(about("issuer_url").help(ADDRESS)),
-        BuildError::Script(_) => StartupError::invalid(
-            about("script").help("docs/configuration.md says what a script holds"),
-        ),
         BuildError::NotLinked => {
             let help = "select a provider of another `api`, or use a build that has it";
             StartupError::unavailable(about("api").help(help))
@@ -168,7 +165,6 @@ pub(super) fn unusable_addresses(settings: &Settings, providers: &ProviderCache)
             id: id.clone(),
             api: built_in_api(id).or(own.api)?,
             base_url: own.base_url.clone(),
-            script: None,
             models: ModelLimits::default(),
         };
         let login = Login::Nothing;
@@ -317,7 +313,6 @@ fn remote(
             id: choice.provider.clone(),
             api,
             base_url: own.and_then(|own| own.base_url.clone()),
-            script: None,
             models,
         },
         login,

@@ -16,7 +16,6 @@ fn config(api: Api, base_url: Option<&str>) -> ProviderConfig {
         id: "mine".into(),
         api,
         base_url: base_url.map(str::to_owned),
-        script: None,
         models: ModelLimits::default(),
     }
 }
@@ -134,8 +133,9 @@ fn every_wire_is_built_under_its_id() {
     ] {
         assert_eq!(built(&config(api, base), Some(KEY)).unwrap().id(), "mine");
     }
-    let fixture = config(Api::Fixture, None);
-    assert_eq!(built(&fixture, None).unwrap().id(), "fixture");
+    // That one has no server.
+    let fixture = built(&config(Api::Fixture, None), None);
+    assert!(matches!(fixture, Err(BuildError::NotLinked)));
     let claude = built(&config(Api::Anthropic, Some("http://127.0.0.1:1")), None).unwrap();
     assert_eq!(claude.context_window("claude-opus-4-5"), Some(200_000));
     assert_eq!(claude.context_window("other"), None);

@@ -227,7 +227,6 @@ pub(crate) fn config(api: Api, base: &str) -> ProviderConfig {
         id: "local".into(),
         api,
         base_url: Some(base.to_owned()),
-        script: None,
         models: ModelLimits::default(),
     }
 }
