@@ -42,8 +42,11 @@ async fn opened(engine: &Arc<Engine>, workspace: &Arc<Workspace>) -> SessionId {
     attached.session_id.parse().unwrap()
 }
 
-/// Asks for nothing, and tells who ends when.
-struct Endless(Arc<Mutex<Vec<&'static str>>>);
+/// Asks for nothing, and tells when it was asked and who ends when.
+struct Endless {
+    asked: Arc<tokio::sync::Notify>,
+    ends: Arc<Mutex<Vec<&'static str>>>,
+}
 
 struct TellsItsEnd(Arc<Mutex<Vec<&'static str>>>);
 
@@ -59,7 +62,8 @@ impl Provider for Endless {
     }
 
     fn respond(&self, _: Request, _: CancellationToken) -> Response {
-        let end = TellsItsEnd(Arc::clone(&self.0));
+        self.asked.notify_one();
+        let end = TellsItsEnd(Arc::clone(&self.ends));
         let never = futures_util::stream::poll_fn(move |_| {
             let _held = &end;
             std::task::Poll::Pending
@@ -152,13 +156,18 @@ async fn everything_ends_in_one_order_and_nothing_begins_afterwards() {
     let order = Arc::clone(&sessions.ends);
     let engine = engine(dir.path()).with_sessions(Arc::new(sessions));
     let workspace = admitted(&engine, engine.directory()).await;
-    let workspace = workspace.with_provider(Arc::new(Endless(Arc::clone(&order))));
+    let asked = Arc::<tokio::sync::Notify>::default();
+    let workspace = workspace.with_provider(Arc::new(Endless {
+        asked: Arc::clone(&asked),
+        ends: Arc::clone(&order),
+    }));
     let session = opened(&engine, &workspace).await;
     let mut run = engine
         .start(&workspace, &session, reconciled_run("go"))
         .unwrap();
     let persisted = run.events.recv().await;
     assert!(matches!(persisted, Some(RunEvent::MustArrive(_))));
+    asked.notified().await;
     engine.close().await;
     assert_eq!(*order.lock().unwrap(), ["response", "session"]);
     assert!(engine.cancellation().is_cancelled());
