@@ -58,6 +58,10 @@ impl StartupError {
         Self::new(StartupErrorKind::Failed, reason)
     }
 
+    pub(super) fn into_reasons(self) -> Vec<Reason> {
+        self.reasons
+    }
+
     /// The same with secrets hidden: words of files may be any.
     #[must_use]
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {

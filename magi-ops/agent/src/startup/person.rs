@@ -1,26 +1,27 @@
-//! What a person says of MCP servers, and asks about them: which there are, which may be started, what one offers.
-//! Where an approval is kept is the store's part; nothing is started here but the one server that is asked for.
-
-use std::path::PathBuf;
+//! What a person says of MCP servers: which there are, and which may be started.
+//! Where an approval is kept is the store's part; what is asked of a server stands in `ask`.
 
 use redact::Reading;
-use store::settings::{EditError, Launch, McpServer, Settings};
+use store::settings::{EditError, Launch, McpServer, Settings, SettingsError};
 use store::{Reason, quoted};
-#[cfg(feature = "mcp")]
-use {store::command_word, store::settings::ServerState, tools::guard::Guard};
 
-use super::Environment;
 use super::error::redacted;
 use super::servers::keep_secret;
+use super::{Environment, StartupError};
+
 #[cfg(feature = "mcp")]
-use super::{servers::setting, workspace::withhold_keys};
+mod ask;
+
+#[cfg(feature = "mcp")]
+pub use ask::{Offered, failing_servers, log_in, try_server};
 
 /// The servers of a working directory, by name.
 ///
 /// # Errors
 /// When the settings can't be read, with everything that is wrong, redacted.
 pub fn servers(environment: &Environment) -> Result<Vec<McpServer>, Vec<Reason>> {
-    known(environment).map(|settings| settings.mcp_servers)
+    let settings = shown(environment, known(environment))?;
+    Ok(settings.mcp_servers)
 }
 
 /// What became of an approval, or of taking one back.
@@ -42,27 +43,22 @@ pub fn approve(
     name: &str,
     approved: bool,
 ) -> Result<Approval, Vec<Reason>> {
-    let server = named(environment, name)?;
+    shown(environment, change(environment, name, approved))
+}
+
+fn change(environment: &Environment, name: &str, approved: bool) -> Result<Approval, Vec<Reason>> {
+    let server = named(known(environment)?, name)?;
     let digest = approved.then_some(&*server.digest);
     if approved && server.launch.is_none() {
         let reason = "this server cannot be started, so there is nothing to approve".to_owned();
-        return Err(shown(
-            environment,
-            vec![Reason {
-                reason,
-                ..server.named
-            }],
-        ));
+        return Err(vec![Reason {
+            reason,
+            ..server.named
+        }]);
     }
-    let home = environment.home().map_err(|error| error.reasons)?;
+    let home = environment.home().map_err(StartupError::into_reasons)?;
     let changed = home.settings().approve_server(name, digest);
-    let changed = changed.map_err(|error| {
-        let reasons = match error {
-            EditError::Unusable(reasons) => reasons,
-            other => vec![Reason::new(other.to_string())],
-        };
-        shown(environment, reasons)
-    })?;
+    let changed = changed.map_err(EditError::into_reasons)?;
     Ok(Approval { changed, server })
 }
 
@@ -104,117 +100,9 @@ pub fn launch_line(environment: &Environment, server: &McpServer) -> Option<Stri
     )
 }
 
-/// What one server offers.
-#[cfg(feature = "mcp")]
-#[derive(Debug, Default)]
-pub struct Offered {
-    /// The names of its tools as models are offered them.
-    pub tools: Vec<String>,
-    /// What of its tools is left out, redacted.
-    pub left_out: Vec<Reason>,
-}
-
-/// Starts one server that is approved, asks it for its tools, and ends it.
-///
-/// # Errors
-/// When there is no such server, it may not be started, or it does not start, redacted.
-#[cfg(feature = "mcp")]
-pub async fn try_server(environment: &Environment, name: &str) -> Result<Offered, Vec<Reason>> {
-    let server = named(environment, name)?;
-    let server = may_be_asked(environment, server)?;
-    start(environment, std::slice::from_ref(&server)).await
-}
-
-/// Starts every approved server as a start of a workspace does, and ends them: why that fails, if it does, redacted.
-#[cfg(feature = "mcp")]
-pub async fn failing_servers(environment: &Environment) -> Vec<Reason> {
-    let servers = match servers(environment) {
-        Ok(servers) => servers,
-        Err(reasons) => return reasons,
-    };
-    start(environment, &servers).await.err().unwrap_or_default()
-}
-
-#[cfg(feature = "mcp")]
-async fn start(environment: &Environment, servers: &[McpServer]) -> Result<Offered, Vec<Reason>> {
-    let reasons = |error: super::StartupError| error.reasons;
-    let cwd = environment.canonical_cwd().map_err(reasons)?;
-    let redactor = environment.redactor();
-    keep_secret(servers, &redactor);
-    let guard = Guard::this_program();
-    let settings = known(environment)?;
-    withhold_keys(&guard, &settings);
-    let home = environment.home().map_err(reasons)?;
-    let setting = setting(&home, &cwd, &settings, &guard);
-    let servers = mcp::Servers::new(servers, &setting);
-    let started = servers.connect().await;
-    let tools = servers.tools(tools::Context::new(cwd, Vec::new()));
-    servers.close().await;
-    match started {
-        Ok(left_out) => Ok(Offered {
-            tools: tools.specs().map(|spec| spec.name.clone()).collect(),
-            left_out: redacted(left_out, &redactor),
-        }),
-        Err(errors) => {
-            let reasons = errors.into_iter().map(mcp::StartError::into_reason);
-            Err(redacted(reasons.collect(), &redactor))
-        }
-    }
-}
-
-/// The server, if the person approved it: nothing of another one is started, and none is asked anything.
-#[cfg(feature = "mcp")]
-fn may_be_asked(environment: &Environment, server: McpServer) -> Result<McpServer, Vec<Reason>> {
-    if server.state != ServerState::Approved {
-        let reason = format!(
-            "this server is not started: {}",
-            match server.state {
-                ServerState::Unusable => "its definition has neither `command` nor `url`, or both",
-                ServerState::Disabled => "it is disabled",
-                ServerState::Waiting | ServerState::Approved => "it is waiting for approval",
-            }
-        );
-        let approve = command_word(&server.name).filter(|_| server.state == ServerState::Waiting);
-        let help = approve
-            .map(|name| format!("run `magi-code mcp approve {name}` if you know what it does"));
-        let reason = Reason {
-            reason,
-            help,
-            ..server.named
-        };
-        return Err(shown(environment, vec![reason]));
-    }
-    Ok(server)
-}
-
-/// Logs in with one server over HTTP, which has to be approved; `show` is given the address that the person has to visit.
-///
-/// # Errors
-/// When there is no such server, or the login does not come about, redacted.
-#[cfg(feature = "mcp")]
-pub async fn log_in(
-    environment: &Environment,
-    name: &str,
-    show: impl FnOnce(&str),
-) -> Result<(), Vec<Reason>> {
-    let server = may_be_asked(environment, named(environment, name)?)?;
-    let home = environment.home().map_err(|error| error.reasons)?;
-    let done = mcp::log_in(&server, &home, show).await;
-    done.map_err(|error| {
-        let reason = error.to_string();
-        shown(
-            environment,
-            vec![Reason {
-                reason,
-                ..server.named
-            }],
-        )
-    })
-}
-
-/// The server of this name that counts in a working directory.
-fn named(environment: &Environment, name: &str) -> Result<McpServer, Vec<Reason>> {
-    let servers = servers(environment)?;
+/// The server of this name that counts under these settings.
+fn named(settings: Settings, name: &str) -> Result<McpServer, Vec<Reason>> {
+    let servers = settings.mcp_servers;
     let names: Vec<_> = servers.iter().map(|server| server.name.clone()).collect();
     servers
         .into_iter()
@@ -230,18 +118,19 @@ fn named(environment: &Environment, name: &str) -> Result<McpServer, Vec<Reason>
                 true => "define one under `mcp_servers` of the settings".to_owned(),
                 false => format!("there are {}", store::listed(&names)),
             };
-            shown(environment, vec![Reason::new(reason).help(help)])
+            vec![Reason::new(reason).help(help)]
         })
 }
 
 fn known(environment: &Environment) -> Result<Settings, Vec<Reason>> {
-    let reasons = |error: super::StartupError| error.reasons;
-    let cwd: PathBuf = environment.canonical_cwd().map_err(reasons)?;
+    let reasons = StartupError::into_reasons;
+    let cwd = environment.canonical_cwd().map_err(reasons)?;
     let home = environment.home_as_it_is().map_err(reasons)?;
     let settings = environment.settings(&home, &cwd);
-    settings.map_err(|error| shown(environment, error.into_reasons()))
+    settings.map_err(SettingsError::into_reasons)
 }
 
-fn shown(environment: &Environment, reasons: Vec<Reason>) -> Vec<Reason> {
-    redacted(reasons, &environment.redactor())
+/// What is told outside: without secrets, whatever the reasons are.
+fn shown<T>(environment: &Environment, result: Result<T, Vec<Reason>>) -> Result<T, Vec<Reason>> {
+    result.map_err(|reasons| redacted(reasons, &environment.redactor()))
 }

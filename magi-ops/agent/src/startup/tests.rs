@@ -228,3 +228,59 @@ fn a_stopped_admission_reads_no_guidance() {
     assert_eq!(error.kind, StartupErrorKind::Cancelled);
     assert_eq!(place.error(), StartupErrorKind::ProfileInvalid);
 }
+
+#[test]
+fn a_key_that_the_settings_name_since_the_start_is_not_shown_whoever_reads_them() {
+    let key = "plain-words-of-a-gateway";
+    let place = Place::new()
+        .with("home/settings.json", MODELS)
+        .with("home/extra.md", "")
+        .with(
+            "home/agents/helper.md",
+            "---
+description: d
+model: m2
+---
+",
+        )
+        .var("GATEWAY", key);
+    let admitted = place.admit().unwrap();
+    let of_run = admitted.select_now().unwrap();
+    let profile = admitted.guidance.profile("helper").unwrap();
+    assert_eq!(admitted.redactor().redact(key).as_str(), key);
+    let more = MODELS.replace(
+        r#""providers":{"#,
+        r#""providers":{"mine":{"api":"openai-chat","base_url":"http://127.0.0.1:9","api_key_env":"GATEWAY"},"#,
+    );
+    let place = place.with("home/settings.json", &more);
+    let selected = admitted.select_profile(&of_run, profile, "m2").unwrap();
+    assert_eq!(selected.choice.model, "m2");
+    let shown = admitted.redactor().redact(key);
+    assert!(!shown.as_str().contains("gateway"), "{shown}");
+    drop(place);
+}
+
+#[test]
+fn what_is_told_of_servers_hides_secrets_also_in_paths() {
+    let secret = format!("sk-proj-{}", "aB3dE6gH9jK2mN5pQ8sT".repeat(2));
+    let Place { dir, environment } = Place::new();
+    let cwd = Environment {
+        cwd: dir.path().join(&secret),
+        ..environment.clone()
+    };
+    fs::write(dir.path().join(&secret), "no folder").unwrap();
+    let home = Environment {
+        mc_home: Some(dir.path().join(&secret)),
+        ..environment
+    };
+    for environment in [cwd, home] {
+        for refused in [
+            servers(&environment).map(drop),
+            approve(&environment, "s", true).map(drop),
+        ] {
+            let reasons = refused.unwrap_err();
+            let told = format!("{reasons:?}");
+            assert!(!told.contains(&secret), "{told}");
+        }
+    }
+}

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use store::Reason;
 use store::settings::EditError;
 
-use super::Environment;
 use super::error::redacted;
+use super::{Environment, StartupError};
 
 /// What became of a wish to trust a project, or not to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +46,8 @@ fn change(
     if !project.is_dir() {
         return Err(unusable("this is no directory".to_owned()));
     }
-    let home = environment.home().map_err(|error| error.reasons)?;
-    let changed = home
-        .settings()
-        .set_trusted(&project, trusted)
-        .map_err(|error| match error {
-            EditError::Unusable(reasons) => reasons,
-            other => vec![Reason::new(other.to_string())],
-        })?;
+    let home = environment.home().map_err(StartupError::into_reasons)?;
+    let changed = home.settings().set_trusted(&project, trusted);
+    let changed = changed.map_err(EditError::into_reasons)?;
     Ok(Trusted { project, changed })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use store::resources::Profile;
-use store::settings::{CommandEnvironment, Settings};
+use store::settings::{CommandEnvironment, Settings, SettingsError};
 use store::{Home, LocalPlaces, Reason, Redactor};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
@@ -114,7 +114,6 @@ impl Workspace {
     ) -> Result<Selected, StartupError> {
         let Services {
             environment,
-            home,
             providers,
             ..
         } = &*self.services;
@@ -122,7 +121,7 @@ impl Workspace {
             let now = match &self.selected {
                 Some(_) => None,
                 // Where each run asks the settings.
-                None => Some(environment.settings(&**home, &self.cwd)?),
+                None => Some(self.settings_now()?),
             };
             let settings = now.as_ref().unwrap_or(&self.settings);
             let provider = &selected.choice.provider;
@@ -139,15 +138,23 @@ impl Workspace {
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
         let environment = &self.services.environment;
         let select = || {
-            let mut settings = environment.settings(&*self.services.home, &self.cwd)?;
-            // A key that the settings name since startup is not shown either.
-            self.redactor().learn(named_keys(&settings, environment));
-            self.learn_accounts();
-            withhold_keys(&self.guard, &settings);
+            let mut settings = self.settings_now()?;
             self.guidance.choose_model(&mut settings, environment);
             select(&settings, environment, &self.services.providers)
         };
         select().map_err(|error: StartupError| error.redacted(self.redactor()))
+    }
+
+    /// The settings as they stand now. A key that they name since startup is not shown either, and no command finds it.
+    fn settings_now(&self) -> Result<Settings, SettingsError> {
+        let Services {
+            environment, home, ..
+        } = &*self.services;
+        let settings = environment.settings(&**home, &self.cwd)?;
+        self.redactor().learn(named_keys(&settings, environment));
+        self.learn_accounts();
+        withhold_keys(&self.guard, &settings);
+        Ok(settings)
     }
 
     /// Whatever is stored for whichever provider or server is not shown from now on: a command could come upon it. Blocks

@@ -42,6 +42,17 @@ pub enum EditError {
     },
 }
 
+impl EditError {
+    /// Why, for a person; at least one reason.
+    #[must_use]
+    pub fn into_reasons(self) -> Vec<Reason> {
+        match self {
+            Self::Unusable(reasons) => reasons,
+            other => vec![Reason::new(other.to_string())],
+        }
+    }
+}
+
 /// See [`super::SettingsStore::set_trusted`].
 pub(super) fn set_trusted(
     home: &LocalHome,
