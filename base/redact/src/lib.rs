@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 mod alphabet;
 mod approval;
 mod assigned;
+mod base64;
 mod blocks;
 mod code;
 mod commands;
@@ -51,7 +52,8 @@ pub const MASK: &str = "[redacted]";
 /// Shortest value of a credential variable that is looked for; shorter ones would mask
 /// ordinary words.
 const MIN_VALUE_BYTES: usize = 8;
-const MAX_VALUES: usize = 1024;
+/// Most forms in all: a secret of letters and digits has four, a thousand of them have room.
+const MAX_VALUES: usize = 4096;
 /// Shortest line of a value of many lines that is looked for by itself, if it looks random.
 const MIN_LINE_BYTES: usize = 16;
 /// How far the rules look ahead to decide whether something is a secret. Where a secret ends is
@@ -177,11 +179,11 @@ impl Redactor {
     }
 
     /// From now on these are secrets too, for all clones and for streams that are open. Those below
-    /// 8 bytes are left out, they would mask ordinary words. At most 1,024 forms are known in all:
+    /// 8 bytes are left out, they would mask ordinary words. At most 4,096 forms are known in all:
     /// beyond that the ones learned first are forgotten, those of the environment never.
     ///
     /// A value is known as it is, and as it stands in JSON, in JSON within JSON (a request's body in a command line),
-    /// percent-encoded, between quotes and in HTML. Of a value of
+    /// percent-encoded, between quotes and in HTML; from 16 bytes on also in base64, by itself or within a longer text. Of a value of
     /// many lines, each that looks random is known by itself too: tools show files by lines.
     pub fn learn<'a>(&self, secrets: impl IntoIterator<Item = &'a str>) {
         let forms: Vec<String> = secrets.into_iter().flat_map(forms).collect();
@@ -353,6 +355,7 @@ fn forms(secret: &str) -> Vec<String> {
     let html = html.replace('>', "&gt;").replace('"', "&quot;");
     forms.push(html.replace('\'', "&#39;"));
     forms.push(once);
+    forms.extend(base64::forms(secret));
     if secret.contains('\n') {
         let lines = secret.lines().map(str::trim);
         let telling = lines

@@ -129,6 +129,29 @@ fn values_are_known_however_they_are_escaped() {
 }
 
 #[test]
+fn values_are_known_in_base64_wherever_they_begin() {
+    // Encoded by another program: the value by itself, behind `a` and behind `ab`, and the same for addresses.
+    let redactor = learned(["blue?~fish>>swims_off"]);
+    for (code, shown) in [
+        ("Ymx1ZT9+ZmlzaD4+c3dpbXNfb2Zm", MASK.to_owned()),
+        ("YWJsdWU/fmZpc2g+PnN3aW1zX29mZg==", format!("YW{MASK}g==")),
+        ("YWJibHVlP35maXNoPj5zd2ltc19vZmY=", format!("YWJ{MASK}Y=")),
+        ("Ymx1ZT9-ZmlzaD4-c3dpbXNfb2Zm", MASK.to_owned()),
+        ("YWJsdWU_fmZpc2g-PnN3aW1zX29mZg==", format!("YW{MASK}g==")),
+    ] {
+        each_cut(
+            &redactor,
+            &format!("so {code} it"),
+            &format!("so {shown} it"),
+        );
+    }
+    // What is short could be a word's code.
+    let short = learned(["fifteen bytes.."]);
+    let code = "ZmlmdGVlbiBieXRlcy4u";
+    assert_eq!(short.redact(code).as_str(), code);
+}
+
+#[test]
 fn lines_of_a_long_value_are_known_by_themselves() {
     let (first, second) = (noise(64), noise(63));
     let value = format!("-- begin --\n{first}\n  {second}x\n-- end --");
@@ -284,11 +307,11 @@ fn what_is_learned_holds_for_clones_and_open_streams() {
 #[test]
 fn the_bound_of_values_forgets_what_was_learned_first_and_never_the_environment() {
     let redactor = Redactor::new([("A_KEY", "of the start")]);
-    for n in 0..3000 {
+    for n in 0..1500 {
         redactor.learn([format!("learned value {n}").as_str()]);
     }
     assert!(redactor.values().len() <= MAX_VALUES);
-    let text = "of the start, learned value 2999, learned value 0";
+    let text = "of the start, learned value 1499, learned value 0";
     assert_eq!(
         redactor.redact(text).as_str(),
         format!("{MASK}, {MASK}, learned value 0")
