@@ -60,8 +60,17 @@ impl Caller for RunCaller {
     }
 
     fn delegate(&self, task: Delegation, until: Deadline) -> Calling {
-        let caller = self.clone();
-        Box::pin(async move { delegate(&caller, task, until).await })
+        let Self {
+            site,
+            parent,
+            notices,
+            subagents,
+            selected,
+            ..
+        } = self.clone();
+        Box::pin(async move {
+            delegate(&site, &subagents, &selected, &notices, &parent, task, until).await
+        })
     }
 }
 

@@ -15,7 +15,6 @@ use work::{Deadline, Expired, Pool};
 use super::active::ActiveRun;
 use super::allowance::Allowance;
 use super::call::{Site, refused};
-use super::caller::RunCaller;
 use super::notice::{Notices, Task};
 use super::passing::{Costs, pass};
 use super::queue::RunEvents;
@@ -86,16 +85,16 @@ impl Subagents {
     }
 }
 
-/// Gives a task of `caller`'s call to a subagent: see [`tools::Caller::delegate`].
-pub(super) async fn delegate(caller: &RunCaller, task: Delegation, until: Deadline) -> ToolOutcome {
-    let RunCaller {
-        site,
-        parent: call,
-        notices,
-        subagents,
-        selected: of_run,
-        ..
-    } = caller;
+/// Gives a task to a subagent, where `of_run` answers the run: see [`tools::Caller::delegate`].
+pub(super) async fn delegate(
+    site: &Site,
+    subagents: &Subagents,
+    of_run: &Arc<Selected>,
+    notices: &Notices,
+    call: &str,
+    task: Delegation,
+    until: Deadline,
+) -> ToolOutcome {
     let delegated = async {
         let role = role(site, task.profile.as_deref())?;
         let selected = selected(site, subagents, of_run, role).await?;
