@@ -163,6 +163,22 @@ fn a_hook_that_fails_is_named_by_its_event_number_and_exit_code() {
 }
 
 #[test]
+fn a_span_has_a_number_of_its_own_that_every_reader_can_hold() {
+    let place = place();
+    turn(&place, "trace");
+    let lines = lines(&place);
+    let own = |line: &Value| line["spans"].as_array().unwrap().last().unwrap()["span_id"].clone();
+    let of = |what: &str| -> Vec<u64> {
+        let lines = lines.iter().filter(|line| line.get(what).is_some());
+        lines.map(|line| own(line).as_u64().unwrap()).collect()
+    };
+    let (begun, mut ended) = (of("begins"), of("ends"));
+    assert_eq!(begun, (1..=begun.len() as u64).collect::<Vec<_>>());
+    ended.sort_unstable();
+    assert_eq!(ended, begun);
+}
+
+#[test]
 fn nothing_is_written_without_a_filter() {
     let place = place();
     turn(&place, "");

@@ -260,8 +260,11 @@ fn commands_see_no_protocol_and_people_no_output() {
     assert_eq!(
         ended,
         [
-            (json!("completed"), json!("bash: exit 0, 3 lines")),
-            (json!("failed"), json!("bash: signal 9, 0 lines")),
+            (
+                json!("completed"),
+                json!("bash cat, echo, tee: exit 0, 3 lines")
+            ),
+            (json!("failed"), json!("bash ls, kill: signal 9, 0 lines")),
         ]
     );
     assert!(!json!(run.events).to_string().contains("frame-canary"));
@@ -282,7 +285,7 @@ fn a_flood_of_output_costs_no_memory() {
     let run = agent.turn(&session, "go");
     assert_eq!(run.outcome(), "completed");
     let summary = &run.named("activity").last().unwrap()["summary"];
-    assert_eq!(summary, "bash: exit 0, 1 line");
+    assert_eq!(summary, "bash head: exit 0, 1 line");
     let grown = agent.server.peak_rss_kib().unwrap() - before;
     assert!(grown < 16 * 1024, "{grown} KiB");
     agent.end();

@@ -1,16 +1,21 @@
-//! `magi-code doctor`: what is wrong with the configuration and what is ignored of it, without starting anything.
+//! `magi-code doctor`: what is wrong with the configuration and what is ignored of it, without starting anything but the
+//! approved MCP servers, where that is asked for.
 //! Finds nothing itself; it asks and shows.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use handlers::configuration::{
-    Examination, McpServer, Reason, ServerState, command_word, examine, lines, shown,
+    Examination, McpServer, Reason, ServerState, command_word, examine, failing_servers, lines,
+    shown,
 };
 use serde_json::json;
 
 /// What the command line says.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Exit status: 0 a start would succeed, 1 it would fail, 2 the command line is wrong."
+)]
 pub(crate) struct DoctorArgs {
     /// Where a start would work; the current directory by default
     #[arg(long)]
@@ -18,12 +23,23 @@ pub(crate) struct DoctorArgs {
     /// One JSON object with `problems` and `notices`
     #[arg(long)]
     json: bool,
+    /// Start the approved MCP servers too, and end them again
+    #[cfg(feature = "mcp")]
+    #[arg(long)]
+    servers: bool,
 }
 
 /// The exit status, 1 if a start would fail, and what to print.
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
     let mut found = examine(args.cwd.as_deref())?;
-    found.notices.extend(untried(&found));
+    #[cfg(feature = "mcp")]
+    let tries = args.servers;
+    #[cfg(not(feature = "mcp"))]
+    let tries = false;
+    match tries {
+        true => add_failing(&mut found, args.cwd.as_deref())?,
+        false => found.notices.extend(untried(&found)),
+    }
     let status = i32::from(!found.problems.is_empty());
     if args.json {
         let all = |reasons: &[Reason]| reasons.iter().map(object).collect::<Vec<_>>();
@@ -53,6 +69,15 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
     };
     writeln!(text, "{verdict}: problems {problems}, notices {notices}.")?;
     Ok((status, text))
+}
+
+/// Why servers fail that look right. Without settings that can be read nothing is started.
+fn add_failing(found: &mut Examination, cwd: Option<&Path>) -> anyhow::Result<()> {
+    if found.problems.is_empty() {
+        let failing = failing_servers(cwd);
+        found.problems = host::resources::runtime()?.block_on(failing);
+    }
+    Ok(())
 }
 
 /// What a start would do that is not tried here.

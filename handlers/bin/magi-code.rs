@@ -66,7 +66,7 @@ enum Command {
     /// Hold one turn with a child of its own and show what happens
     #[cfg(feature = "try")]
     Try(try_turn::TryArgs),
-    /// Say what is wrong with the configuration and what is ignored of it, without starting anything
+    /// Say what is wrong with the configuration and what is ignored of it
     #[cfg(feature = "doctor")]
     Doctor(doctor::DoctorArgs),
     /// Let a project's own files configure providers, permissions and instructions

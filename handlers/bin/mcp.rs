@@ -11,18 +11,27 @@ use host::transport::Stdio;
 
 use crate::program::{complain, print};
 
+const STATUSES: &str = "Exit status: 0 it is done, 1 it is not, for reasons that stand on stderr (no server of this name, settings \
+    that can't be read, a server that does not start, a login that does not come about), 2 the command line is wrong.";
+
 /// What the command line says.
 #[derive(clap::Subcommand)]
+#[command(after_help = STATUSES)]
 pub(crate) enum McpCommand {
     /// Say of each server whether it may be started, and where it is defined
+    #[command(after_help = STATUSES)]
     List,
     /// Let a server be started as it is defined now
+    #[command(after_help = STATUSES)]
     Approve { name: String },
     /// Take the approval of a server back
+    #[command(after_help = STATUSES)]
     Revoke { name: String },
     /// Start a server, and print one of its tools a line
+    #[command(after_help = STATUSES)]
     Test { name: String },
     /// Log in with a server over HTTP, in a browser
+    #[command(after_help = STATUSES)]
     Login { name: String },
 }
 

@@ -34,6 +34,10 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// What the command line says.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Exit status: 0 the turn completed, 1 it failed or was cancelled, 2 no turn could start or the command line \
+    is wrong."
+)]
 pub(crate) struct TryArgs {
     /// Where the turn works; the current directory by default
     #[arg(long)]

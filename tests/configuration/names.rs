@@ -432,6 +432,13 @@ pub(super) const CASES: &[Case] = &[
         None,
     ),
     case(
+        &[("home/agents/a.md", "---\nname: a\nmodel: gpt-9\n---\n")],
+        At("home/agents/a.md", 3, 1),
+        Some("model"),
+        &["tasks with this profile fail", "offers no model `gpt-9`"],
+        None,
+    ),
+    case(
         &[("home/agents/a.md", "---\ntools: read\n---\n")],
         At("home/agents/a.md", 2, 1),
         None,

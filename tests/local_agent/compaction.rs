@@ -105,6 +105,12 @@ fn compaction_that_fails_is_said_and_the_conversation_goes_on() {
         assert!(summary.contains("could not be made shorter"), "{summary}");
         let (entries, complete) = history(&mut agent, &session, run.revision());
         assert!(complete && !entries.iter().any(|(kind, _)| kind == "compaction"));
+        let kept: Vec<_> = entries
+            .iter()
+            .filter(|(kind, _)| kind == "diagnostic")
+            .map(|(_, text)| text.as_str())
+            .collect();
+        assert_eq!(kept, [format!("provider_unavailable: {summary}")]);
         assert_eq!(entries.last().unwrap().1, "Answer 2.");
         agent.end();
     }
@@ -124,6 +130,15 @@ fn turn_that_cannot_go_on_without_compaction_fails() {
     );
     assert_eq!(compaction(&run).0, ["started", "failed"]);
     assert!(run.reconciled().is_empty());
+    agent.end();
+    // Why is kept with the session.
+    let mut agent = Agent::ready(&place);
+    let opened = agent.ok("session.open", json!({"session_id": session}));
+    let revision = opened["revision"].as_str().unwrap();
+    let (entries, _) = history(&mut agent, &session, revision);
+    let told = entries.last().unwrap();
+    assert_eq!(told.0, "diagnostic");
+    assert!(told.1.contains("could not be made shorter"), "{told:?}");
     agent.end();
 }
 

@@ -26,7 +26,7 @@ fn bash(command: &str) -> Value {
     json!({"tool": "bash", "input": {"command": command}})
 }
 
-/// The question of the one call, if there is one, and how the call ended when the answer was no.
+/// The question of the one call, if there is one, and what came of the call when the answer was no.
 fn asked(place: &Arc<Place>) -> (Option<String>, Value) {
     let mut agent = Agent::ready(place);
     let session = agent.create();
@@ -42,7 +42,10 @@ fn asked(place: &Arc<Place>) -> (Option<String>, Value) {
                     "approval_id": data["approval_id"], "allow": false});
                 agent.ok("approval.answer", answer);
             }
-            "activity" if data["state"] != "started" => break data["summary"].clone(),
+            "activity" if data["state"] != "started" => {
+                let line = data["summary"].as_str().unwrap();
+                break line.rsplit_once(": ").unwrap().1.into();
+            }
             _ => {}
         }
     };
@@ -59,7 +62,7 @@ fn rules_decide_about_command_lines() {
     let long = format!("echo {}", "x".repeat(32 * 1024 - 4));
     for (command, asks, end) in [
         ("echo a && ls | wc -l", true, "not allowed"),
-        ("echo a; ls >out 2>&1", false, "bash: exit 0, 1 line"),
+        ("echo a; ls >out 2>&1", false, "exit 0, 1 line"),
         ("echo $(touch ran)", true, "not allowed"),
         ("ls > ../out", true, "not allowed"),
         ("touch ran", true, "not allowed"),
@@ -95,11 +98,11 @@ fn rules_decide_about_command_lines() {
             true,
             "not allowed",
         ),
-        ("echo 'git push' | ls", false, "bash: exit 0, 1 line"),
+        ("echo 'git push' | ls", false, "exit 0, 1 line"),
         ("echo 'git push'; grep -c 'git push' x", true, "not allowed"),
         ("printf -v PATH .; ls", true, "not allowed"),
         ("ls >second", true, "not allowed"),
-        (&long, false, "bash failed: invalid input"),
+        (&long, false, "invalid input"),
     ] {
         let place = place(&[bash(command)], rules.clone());
         std::fs::write(place.root().join("first"), "").unwrap();
@@ -115,8 +118,8 @@ fn rules_decide_about_command_lines() {
 fn variables_of_a_line_are_read_as_what_they_are() {
     let rules = json!({"permissions": {"bash": {"default": "allow", "deny": ["git push"]}}});
     for (command, asks, end) in [
-        ("v=1; env X=$v true", false, "bash: exit 0"),
-        ("V=$HOME; env X=\"$V/x\" true", false, "bash: exit 0"),
+        ("v=1; env X=$v true", false, "exit 0"),
+        ("V=$HOME; env X=\"$V/x\" true", false, "exit 0"),
         ("x=g; env \"${x}it\" push", false, "denied by the settings"),
         ("x=a; x=git; env $x push", true, "not allowed"),
     ] {

@@ -59,18 +59,18 @@ fn a_snippet_s_calls_show_beneath_it_and_its_result_goes_to_the_model() {
     let run = agent.turn(&session, "go");
     assert_eq!(run.outcome(), "completed");
     let shown = activities(&run);
-    assert_eq!(shown[0], ("code", "started", "code: 4 lines"));
+    assert_eq!(shown[0], ("code", "started", "code 4 lines"));
     assert_eq!(
         *shown.last().unwrap(),
-        ("code", "completed", "code: 2 calls")
+        ("code", "completed", "code 4 lines: 2 calls")
     );
     let mut beneath = shown[1..shown.len() - 1].to_vec();
     beneath.sort_unstable();
     assert_eq!(
         beneath,
         [
-            ("read", "completed", "read a.txt (1 line)"),
-            ("read", "completed", "read b.txt (1 line)"),
+            ("read", "completed", "read a.txt: 1 line"),
+            ("read", "completed", "read b.txt: 1 line"),
             ("read", "started", "read a.txt"),
             ("read", "started", "read b.txt"),
         ]
@@ -276,7 +276,7 @@ fn a_snippet_that_fails_fails_its_call_alone() {
     );
     assert_eq!(
         activities(&run).last().unwrap().2,
-        "code failed: an error, 0 calls"
+        "code 2 lines: an error, 0 calls"
     );
     assert!(told(&place, &session)[0].starts_with("kept\nTypeError: "));
     agent.end();

@@ -19,7 +19,10 @@ fn nothing_unapproved_is_started_and_it_fails_nothing() {
     let mut agent = Agent::ready(&place);
     let session = agent.create();
     let run = agent.turn(&session, "go");
-    assert_eq!(run.named("activity")[1]["summary"], "unknown tool");
+    assert_eq!(
+        run.named("activity")[1]["summary"],
+        "mcp__s__echo: unknown tool"
+    );
     agent.end();
     let (code, text) = said(&magi_code(&place, &["mcp", "test", "s"]));
     assert!(code == 1 && text.contains("waiting for approval"), "{text}");

@@ -87,7 +87,7 @@ fn the_log_says_that_a_call_failed_and_why_and_nothing_of_others() {
     assert!(results[2]["is_error"] == true, "{results:?}");
     let log = log(&place);
     for words in [
-        "mcp__s__fail failed: the server tells an error",
+        "mcp__s__fail: the server tells an error",
         "it went wrong",
         "refused with these words",
         "it has no content",

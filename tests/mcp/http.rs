@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{Agent, BIN, launch};
-use crate::setting::{finished, log, magi_code, place, results, settings, steps};
+use crate::setting::{finished, log, magi_code, place, results, said, settings, steps};
 use crate::support::{Place, wait_for};
 
 /// A server of this test that is ended with it.
@@ -118,10 +118,21 @@ fn a_refusal_names_the_server_and_its_status_and_hides_what_is_secret() {
     assert!(!log.contains("header-canary"), "{log}");
     let gone = server.definition();
     drop(server);
+    let address = gone["url"].as_str().unwrap().replace("http://", "");
+    let address = address.split('/').next().unwrap().to_owned();
     let place = crate::setting::place(&json!({"gone": gone}), &json!([]));
     let (code, log) = refused(&place);
     assert_eq!(code, "mcp_unavailable");
-    assert!(log.contains("refused"), "{log}");
+    assert!(log.contains("refused") && log.contains(&address), "{log}");
+    // A doctor that starts servers tells it too, and one that does not can't.
+    let (code, text) = said(&magi_code(&place, &["doctor"]));
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = said(&magi_code(&place, &["doctor", "--servers"]));
+    assert!(code == 1 && text.contains(&address), "{text}");
+    assert!(
+        text.contains("the MCP server `gone` does not start"),
+        "{text}"
+    );
 }
 
 /// Logs in with a browser that goes where it is sent, and before it one that knows no state. What it was sent to is

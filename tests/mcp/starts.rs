@@ -22,6 +22,41 @@ fn their_tools_are_called_in_a_turn() {
 }
 
 #[test]
+fn the_request_that_started_them_is_over_before_they_are() {
+    let place = place(&json!({"s": misbehaving(&[])}), &steps(&[]));
+    let mut agent = Agent::spawn(launch().place(&place).env("MC_LOG", "debug"));
+    agent.initialize();
+    agent.create();
+    agent.end();
+    let log = log(&place);
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ends = |span: &str, member: &str, value: &str| {
+        let of = |line: &Value| {
+            let own = line["spans"].as_array().and_then(|spans| spans.last());
+            line["ends"] == span && own.is_some_and(|own| own[member] == value)
+        };
+        lines.iter().position(of).unwrap()
+    };
+    let initialized = ends("request", "method", "initialize");
+    assert!(initialized < ends("request", "method", "session.create"));
+    assert!(initialized < ends("mcp server", "server", "s"));
+}
+
+#[test]
+fn a_doctor_that_starts_servers_ends_them() {
+    let place = place(&json!({"s": misbehaving(&["--spawn"])}), &json!([]));
+    let (code, text) = said(&magi_code(&place, &["doctor", "--servers"]));
+    assert!(code == 0 && text.ends_with("notices 0.\n"), "{text}");
+    let pids = std::fs::read_to_string(place.work().join("pids")).unwrap();
+    for pid in pids.lines() {
+        assert!(!std::path::Path::new("/proc").join(pid).exists(), "{pid}");
+    }
+}
+
+#[test]
 fn they_start_side_by_side() {
     // None of them answers before all are greeted.
     let server = misbehaving(&["--together"]);

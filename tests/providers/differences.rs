@@ -77,6 +77,22 @@ fn list_call(id: &str) -> Value {
 }
 
 #[test]
+fn a_refusal_of_a_request_without_a_key_says_that_none_was_sent() {
+    let body = r#"{"error":{"message":"no token"}}"#;
+    let model = Model::answering(vec![Answer::refusal(401, body)]);
+    let place = Place::with_settings(&chat(&model.base(), &json!({"api_key_env": null})));
+    let mut agent = ready(&place);
+    let session = agent.create();
+    let run = agent.turn(&session, "Hello?");
+    let diagnostics = run.named("diagnostic");
+    let summary = diagnostics.last().unwrap()["summary"].as_str().unwrap();
+    let words =
+        "(none was sent: `providers.mine.api_key_env` names no variable) (HTTP 401): no token";
+    assert!(summary.ends_with(words), "{summary}");
+    agent.end();
+}
+
+#[test]
 fn why_a_model_refuses_is_told_redacted_and_kept() {
     let secret = format!("sk-proj-{}", "aB3dE6gH9jK2mN5pQ8sT".repeat(2));
     let leak = format!(r#"{{"error":{{"message":"Incorrect API key provided: {secret}"}}}}"#);
@@ -116,6 +132,8 @@ fn why_a_model_refuses_is_told_redacted_and_kept() {
         let diagnostics = run.named("diagnostic");
         let summary = diagnostics.last().unwrap()["summary"].as_str().unwrap();
         assert!(summary.contains(told), "{status}: {summary}");
+        let names_its_variable = summary.contains("of the variable `GATEWAY_KEY`");
+        assert_eq!(names_its_variable, status == 401, "{summary}");
         assert!(summary.contains(&format!("(HTTP {status})")), "{summary}");
         assert!(
             summary.len() <= 400 && !summary.contains(&secret),
@@ -132,13 +150,16 @@ fn why_a_model_refuses_is_told_redacted_and_kept() {
 }
 
 #[test]
-fn a_model_that_cannot_be_reached_is_told_with_the_system_s_reason() {
+fn a_model_that_cannot_be_reached_is_told_with_host_and_port_and_the_system_s_reason() {
     // Nobody listens there any more.
     let model = Model::start(Vec::new());
+    let base = model.base();
+    let address = base.trim_start_matches("http://").to_owned();
+    let base = format!("{base}/path-canary?key=query-canary");
     let settings = json!({
         "provider": "mine",
         "model": "m",
-        "providers": {"mine": {"api": "ollama", "base_url": model.base()}},
+        "providers": {"mine": {"api": "ollama", "base_url": base}},
     });
     drop(model);
     let place = Place::with_settings(&settings);
@@ -152,7 +173,8 @@ fn a_model_that_cannot_be_reached_is_told_with_the_system_s_reason() {
         told.contains("Connection refused") || told.contains("onnection"),
         "{told}"
     );
-    assert!(!told.contains("127.0.0.1"));
+    let at = format!("the provider cannot be reached at {address}: ");
+    assert!(told.contains(&at) && !told.contains("canary"), "{told}");
     agent.end();
 }
 

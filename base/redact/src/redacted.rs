@@ -47,6 +47,20 @@ impl Redacted {
         Self(self.0[range].to_owned())
     }
 
+    /// As [`Self::summary`], but what is too long loses its middle: a path says the most at its end. For a text that was
+    /// redacted whole, as every one that is cut.
+    pub fn ends(self, bytes: usize) -> Self {
+        const ELLIPSIS: &str = "…";
+        if self.0.len() <= bytes {
+            return self.summary(bytes);
+        }
+        let room = bytes.saturating_sub(ELLIPSIS.len());
+        let begin = self.0.floor_char_boundary(room - room / 2);
+        let end = self.0.ceil_char_boundary(self.0.len() - room / 2);
+        let text = format!("{}{ELLIPSIS}{}", &self.0[..begin], &self.0[end..]);
+        Self(text).summary(bytes)
+    }
+
     /// On one line and within `bytes` UTF-8 bytes: line ends and tabs become spaces, and an ellipsis marks what was cut.
     pub fn summary(self, bytes: usize) -> Self {
         const ELLIPSIS: &str = "…";

@@ -358,6 +358,18 @@ fn summaries_are_one_bounded_line() {
     assert!(!summary.as_str().contains('\n') && summary.as_str().ends_with('…'));
     assert_eq!(redactor.redact("fits").summary(4).as_str(), "fits");
     assert_eq!(redactor.redact("fits").summary(2).as_str(), "");
+    let long = format!("a/{}\n/b.rs", "ä".repeat(300));
+    let ends = redactor.redact(&long).ends(200);
+    let ends = ends.as_str();
+    assert!(ends.len() <= 200 && ends.len() > 195, "{ends}");
+    assert!(
+        ends.starts_with("a/ä") && ends.ends_with("ä /b.rs"),
+        "{ends}"
+    );
+    assert_eq!(redactor.redact("fits").ends(4).as_str(), "fits");
+    for bytes in 0..8 {
+        assert!(redactor.redact(&long).ends(bytes).len() <= bytes);
+    }
 }
 
 /// What makes the rules look closer: every word, the beginning of every form, and signs around them.

@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::fmt::{Debug, Write as _};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -26,10 +27,15 @@ const MAX_SPANS: usize = 16;
 pub(super) struct Lines {
     file: Mutex<LogFile>,
     redactor: Redactor,
+    /// Spans that began.
+    spans: AtomicU64,
 }
 
 /// What a span keeps.
 struct SpanData {
+    /// The how manieth it is of this log, from 1: the registry's own ids come again, and are longer than the numbers that every
+    /// reader of JSON can hold.
+    number: u64,
     fields: Map<String, Value>,
     since: Instant,
 }
@@ -39,6 +45,7 @@ impl Lines {
         Self {
             file: Mutex::new(file),
             redactor,
+            spans: AtomicU64::default(),
         }
     }
 
@@ -73,13 +80,10 @@ impl Lines {
                 let extensions = span.extensions();
                 let mut own = Map::new();
                 own.insert("span".into(), span.name().into());
-                own.insert("id".into(), span.id().into_u64().into());
-                own.extend(
-                    extensions
-                        .get::<SpanData>()
-                        .map(|data| data.fields.clone())
-                        .unwrap_or_default(),
-                );
+                if let Some(data) = extensions.get::<SpanData>() {
+                    own.insert("span_id".into(), data.number.into());
+                    own.extend(data.fields.clone());
+                }
                 own.into()
             })
             .collect();
@@ -112,6 +116,7 @@ where
         attributes.record(&mut fields);
         if let Some(span) = context.span(id) {
             span.extensions_mut().insert(SpanData {
+                number: self.spans.fetch_add(1, Ordering::Relaxed) + 1,
                 fields: fields.map,
                 since: Instant::now(),
             });

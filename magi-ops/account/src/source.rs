@@ -78,6 +78,17 @@ impl CredentialSource for StoredAccount {
         })
     }
 
+    fn origin(&self) -> Option<String> {
+        let kind = match self.0.issuer {
+            Some(_) => "login",
+            None => "key",
+        };
+        Some(format!(
+            "of the {kind} that is stored for `{}`",
+            self.0.provider
+        ))
+    }
+
     fn rejected<'a>(&'a self, secret: &'a Secret) -> BoxFuture<'a, Result<bool, CredentialError>> {
         Box::pin(async {
             Ok(match self.0.stored().await? {

@@ -74,7 +74,7 @@ impl Tool for Task {
             .profiles
             .iter()
             .find(|known| Some(known.as_str()) == profile);
-        known.map_or_else(|| NAME.to_owned(), |profile| format!("{NAME} {profile}"))
+        known.cloned().unwrap_or_default()
     }
 
     fn run(&self, call: Call, _: Arc<Context>) -> Running {
@@ -155,7 +155,7 @@ mod tests {
         cx.profiles = vec!["review".to_owned()];
         let subject =
             |profile: &str| Task.subject(&json!({"profile": profile, "prompt": "p"}), &cx);
-        assert_eq!(subject("review"), "task review");
-        assert_eq!(subject("made up"), "task");
+        assert_eq!(subject("review"), "review");
+        assert_eq!(subject("made up"), "");
     }
 }

@@ -27,8 +27,12 @@ const REALM: &str = include_str!("realm.js");
 const FILE: &str = "snippet.js";
 /// Longest message of an error, in bytes.
 const MESSAGE_BYTES: usize = 8 * 1024;
-/// Most lines of the source that an error is traced through.
+/// Most lines of the source that an error is traced through, and that are read of a stack for that.
 const TRACED: usize = 10;
+const STACK_LINES: usize = 64;
+/// What is said of a source whose error is found behind it.
+const UNBALANCED: &str =
+    "SyntaxError: the source ends within a statement, or closes what it did not open";
 
 /// Who is told what a snippet does.
 pub(crate) type Tell = Box<dyn FnMut(&Report) -> io::Result<()>>;
@@ -58,9 +62,9 @@ pub(crate) fn run(
     };
     let ended = realm.run(source, tools, &clock, results);
     match (clock.is_over(), ended) {
-        (true, Err(Thrown { line, .. })) => Ended::OutOfTime(line),
+        (true, Err(thrown)) => Ended::OutOfTime(thrown.line(source)),
         (true, Ok(_)) => Ended::OutOfTime(None),
-        (false, Err(thrown)) => Ended::Threw(thrown.text),
+        (false, Err(thrown)) => Ended::Threw(thrown.told(source)),
         (false, Ok(value)) => Ended::Returned(value),
     }
 }
@@ -74,15 +78,48 @@ struct Realm {
 /// What a snippet threw, or why it can't go on.
 struct Thrown {
     text: String,
-    /// Of the source, from 1: the engine knows the lines of calls, of other steps the last of those before.
-    line: Option<u32>,
+    /// Lines that it came through, from 1, and in which functions: the engine knows the lines of calls, of other steps the last
+    /// of those before. Lines behind the source's are those of what stands around it.
+    places: Vec<(u32, String)>,
+}
+
+impl Thrown {
+    /// Where in the source it was thrown, if that is known.
+    fn line(&self, source: &str) -> Option<u32> {
+        self.within(source).map(|(line, _)| *line).next()
+    }
+
+    /// What is told of it: what it says, then the lines of the source that it came through.
+    fn told(mut self, source: &str) -> String {
+        let is_behind = |(line, _): &(u32, String)| *line > lines(source);
+        if self.places.first().is_some_and(is_behind) {
+            // It would tell of a bracket that the snippet never wrote.
+            UNBALANCED.clone_into(&mut self.text);
+        }
+        let places = self.within(source).take(TRACED);
+        let places: String = places
+            .map(|(line, function)| format!("\n    at line {line}{function}"))
+            .collect();
+        self.text + &places
+    }
+
+    fn within(&self, source: &str) -> impl Iterator<Item = &(u32, String)> {
+        let last = lines(source);
+        self.places.iter().filter(move |(line, _)| *line <= last)
+    }
+}
+
+/// Lines of a source, as the engine counts them.
+fn lines(source: &str) -> u32 {
+    let ends = source.bytes().filter(|byte| *byte == b'\n').count();
+    u32::try_from(ends + 1).unwrap_or(u32::MAX)
 }
 
 impl From<&str> for Thrown {
     fn from(text: &str) -> Self {
         Self {
             text: text.to_owned(),
-            line: None,
+            places: Vec::new(),
         }
     }
 }
@@ -240,7 +277,7 @@ fn explained<'js>(cx: &Ctx<'js>, error: Error, show: Option<&Function<'js>>) -> 
     }
 }
 
-/// Takes what was thrown: what it says, and the lines of the source that it came through. `show` makes the
+/// Takes what was thrown: what it says, and the lines that it came through. `show` makes the
 /// text; without it, only an error's own message is told.
 fn thrown<'js>(cx: &Ctx<'js>, show: Option<&Function<'js>>) -> Thrown {
     let value = cx.catch();
@@ -259,14 +296,8 @@ fn thrown<'js>(cx: &Ctx<'js>, show: Option<&Function<'js>>) -> Thrown {
     let stack = exception.and_then(|exception| exception.stack());
     drop(cx.catch());
     let stack = stack.unwrap_or_default();
-    let places: Vec<_> = stack.lines().filter_map(place).take(TRACED).collect();
-    for (line, function) in &places {
-        text += &format!("\n    at line {line}{function}");
-    }
-    Thrown {
-        text,
-        line: places.first().map(|(line, _)| *line),
-    }
+    let places = stack.lines().filter_map(place).take(STACK_LINES).collect();
+    Thrown { text, places }
 }
 
 /// The line that one of a stack tells, if it is the source's, and in which function.
@@ -355,6 +386,41 @@ mod tests {
         }
         let endless = "const f = () => Promise.resolve().then(f); await f()";
         assert!(matches!(played(endless, own_time), Ended::OutOfTime(_)));
+    }
+
+    #[test]
+    fn an_error_tells_lines_of_the_source_alone() {
+        for source in [
+            "if (true) {",
+            "}",
+            "let x =",
+            "f(\n[1",
+            "return `a",
+            "/* a",
+            "({",
+            "'a\\",
+        ] {
+            let Ended::Threw(text) = played(source, Duration::from_secs(20)) else {
+                panic!("{source}");
+            };
+            let told = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("    at line "));
+            let told: Vec<u32> = told.map(|line| line.parse().unwrap()).collect();
+            let last = lines(source);
+            assert!(told.iter().all(|line| *line <= last), "{source}: {text}");
+            assert!(text.starts_with("SyntaxError: "), "{source}: {text}");
+            assert!(
+                !text.contains(']') && !text.contains(')'),
+                "{source}: {text}"
+            );
+        }
+        let nested = "const f = () => { throw new Error('x') };\r\n[1].map(f);";
+        let text = "Error: x\n    at line 1 in f\n    at line 2";
+        assert_eq!(
+            played(nested, Duration::from_secs(20)),
+            Ended::Threw(text.to_owned())
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a server may ask of this side: where the workspace is. Sampling is refused and questions to a person are
+//! This side of a connection: how it greets a server, and what that may ask of it: where the workspace is. Sampling is refused and questions to a person are
 //! declined, which is what the SDK does for what is not answered here.
 
 // The revisions that have roots are the ones that servers speak.
@@ -12,7 +12,14 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, ErrorData, Implementation, ListRootsResult, ProtocolVersion,
     Root, RootsCapabilities,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use rmcp::service::{
+    ClientInitializeError, NotificationContext, RequestContext, RoleClient, RunningService,
+    serve_client_with_ct,
+};
+use rmcp::transport::Transport;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 /// This side of one connection.
 #[derive(Debug)]
@@ -21,6 +28,33 @@ pub(crate) struct Client {
     pub(crate) root: String,
     /// The server's tools are others than it told.
     pub(crate) changed: Arc<AtomicBool>,
+}
+
+impl Client {
+    /// The handshake with the server `name`; what comes of it lasts until `stop` fires.
+    ///
+    /// It is made in a task and a span of its own, which last as long as the connection: the SDK holds on to the span that it
+    /// finds here, and that of a request would say that the request took all that time.
+    pub(crate) async fn greet<T>(
+        self,
+        name: &str,
+        transport: T,
+        stop: CancellationToken,
+    ) -> Result<RunningService<RoleClient, Self>, ClientInitializeError>
+    where
+        T: Transport<RoleClient> + Send + 'static,
+    {
+        let span = tracing::info_span!(parent: None, "mcp server", server = name);
+        let greeting = serve_client_with_ct(self, transport, stop).instrument(span);
+        match AbortOnDropHandle::new(tokio::spawn(greeting)).await {
+            Ok(greeted) => greeted,
+            Err(gone) => match gone.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime ends.
+                Err(gone) => Err(ClientInitializeError::ConnectionClosed(gone.to_string())),
+            },
+        }
+    }
 }
 
 impl ClientHandler for Client {

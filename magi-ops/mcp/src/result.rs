@@ -100,7 +100,7 @@ pub(crate) fn outcome(result: &Value) -> ToolOutcome {
         };
     }
     let lines = content.lines().count();
-    let mut summary = format!(": {lines} {}", if lines == 1 { "line" } else { "lines" });
+    let mut summary = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
     if others > 0 {
         summary += &format!(
             ", {others} that {} no text",
@@ -228,7 +228,7 @@ mod tests {
              [a resource that can be read from the server: c, file:///c]\n\
              [a part of the result of a type that is not known here]\n[a part of the result without a type]"
         );
-        assert_eq!(summary, ": 8 lines, 6 that are no text");
+        assert_eq!(summary, "8 lines, 6 that are no text");
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
     fn an_error_is_one_and_a_long_result_is_cut_and_says_so() {
         let error = outcome(&json!({"isError": true, "content": [{"type": "text", "text": "no"}]}));
         assert_eq!((error.content.as_str(), error.is_error), ("no", true));
-        assert_eq!(error.summary, "failed: the server tells an error");
+        assert_eq!(error.summary, "the server tells an error");
         let long = "é".repeat(MAX_RESULT_BYTES);
         let text = json!({"type": "text", "text": long});
         let (content, _) = said(json!({"content": [text, text]}));

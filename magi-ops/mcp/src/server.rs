@@ -11,9 +11,7 @@ use rmcp::model::{
     ClientNotification, ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams,
     PingRequest, ProtocolVersion,
 };
-use rmcp::service::{
-    Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError, serve_client_with_ct,
-};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
 use serde_json::{Map, Value};
 use store::settings::{Launch, McpServer};
@@ -182,8 +180,8 @@ impl Server {
         match launch {
             Launch::Command { command, args, env } => {
                 let (program, stream) = Program::start(command, args, env, &self.setting).await?;
-                let shaking = serve_client_with_ct(
-                    client,
+                let shaking = client.greet(
+                    &self.definition.name,
                     Transport::Program(Stdio::new(stream).map_err(ProcessError::Guard)?),
                     stop,
                 );
@@ -212,7 +210,7 @@ impl Server {
                     let (http, trouble) = client_of.await?;
                     let transport = StreamableHttpClientTransport::with_client(http, config);
                     let transport = Transport::Http(http::Drained(transport));
-                    match serve_client_with_ct(client, transport, stop).await {
+                    match client.greet(name, transport, stop).await {
                         Ok(running) => Connection::begun(running, None),
                         Err(error) if error.is_authorization_required() => Err(StartCause::Login),
                         Err(error) => Err(StartCause::Handshake(Box::new(error), trouble)),

@@ -73,6 +73,12 @@ pub trait CredentialSource: Send + Sync {
     /// Without a credential where one is needed.
     fn get(&self) -> BoxFuture<'_, Result<Option<Credential>, CredentialError>>;
 
+    /// Where the credential comes from, for a person whose credential a server refuses: words behind it, such as
+    /// `of the variable NAME`. Never its value; `None` where nothing is known of that.
+    fn origin(&self) -> Option<String> {
+        None
+    }
+
     /// The server refused `secret`. `true` if [`Self::get`] now hands out another one, which is then
     /// tried once.
     ///

@@ -55,8 +55,8 @@ pub enum ErrorKind {
 
 /// Why a response failed.
 ///
-/// `Display` and `Debug` say the kind, the HTTP status and what is ours; they never repeat what the
-/// server said. That is in [`Self::message`] alone, and the error beneath in [`Error::source`].
+/// `Display` and `Debug` say the kind, the HTTP status and what is ours, the server's host and port among it; they never
+/// repeat what the server said. That is in [`Self::message`] alone, and the error beneath in [`Error::source`].
 #[derive(Clone)]
 #[cfg_attr(
     not(feature = "wires"),
@@ -65,6 +65,8 @@ pub enum ErrorKind {
 pub struct ProviderError {
     kind: ErrorKind,
     status: Option<u16>,
+    /// Where, or of what: behind the kind. Of our own configuration alone.
+    about: Option<Arc<str>>,
     /// Fixed words of our own.
     note: Option<&'static str>,
     message: Option<Arc<str>>,
@@ -80,6 +82,7 @@ impl ProviderError {
         Self {
             kind,
             status: None,
+            about: None,
             note: None,
             message: None,
             param: None,
@@ -121,6 +124,13 @@ impl ProviderError {
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = Some(status);
+        self
+    }
+
+    /// Words of the configuration that stand behind the kind: `at HOST:PORT`, `of the variable NAME`. Never a secret.
+    #[must_use]
+    pub fn with_about(mut self, about: &str) -> Self {
+        self.about = Some(about.into());
         self
     }
 
@@ -174,6 +184,9 @@ impl From<ErrorKind> for ProviderError {
 impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.kind)?;
+        if let Some(about) = &self.about {
+            write!(f, " {about}")?;
+        }
         if let Some(status) = self.status {
             write!(f, " (HTTP {status})")?;
         }
@@ -189,6 +202,7 @@ impl fmt::Debug for ProviderError {
         f.debug_struct("ProviderError")
             .field("kind", &self.kind)
             .field("status", &self.status)
+            .field("about", &self.about)
             .field("note", &self.note)
             .finish_non_exhaustive()
     }
@@ -207,6 +221,7 @@ impl PartialEq for ProviderError {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
             && self.status == other.status
+            && self.about == other.about
             && self.note == other.note
             && self.message == other.message
     }

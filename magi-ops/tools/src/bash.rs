@@ -45,10 +45,7 @@ impl Tool for BashTool {
     fn subject(&self, input: &Value, cx: &Context) -> String {
         let command = input.get("command").and_then(Value::as_str);
         let programs = command.map(|command| programs(command, cx));
-        match programs.unwrap_or_default().as_slice() {
-            [] => NAME.to_owned(),
-            programs => format!("{NAME}: {}", programs.join(", ")),
-        }
+        programs.unwrap_or_default().join(", ")
     }
 
     fn run(&self, call: Call, cx: Arc<Context>) -> Running {
@@ -175,6 +172,6 @@ fn outcome(finished: &Finished, timeout_ms: u64) -> ToolOutcome {
         images: Vec::new(),
         is_error: note.is_some(),
         timed_out: finished.timed_out,
-        summary: format!(": {how}, {lines}"),
+        summary: format!("{how}, {lines}"),
     }
 }

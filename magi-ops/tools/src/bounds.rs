@@ -159,6 +159,16 @@ pub(crate) fn summary(text: &str) -> String {
     clipped
 }
 
+/// What a call is about, on one safe line: whole, so that it can be redacted whole, unless it is longer than any path.
+pub(crate) fn subject(text: &str) -> String {
+    const MAX_BYTES: usize = 4096;
+    let text = printable(text);
+    match text.len() <= MAX_BYTES {
+        true => text,
+        false => summary(&text),
+    }
+}
+
 /// Whether a character could forge a line of output or rearrange one.
 pub(crate) fn is_layout(c: char) -> bool {
     c.is_control()

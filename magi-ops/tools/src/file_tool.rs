@@ -50,10 +50,8 @@ impl<I: DeserializeOwned + JsonSchema + 'static> Tool for FileTool<I> {
     }
 
     fn subject(&self, input: &Value, cx: &Context) -> String {
-        match input.get("path").and_then(Value::as_str) {
-            Some(path) => format!("{} {}", self.name, cx.subject(path)),
-            None => self.name.to_owned(),
-        }
+        let path = input.get("path").and_then(Value::as_str);
+        path.map_or_else(String::new, |path| cx.subject(path))
     }
 
     fn run(&self, call: Call, cx: Arc<Context>) -> Running {

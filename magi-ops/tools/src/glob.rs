@@ -87,6 +87,6 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
     let mut out = out.trim_end().to_owned();
     out += &gaps.notes();
     out.push('\n');
-    let summary = format!("({})", counted(total, "path", "paths"));
+    let summary = counted(total, "path", "paths");
     Ok(Success::text(out, summary))
 }

@@ -228,7 +228,7 @@ impl Search<'_> {
         }
         out.push('\n');
         let summary = format!(
-            "({} in {})",
+            "{} in {}",
             counted(shown, "match", "matches"),
             counted(files, "file", "files")
         );

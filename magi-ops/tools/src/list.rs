@@ -86,6 +86,5 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
         }
     }
     let content = listing.finish(total, "entries by name; use glob to narrow");
-    let summary = format!("{} ({entries})", scope.named(&path));
-    Ok(Success::text(content, summary))
+    Ok(Success::text(content, entries))
 }

@@ -116,11 +116,10 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
             last + 1
         );
     }
-    let name = scope.named(&path);
     let summary = if more || first > 1 {
-        format!("{name} (lines {first} to {last})")
+        format!("lines {first} to {last}")
     } else {
-        format!("{name} ({})", counted(shown, "line", "lines"))
+        counted(shown, "line", "lines")
     };
     Ok(Success::text(out, summary))
 }
@@ -152,7 +151,7 @@ fn image(
     })?;
     Ok(Success {
         content: format!("[{shown}: {image}]\n"),
-        summary: format!("{} ({image})", scope.named(path)),
+        summary: image.to_string(),
         images: vec![image],
     })
 }

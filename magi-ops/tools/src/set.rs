@@ -14,7 +14,7 @@ use work::Deadline;
 
 use crate::access::{Access, DefaultPolicy};
 use crate::approval::Question;
-use crate::bounds::summary;
+use crate::bounds::{subject, summary};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::input::lenient;
@@ -129,14 +129,15 @@ impl ToolSet {
         self.members.iter().find(|member| member.spec.name == name)
     }
 
-    /// What a call is about, for a person: one line of at most 200 bytes. Not redacted.
+    /// What a call is about, for a person: one line of at most 4 KiB to stand behind the tool's name, or nothing. Not
+    /// redacted; only what was may lose its middle.
     pub fn subject(&self, name: &str, input: &Value) -> String {
         match self.member(name) {
             Some(member) => {
                 let (input, _) = lenient(&member.spec.input_schema, input);
-                summary(&member.tool.subject(&input, &member.context))
+                subject(&member.tool.subject(&input, &member.context))
             }
-            None => "unknown tool".to_owned(),
+            None => String::new(),
         }
     }
 
@@ -203,13 +204,8 @@ impl ToolSet {
     ) -> ToolOutcome {
         let Some(member) = self.member(name) else {
             let names: Vec<_> = self.specs().map(|spec| spec.name.as_str()).collect();
-            return ToolOutcome {
-                summary: "unknown tool".to_owned(),
-                ..ToolOutcome::failed(
-                    format!("no such tool; the tools are {}", names.join(", ")),
-                    "",
-                )
-            };
+            let content = format!("no such tool; the tools are {}", names.join(", "));
+            return ToolOutcome::failed(content, "unknown tool");
         };
         let mut outcome = if cancel.is_cancelled() {
             ToolError::Cancelled.into()
@@ -224,12 +220,7 @@ impl ToolSet {
             }
             outcome
         };
-        let gap = if outcome.summary.starts_with(':') {
-            ""
-        } else {
-            " "
-        };
-        outcome.summary = summary(&format!("{}{gap}{}", member.spec.name, outcome.summary));
+        outcome.summary = summary(&outcome.summary);
         outcome
     }
 }
@@ -327,7 +318,7 @@ mod tests {
             );
         }
         let outcome = run("read", json!({ "path": "a.txt" })).await;
-        assert_eq!(outcome.summary, "read failed: timed out");
+        assert_eq!(outcome.summary, "timed out");
         assert!(outcome.timed_out);
     }
 
@@ -374,16 +365,16 @@ mod tests {
             let outcome = set.run("strange", &json!({ "do": what }), cancel).await;
             (outcome.summary, outcome.timed_out)
         };
-        let ended = |words: &str, timed_out| (format!("strange {words}"), timed_out);
+        let ended = |words: &str, timed_out| (words.to_owned(), timed_out);
         for what in ["panic", "other"] {
             assert_eq!(
                 run(what, CancellationToken::new()).await,
-                ended("failed: stopped unexpectedly", false)
+                ended("stopped unexpectedly", false)
             );
         }
         assert_eq!(
             run("hang", CancellationToken::new()).await,
-            ended("failed: timed out", true)
+            ended("timed out", true)
         );
         let soon = |cancel: CancellationToken| {
             tokio::spawn(async move {
@@ -391,7 +382,7 @@ mod tests {
                 cancel.cancel();
             });
         };
-        for (what, expected) in [("hang", "failed: cancelled"), ("late", "done")] {
+        for (what, expected) in [("hang", "cancelled"), ("late", "done")] {
             let cancel = CancellationToken::new();
             soon(cancel.clone());
             assert_eq!(run(what, cancel).await, ended(expected, false));

@@ -60,8 +60,8 @@ impl Tool for SkillTool {
             .iter()
             .find(|skill| Some(skill.name.as_str()) == name)
         {
-            Some(skill) => format!("{NAME} {}", skill.name),
-            None => NAME.to_owned(),
+            Some(skill) => skill.name.clone(),
+            None => String::new(),
         }
     }
 
@@ -133,8 +133,7 @@ fn load(skills: &[Skill], input: &Value) -> Result<Success, ToolError> {
         );
     }
     let lines = counted(skill.body.lines().count() as u64, "line", "lines");
-    let summary = format!("{} ({lines})", skill.name);
-    Ok(Success::text(content, summary))
+    Ok(Success::text(content, lines))
 }
 
 #[cfg(test)]

@@ -27,11 +27,11 @@ pub trait Tool: Send + Sync + 'static {
     /// nothing to ask for.
     fn access(&self, input: &Value, cx: &Context) -> Access;
 
-    /// What the call is about, for a person who watches: one line that begins with the tool's name, such as
-    /// `read README.md`. Derived from the input, never a member of it as it is, and without a look at any
-    /// file. Cut to 200 bytes and redacted above.
+    /// What the call is about, for a person who watches, such as `README.md`: what stands behind the tool's name on one
+    /// line. Empty where the name says it all. Derived from the input, never a member of it as it is, and without a look
+    /// at any file. Redacted and cut to 200 bytes above.
     fn subject(&self, _input: &Value, _cx: &Context) -> String {
-        self.spec().name
+        String::new()
     }
 
     /// A section of the system prompt on the tools that its calls may call: for one that makes calls. At most 64 KiB;
@@ -226,8 +226,8 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// Whether the time limit stopped the call.
     pub timed_out: bool,
-    /// For a person: one line of at most 200 bytes, without file content and without the
-    /// input's own words. Within a tool without the tool's name, which the set puts in front.
+    /// What came of it, for a person: one line of at most 200 bytes, such as `3 lines` or `not found`, without file content
+    /// and without the input's own words. The tool's name and what the call is about stand before it.
     pub summary: String,
 }
 
@@ -240,7 +240,7 @@ impl ToolOutcome {
             images: Vec::new(),
             is_error: true,
             timed_out: false,
-            summary: format!("failed: {summary}"),
+            summary: summary.to_owned(),
         }
     }
 }
@@ -252,7 +252,7 @@ pub struct Success {
     pub content: String,
     /// As [`ToolOutcome::images`].
     pub images: Vec<Image>,
-    /// What stands after the tool's name in the summary.
+    /// As [`ToolOutcome::summary`].
     pub summary: String,
 }
 

@@ -70,8 +70,7 @@ fn run(input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolError>
     if style.utf_16 {
         told += "[the file was UTF-16; it is UTF-8 now]\n";
     }
-    let summary = format!("{}: {size}", scope.named(slot.path()));
-    Ok(Success::text(told, summary))
+    Ok(Success::text(told, size))
 }
 
 /// How the file was written that is replaced: a model sees neither, so neither may get lost.

@@ -44,7 +44,7 @@ async fn a_cancelled_call_ends_within_fifty_milliseconds() {
                 cancel.cancel();
             };
             let (outcome, ()) = tokio::join!(tools.run(tool, &input, cancel.clone()), canceller);
-            assert_eq!(outcome.summary, format!("{tool} failed: cancelled"));
+            assert_eq!(outcome.summary, "cancelled");
             took.push(at.get().elapsed());
         }
         let quickest = took.iter().min().unwrap();

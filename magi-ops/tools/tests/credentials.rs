@@ -113,13 +113,13 @@ async fn what_a_person_was_not_asked_for_is_not_read() {
     let outcome = tools
         .run_admitted("read", &input, &access, None, cancel())
         .await;
-    assert_eq!(outcome.summary, "read failed: path changed");
+    assert_eq!(outcome.summary, "path changed");
     fs::remove_file(place.workspace.join("a")).unwrap();
     fs::hard_link(home.join(".ssh/id_rsa"), place.workspace.join("a")).unwrap();
     let outcome = tools
         .run_admitted("read", &input, &access, None, cancel())
         .await;
-    assert_eq!(outcome.summary, "read failed: path changed");
+    assert_eq!(outcome.summary, "path changed");
     // And what was asked for is read.
     for path in ["link", "hard"] {
         let input = json!({ "path": path });

@@ -34,7 +34,7 @@ async fn hidden_paths_are_refused_however_they_are_reached() {
         "/dev/null",
     ] {
         let outcome = place.err("read", json!({ "path": path })).await;
-        assert_eq!(outcome.summary, "read failed: path refused", "{path}");
+        assert_eq!(outcome.summary, "path refused", "{path}");
         assert!(!outcome.content.contains("secret"));
     }
     for tool in ["list", "glob", "grep"] {
@@ -44,7 +44,7 @@ async fn hidden_paths_are_refused_however_they_are_reached() {
                 input["pattern"] = json!("secret");
             }
             let outcome = place.err(tool, input).await;
-            assert_eq!(outcome.summary, format!("{tool} failed: path refused"));
+            assert_eq!(outcome.summary, "path refused");
         }
     }
     // From above, the hidden directory is neither listed nor entered, and links are not followed.
@@ -76,7 +76,7 @@ async fn a_hidden_path_that_appears_later_or_is_a_link_is_hidden() {
     let outcome = tools
         .run("read", &json!({ "path": path }), CancellationToken::new())
         .await;
-    assert_eq!(outcome.summary, "read failed: path refused");
+    assert_eq!(outcome.summary, "path refused");
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn reading_outside_the_workspace_names_no_directory() {
     let outcome = place
         .ok("read", json!({ "path": place.outside.join("notes.txt") }))
         .await;
-    assert_eq!(outcome.summary, "read notes.txt (1 line)");
+    assert_eq!(outcome.summary, "1 line");
 }
 
 #[tokio::test]
@@ -245,7 +245,7 @@ async fn a_tilde_is_the_persons_home() {
             place.outside.join("new.txt").display()
         )
     );
-    assert_eq!(tools.subject("write", &input), "write new.txt");
+    assert_eq!(tools.subject("write", &input), "new.txt");
     for path in ["~root/x", "~odd", "~~"] {
         for (tool, input) in [
             ("read", json!({ "path": path })),
@@ -274,66 +274,44 @@ async fn a_call_says_what_it_is_about() {
     let absolute = place.workspace.join("src/lib.rs");
     let elsewhere = place.outside.join("deep/notes.txt");
     for (tool, input, subject) in [
-        ("read", json!({ "path": "README.md" }), "read README.md"),
-        (
-            "read",
-            json!({ "path": "./a/../b.rs", "limit": 5 }),
-            "read b.rs",
-        ),
+        ("read", json!({ "path": "README.md" }), "README.md"),
+        ("read", json!({ "path": "./a/../b.rs", "limit": 5 }), "b.rs"),
         (
             "edit",
             json!({ "path": absolute, "old": "secret" }),
-            "edit src/lib.rs",
+            "src/lib.rs",
         ),
-        ("write", json!({ "path": elsewhere }), "write notes.txt"),
-        ("list", json!({}), "list"),
-        ("list", json!({ "path": place.workspace }), "list ."),
-        (
-            "grep",
-            json!({ "pattern": "secret", "path": "src" }),
-            "grep src",
-        ),
-        ("glob", json!({ "pattern": "secret" }), "glob"),
-        (
-            "read",
-            json!({ "path": "a\nb\u{202e}" }),
-            "read a\\nb\\u{202e}",
-        ),
-        (
-            "bash",
-            json!({ "command": "cargo test --all" }),
-            "bash: cargo",
-        ),
+        ("write", json!({ "path": elsewhere }), "notes.txt"),
+        ("list", json!({}), ""),
+        ("list", json!({ "path": place.workspace }), "."),
+        ("grep", json!({ "pattern": "secret", "path": "src" }), "src"),
+        ("glob", json!({ "pattern": "secret" }), ""),
+        ("read", json!({ "path": "a\nb\u{202e}" }), "a\\nb\\u{202e}"),
+        ("bash", json!({ "command": "cargo test --all" }), "cargo"),
         (
             "bash",
             json!({ "command": "cd src && KEY=secret /usr/bin/git log | head -5; git x" }),
-            "bash: cd, git, head",
+            "cd, git, head",
         ),
-        (
-            "bash",
-            json!({ "command": "'my prog' x; $SHELL -c y" }),
-            "bash",
-        ),
+        ("bash", json!({ "command": "'my prog' x; $SHELL -c y" }), ""),
         (
             "bash",
             json!({ "command": "cat <<end\nsecret words\nend" }),
-            "bash: cat",
+            "cat",
         ),
-        (
-            "bash",
-            json!({ "command": "echo 'a; rm b > c'" }),
-            "bash: echo",
-        ),
+        ("bash", json!({ "command": "echo 'a; rm b > c'" }), "echo"),
         (
             "bash",
             json!({ "command": "ls >out.txt 2>& 1 | wc -l < in && cat <(sort a)" }),
-            "bash: ls, wc, cat, sort",
+            "ls, wc, cat, sort",
         ),
-        ("made up", json!({ "path": "x" }), "unknown tool"),
-        ("read", json!(5), "read"),
+        ("made up", json!({ "path": "x" }), ""),
+        ("read", json!(5), ""),
     ] {
         assert_eq!(tools.subject(tool, &input), subject, "{input}");
     }
-    let long = tools.subject("read", &json!({ "path": "x".repeat(500) }));
-    assert!(long.len() <= 200 && long.ends_with('…'), "{long}");
+    let long = format!("a/{}/b.rs", "x".repeat(500));
+    assert_eq!(tools.subject("read", &json!({ "path": long })), long);
+    let longer = tools.subject("read", &json!({ "path": "x".repeat(5000) }));
+    assert!(longer.len() <= 200 && longer.ends_with('…'), "{longer}");
 }

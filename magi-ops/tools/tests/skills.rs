@@ -59,7 +59,7 @@ async fn skills_are_offered_and_loaded() {
         outcome.content,
         "[skill directory, for relative paths: /skills/pdf]\n# PDF\n\nRun fill.py\n"
     );
-    assert_eq!(outcome.summary, "skill pdf (3 lines)");
+    assert_eq!(outcome.summary, "3 lines");
     let outcome = run(json!({ "name": "long" })).await;
     assert!(outcome.content.len() < 300 * 1024);
     assert!(outcome.content.ends_with(
@@ -67,7 +67,7 @@ async fn skills_are_offered_and_loaded() {
     ));
     let outcome = run(json!({ "name": "none" })).await;
     assert_eq!(outcome.content, "no such skill; the skills are pdf, long");
-    assert_eq!(outcome.summary, "skill failed: unknown skill");
+    assert_eq!(outcome.summary, "unknown skill");
     assert!(
         run(json!({ "skill": "pdf" }))
             .await

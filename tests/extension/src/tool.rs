@@ -42,10 +42,8 @@ impl Tool for Words {
     }
 
     fn subject(&self, input: &Value, cx: &Context) -> String {
-        match input["path"].as_str() {
-            Some(path) => format!("{NAME} {}", cx.subject(path)),
-            None => NAME.to_owned(),
-        }
+        let path = input["path"].as_str();
+        path.map_or_else(String::new, |path| cx.subject(path))
     }
 
     fn run(&self, call: Call, cx: Arc<Context>) -> Running {
@@ -68,7 +66,7 @@ fn count(input: &Value, scope: &Scope, watch: &Watch) -> Result<Success, ToolErr
         watch.check()?;
         words += 1;
     }
-    let summary = format!("{} ({words} words)", scope.named(&path));
+    let summary = format!("{words} words");
     Ok(Success::text(
         format!("{shown} has {words} words\n"),
         summary,

@@ -27,6 +27,9 @@ pub(crate) struct Message {
     pub(crate) kind: EntryKind,
     /// Of an activity, the name of its tool as a model wrote it; else empty.
     name: String,
+    /// Of an activity, how far it came; else empty.
+    state: &'static str,
+    /// Of an activity, the line that was shown of it, once it had ended.
     pub(crate) text: String,
     pub(crate) partial: bool,
     /// Its end is not at hand: its text may go on, or broke off anywhere.
@@ -41,7 +44,14 @@ impl Message {
         match self.kind {
             EntryKind::Activity => {
                 let mut line = shown_name(&self.name, redactor);
-                line.push(&redactor.redact(&self.text));
+                let detail = detail(&self.text, [&self.name, line.as_str()], self.state);
+                let detail = redactor.redact(detail);
+                line.push(&Redacted::fixed(" "));
+                line.push(&Redacted::fixed(self.state));
+                if !detail.is_empty() {
+                    line.push(&Redacted::fixed(": "));
+                    line.push(&detail);
+                }
                 line.summary(MAX_LINE_BYTES)
             }
             EntryKind::Diagnostic => redactor.redact(&self.text).summary(MAX_LINE_BYTES),
@@ -65,15 +75,21 @@ pub(crate) fn shown_name(name: &str, redactor: &Redactor) -> Redacted {
     redactor.redact(name).summary(MAX_NAME_BYTES)
 }
 
-/// What a summary says beside the tool's name and the state; most begin with them.
-fn detail<'a>(summary: &'a str, name: &str, state: &str) -> &'a str {
-    let mut rest = summary.trim_start();
-    for word in [name, state] {
-        let behind = rest.strip_prefix(word);
-        let behind = behind.filter(|behind| !behind.starts_with(|c: char| c.is_alphanumeric()));
-        rest = behind.map_or(rest, |behind| behind.trim_start_matches([':', ' ']));
-    }
-    rest
+/// What a summary says beside the tool's name and the state: all begin with the name, those of older records may have the
+/// state behind it.
+fn detail<'a>(summary: &'a str, names: [&str; 2], state: &str) -> &'a str {
+    let strip = |text: &'a str, word: &str, ends: &[char]| {
+        // A path may begin with the same word.
+        let behind = text.strip_prefix(word);
+        let behind = behind.filter(|behind| behind.is_empty() || behind.starts_with(ends));
+        behind.map(|behind| behind.trim_start_matches([':', ' ']))
+    };
+    let summary = summary.trim_start();
+    let named = names
+        .iter()
+        .find_map(|name| strip(summary, name, &[':', ' ']));
+    let rest = named.unwrap_or(summary);
+    strip(rest, state, &[':']).unwrap_or(rest)
 }
 
 #[derive(Default)]
@@ -210,24 +226,22 @@ impl Projector {
                 // The id that it had while it ran.
                 let id = activity_id.clone();
                 let kind = EntryKind::Activity;
-                let place = self.add(id, kind, " started".to_owned(), true);
-                self.out.messages[place].name.clone_from(name);
+                let place = self.add(id, kind, String::new(), true);
+                let message = &mut self.out.messages[place];
+                message.name.clone_from(name);
+                message.state = "started";
                 self.places.insert((kind, activity_id.clone()), place);
             }
             Body::ToolFinished {
                 activity_id,
-                name,
                 is_error,
                 summary,
                 ..
             } => {
-                let state = if *is_error { "failed" } else { "completed" };
                 if let Some(place) = self.place(EntryKind::Activity, activity_id) {
                     let message = &mut self.out.messages[place];
-                    message.text = match detail(summary, name, state) {
-                        "" => format!(" {state}"),
-                        detail => format!(" {state}: {detail}"),
-                    };
+                    message.state = if *is_error { "failed" } else { "completed" };
+                    message.text.clone_from(summary);
                     message.partial = false;
                 }
             }
@@ -297,6 +311,7 @@ impl Projector {
             id: unique,
             kind,
             name: String::new(),
+            state: "",
             text,
             partial,
             open: false,

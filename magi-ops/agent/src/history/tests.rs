@@ -177,6 +177,8 @@ fn activities_and_diagnostics_are_one_bounded_line() {
     }
     for (summary, shown_as) in [
         ("read failed: not found", "read failed: not found"),
+        ("read a.txt: not found", "read failed: a.txt: not found"),
+        ("read failed.txt: no", "read failed: failed.txt: no"),
         ("read a.txt", "read failed: a.txt"),
         ("read", "read failed"),
         ("failed", "read failed"),

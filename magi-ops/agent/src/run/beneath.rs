@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use provider::ToolCall;
 use store::sessions::Outcome;
+use tools::ToolOutcome;
 
-use super::call::{CallOf, Ran, refused};
+use super::call::{CallOf, Ran};
 use super::notice::Notice;
 use super::tasks::OpenTasks;
 use super::{Stop, Worker};
@@ -112,7 +113,7 @@ impl Worker {
                 response,
                 parent: Some(&parent),
             };
-            let outcome = refused(String::new(), "cancelled");
+            let outcome = ToolOutcome::failed(String::new(), "cancelled");
             reported = reported.and(self.report(ended, activity_id, &outcome).await);
         }
         let cancelled = self.task_ends(parent, Outcome::Cancelled, None, &mut open.tasks);

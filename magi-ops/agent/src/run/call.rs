@@ -18,6 +18,9 @@ use super::queue::Sink;
 use crate::history::shown_name;
 use crate::startup::{Equipment, Workspace};
 
+/// Longest subject of a call that is shown, in bytes.
+const MAX_SUBJECT_BYTES: usize = 200;
+
 /// A call and where it stands.
 #[derive(Clone, Copy)]
 pub(super) struct CallOf<'a> {
@@ -37,19 +40,42 @@ pub(super) struct Site {
     pub(super) sink: Sink,
 }
 
-/// What a call is about, as it may be shown. A part of an input may be a secret that only the whole of it tells: the
-/// last part of an address as the last part of a path, a line of a key as the name of a program.
-pub(super) fn shown_subject(subject: &str, call: &ToolCall, redactor: &Redactor) -> Redacted {
+/// One line on a call for a person, the same for every tool: its name, what it is about, and what came of it once that is
+/// known, such as `read README.md: 3 lines`.
+///
+/// A part of an input may be a secret that only the whole of it tells: the last part of an address as the last part of a
+/// path, a line of a key as the name of a program.
+pub(super) fn shown_line(
+    call: &ToolCall,
+    about: &str,
+    outcome: &str,
+    redactor: &Redactor,
+) -> Redacted {
+    let mut line = shown_name(&call.name, redactor);
+    if !about.is_empty() {
+        line.push(&Redacted::fixed(" "));
+        line.push(&match hides_secret(about, call, redactor) {
+            true => Redacted::fixed(redact::MASK),
+            false => redactor.redact(about).ends(MAX_SUBJECT_BYTES),
+        });
+    }
+    if !outcome.is_empty() {
+        line.push(&Redacted::fixed(": "));
+        line.push(&redactor.redact(outcome));
+    }
+    line
+}
+
+/// Whether a part of `about` is of an input's secret.
+fn hides_secret(about: &str, call: &ToolCall, redactor: &Redactor) -> bool {
     const MAX_INPUT_BYTES: usize = 4096;
     const MIN_PART_BYTES: usize = 6;
-    let about = subject.strip_prefix(call.name.as_str()).unwrap_or(subject);
-    let about = about.trim_start_matches([':', ' ']);
     let inputs = call
         .input
         .as_object()
         .into_iter()
         .flat_map(|input| input.values());
-    let hidden = inputs
+    inputs
         .filter_map(Value::as_str)
         .filter(|text| text.len() <= MAX_INPUT_BYTES)
         .any(|text| {
@@ -61,13 +87,7 @@ pub(super) fn shown_subject(subject: &str, call: &ToolCall, redactor: &Redactor)
                 .flat_map(|part| [Some(part), part.get(1..)])
                 .flatten()
                 .any(|part| part.len() >= MIN_PART_BYTES && hides(part))
-        });
-    if hidden {
-        let mut shown = shown_name(&call.name, redactor);
-        shown.push(&Redacted::fixed(" [redacted]"));
-        return shown;
-    }
-    redactor.redact(subject)
+        })
 }
 
 /// What came of a call and of the hooks around it.
@@ -83,13 +103,6 @@ impl From<ToolOutcome> for Ran {
             outcome,
             hooks: Vec::new(),
         }
-    }
-}
-
-pub(super) fn refused(content: String, summary: &str) -> ToolOutcome {
-    ToolOutcome {
-        summary: summary.to_owned(),
-        ..ToolOutcome::failed(content, "")
     }
 }
 
@@ -113,10 +126,10 @@ pub(super) async fn run(
     let decision = equipment.decide(&call.name, access, is_beneath);
     let question_waits = match (decision.permission, active.spec.policy.approval_expiry) {
         (Permission::Deny, _) => {
-            return refused(decision.denial(&call.name), decision.denied_by()).into();
+            return ToolOutcome::failed(decision.denial(&call.name), decision.denied_by()).into();
         }
         (Permission::Ask, None) => {
-            return refused(decision.unasked(&call.name), "nobody can be asked").into();
+            return ToolOutcome::failed(decision.unasked(&call.name), "nobody can be asked").into();
         }
         (Permission::Ask, Some(expiry)) => Some((settles, expiry)),
         (Permission::Allow, _) => {
@@ -131,7 +144,9 @@ pub(super) async fn run(
     payload["input"] = call.input.clone();
     let mut hooks = match hooks::run(workspace, active, sink, HookEvent::PreTool, &payload).await {
         HookVerdict::Go { diagnostics } => diagnostics,
-        HookVerdict::Refuse { reason } => return refused(reason, "refused by a hook").into(),
+        HookVerdict::Refuse { reason } => {
+            return ToolOutcome::failed(reason, "refused by a hook").into();
+        }
     };
     if let Some((settles, expiry)) = question_waits {
         let max = active.spec.policy.max_summary_bytes;
@@ -152,7 +167,7 @@ pub(super) async fn run(
             Answer::Cancelled => Some(("The call was cancelled.", "cancelled")),
         };
         if let Some((content, short)) = refusal {
-            let outcome = refused(content.to_owned(), short);
+            let outcome = ToolOutcome::failed(content.to_owned(), short);
             return Ran { outcome, hooks };
         }
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use provider::ToolCall;
 use serde_json::Value;
 use tokio::sync::{RwLock, oneshot};
-use tools::{Caller, Calling, Concurrency, Delegation, ToolSpec};
+use tools::{Caller, Calling, Concurrency, Delegation, ToolOutcome, ToolSpec};
 use tracing::{Instrument, info_span};
 use work::Deadline;
 
-use super::call::{Ran, Site, refused, run};
+use super::call::{Ran, Site, run};
 use super::notice::Notices;
 use super::subagent::{Subagents, delegate};
 use crate::startup::Selected;
@@ -40,7 +40,7 @@ impl Caller for RunCaller {
         Box::pin(async move {
             let spec = site.equipment.tools.spec(&name);
             let Some(spec) = spec.filter(|spec| !spec.makes_calls) else {
-                return refused(format!("no such tool: {name}"), "unknown tool");
+                return ToolOutcome::failed(format!("no such tool: {name}"), "unknown tool");
             };
             let (_shared, _alone) = match spec.concurrency {
                 Concurrency::SideBySide => (Some(alone.read().await), None),
@@ -54,7 +54,7 @@ impl Caller for RunCaller {
                     let ran = made(&site, &call).instrument(span).await;
                     notices.end(activity_id, ran).await
                 }
-                Err(why) => refused(why.to_owned(), "not made"),
+                Err(why) => ToolOutcome::failed(why.to_owned(), "not made"),
             }
         })
     }

@@ -14,7 +14,7 @@ use work::{Deadline, Expired, Pool};
 
 use super::active::ActiveRun;
 use super::allowance::Allowance;
-use super::call::{Site, refused};
+use super::call::Site;
 use super::notice::{Notices, Task};
 use super::passing::{Costs, pass};
 use super::queue::RunEvents;
@@ -110,7 +110,7 @@ pub(super) async fn delegate(
                 ended.error_code.map(RunErrorCode::word),
             )
             .await;
-        Ok(ended.told(role.map_or(NO_PROFILE, |profile| &profile.name)))
+        Ok(ended.told())
     };
     delegated
         .await
@@ -231,7 +231,7 @@ async fn prepare(
         id: id.to_string(),
     };
     let begun = notices.task_begins(call, task, tools.clone()).await;
-    let ceilings = begun.map_err(|why| refused(why.to_owned(), "not begun"))?;
+    let ceilings = begun.map_err(|why| ToolOutcome::failed(why.to_owned(), "not begun"))?;
     let keeps = |name: &str| {
         tools.iter().any(|tool| tool == name) && ceilings.permit(profile.as_deref(), name)
     };

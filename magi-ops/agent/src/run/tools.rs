@@ -15,7 +15,7 @@ use tracing::{Instrument, error, info, info_span};
 use work::Deadline;
 
 use super::beneath::Open;
-use super::call::{CallOf, Ran, Site, refused, run, shown_subject};
+use super::call::{CallOf, Ran, Site, run, shown_line};
 use super::caller::RunCaller;
 use super::event::{Activity, ActivityState};
 use super::notice::{Notices, notices};
@@ -208,7 +208,7 @@ impl Worker {
             let ran = ran.unwrap_or_else(|payload| {
                 error!(payload = panic_text(&*payload), "a call panicked");
                 let content = "the tool stopped unexpectedly".to_owned();
-                refused(content, "stopped unexpectedly").into()
+                ToolOutcome::failed(content, "stopped unexpectedly").into()
             });
             (index, activity_id, ran)
         };
@@ -236,12 +236,17 @@ impl Worker {
         });
         // Before it runs: whatever becomes of this process, the session knows that it may have had an effect.
         self.persist.settle(flush).await;
-        let subject = self.equipment.tools.subject(&call.name, &call.input);
-        let summary = shown_subject(&subject, call, self.workspace.redactor());
-        let summary = summary.summary(self.policy.max_summary_bytes);
+        let summary = self.line_on(call, "");
         self.tool_activity(begun, &activity_id, ActivityState::Started, summary, None)
             .await?;
         Ok(activity_id)
+    }
+
+    /// One line on a call, within the run's bound.
+    fn line_on(&self, call: &ToolCall, outcome: &str) -> Redacted {
+        let about = self.equipment.tools.subject(&call.name, &call.input);
+        let line = shown_line(call, &about, outcome, self.workspace.redactor());
+        line.summary(self.policy.max_summary_bytes)
     }
 
     /// Stores and tells what came of a call.
@@ -251,7 +256,7 @@ impl Worker {
         activity_id: String,
         outcome: &ToolOutcome,
     ) -> Result<(), Stop> {
-        let summary = self.summary(&outcome.summary);
+        let summary = self.line_on(ended.call, &outcome.summary);
         if outcome.is_error {
             self.log_failure(&ended.call.name, &activity_id, &summary, &outcome.content);
         }

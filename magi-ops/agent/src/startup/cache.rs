@@ -22,12 +22,18 @@ const REFRESH_TIME: Duration = Duration::from_millis(1900);
 struct EnvironmentKey {
     key: Option<Secret>,
     redactor: Redactor,
+    /// Words behind a credential that was refused.
+    origin: String,
 }
 
 impl CredentialSource for EnvironmentKey {
     fn get(&self) -> BoxFuture<'_, Result<Option<Credential>, CredentialError>> {
         self.redactor.learn(self.key.as_ref().map(Secret::expose));
         Box::pin(ready(Ok(self.key.clone().map(Credential::from))))
+    }
+
+    fn origin(&self) -> Option<String> {
+        Some(self.origin.clone())
     }
 }
 
@@ -54,8 +60,11 @@ pub(super) struct Remote {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Login {
     Nothing,
-    /// A key of the environment.
-    Key(Secret),
+    /// A key of the environment, and the variable that holds it.
+    Key {
+        key: Secret,
+        variable: String,
+    },
     /// A key that a login stored.
     StoredKey,
     /// Tokens that a login stored, and who gives new ones; `None` is the public issuer.
@@ -130,9 +139,17 @@ impl ProviderCache {
     }
 
     fn credentials(&self, remote: &Remote) -> Result<Arc<dyn CredentialSource>, BuildError> {
-        let key = match &remote.login {
-            Login::Nothing => None,
-            Login::Key(key) => Some(key.clone()),
+        let (key, origin) = match &remote.login {
+            Login::Nothing => {
+                let id = store::shown(&remote.config.id);
+                let origin =
+                    format!("(none was sent: `providers.{id}.api_key_env` names no variable)");
+                (None, origin)
+            }
+            Login::Key { key, variable } => {
+                let origin = format!("of the variable `{}`", store::shown(variable));
+                (Some(key.clone()), origin)
+            }
             #[cfg(feature = "providers")]
             Login::StoredKey => return Ok(self.stored(remote, None)),
             #[cfg(feature = "providers")]
@@ -144,7 +161,11 @@ impl ProviderCache {
             Login::StoredKey | Login::StoredTokens { .. } => return Err(BuildError::NotLinked),
         };
         let redactor = self.redactor.clone();
-        Ok(Arc::new(EnvironmentKey { key, redactor }))
+        Ok(Arc::new(EnvironmentKey {
+            key,
+            redactor,
+            origin,
+        }))
     }
 
     #[cfg(feature = "providers")]

@@ -41,12 +41,13 @@ pub fn examine(environment: &Environment) -> Examination {
     });
     match admitted {
         Ok(workspace) => {
-            if let Err(error) = workspace.select() {
-                found.problems = error.reasons;
+            match workspace.select() {
+                Ok(selected) => found.notices = workspace.unavailable_models(&selected),
+                Err(error) => found.problems = error.reasons,
             }
             found.problems.extend(workspace.unstartable_servers());
             found.servers = workspace.settings().mcp_servers.clone();
-            found.notices = status.notices;
+            found.notices.splice(0..0, status.notices);
             found.notices.extend(workspace.unusable_addresses());
         }
         Err(error) => {

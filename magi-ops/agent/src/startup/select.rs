@@ -304,7 +304,7 @@ fn remote(
         return Err(not_offered(settings, id, &choice.model));
     }
     let login = login(settings, environment, providers, id)?;
-    if matches!(&login, Login::Key(key) if !key.can_be_sent()) {
+    if matches!(&login, Login::Key { key, .. } if !key.can_be_sent()) {
         return Err(unsendable(settings, id));
     }
     let models = own.map_or_else(ModelLimits::default, limits);
@@ -364,7 +364,10 @@ fn login(
     };
     let key = environment.var(variable).unwrap_or_default();
     if !key.trim().is_empty() {
-        return Ok(Login::Key(Secret::new(key)));
+        return Ok(Login::Key {
+            key: Secret::new(key),
+            variable: variable.to_owned(),
+        });
     }
     let named = own.is_some_and(|own| own.api_key_env.is_some());
     // What a person names is meant; without that a login counts too.

@@ -134,6 +134,23 @@ impl Workspace {
         select().map_err(|error| error.redacted(self.redactor()))
     }
 
+    /// Why models that profiles of subagents name are not available, where `selected` answers the primary agent: a start goes
+    /// on, and the tasks that ask for such a profile fail. Blocks on small reads.
+    pub(super) fn unavailable_models(&self, selected: &Selected) -> Vec<Reason> {
+        let profiles = self.guidance.profiles.iter();
+        let named = profiles.filter_map(|profile| Some((profile, profile.model.as_deref()?)));
+        let refused = named.filter_map(|(profile, model)| {
+            let error = self.select_profile(selected, profile, model).err()?;
+            let told = error.reasons.into_iter().map(|reason| Reason {
+                reason: format!("tasks with this profile fail: {}", reason.reason),
+                help: reason.help,
+                ..profile.named.clone()
+            });
+            Some(told.collect::<Vec<_>>())
+        });
+        redacted(refused.flatten().collect(), self.redactor())
+    }
+
     /// What the settings select as they stand now. Blocks on small reads.
     pub(crate) fn select_now(&self) -> Result<Selected, StartupError> {
         let environment = &self.services.environment;

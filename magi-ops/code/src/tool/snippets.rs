@@ -136,8 +136,8 @@ impl Tool for Code {
     fn subject(&self, input: &Value, _: &Context) -> String {
         let source = input.get("source").and_then(Value::as_str);
         match source.map_or(0, |source| source.lines().count()) {
-            1 => format!("{NAME}: 1 line"),
-            lines => format!("{NAME}: {lines} lines"),
+            1 => "1 line".to_owned(),
+            lines => format!("{lines} lines"),
         }
     }
 
@@ -200,7 +200,7 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
         calls => format!("{calls} calls"),
     };
     Ok(match failed {
-        None => Success::text(content, format!(": {calls}")).into(),
+        None => Success::text(content, calls).into(),
         Some(label) => ToolOutcome {
             timed_out,
             ..ToolOutcome::failed(content, &format!("{label}, {calls}"))

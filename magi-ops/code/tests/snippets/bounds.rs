@@ -90,7 +90,7 @@ async fn cancelled_after(source: &str, wait: Duration) -> Duration {
     });
     let outcome = played(source, Arc::default(), cancel).await;
     assert_eq!(
-        outcome.summary, "code failed: cancelled",
+        outcome.summary, "cancelled",
         "{source}: {}",
         outcome.content
     );

@@ -11,7 +11,7 @@ async fn a_call_resolves_to_the_result_s_text() {
         outcome.content,
         r#"["{\"x\":1}","{}",["echo","fail","hang","nap","mcp__a-b__c"]]"#
     );
-    assert_eq!(outcome.summary, "code: 2 calls");
+    assert_eq!(outcome.summary, "2 calls");
     let asked = player.asked.lock().unwrap().clone();
     assert_eq!(
         asked,

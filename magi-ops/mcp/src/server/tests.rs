@@ -60,8 +60,8 @@ async fn connected() -> (Server, Other) {
         root: "file:///".to_owned(),
         changed: Arc::default(),
     };
-    let connecting = serve_client_with_ct(
-        client,
+    let connecting = client.greet(
+        "s",
         Transport::Program(Stdio::new(near.into_std().unwrap()).unwrap()),
         CancellationToken::new(),
     );

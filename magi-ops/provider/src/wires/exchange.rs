@@ -291,8 +291,13 @@ impl Exchange {
     }
 
     /// What follows a failed attempt.
-    fn after(&mut self, error: ProviderError) -> State {
+    fn after(&mut self, mut error: ProviderError) -> State {
         let link = &self.link;
+        if error == ErrorKind::Unauthorized
+            && let Some(origin) = link.credentials.origin()
+        {
+            error = error.with_about(&origin);
+        }
         tracing::debug!(
             kind = %error.kind(),
             status = error.status(),

@@ -123,6 +123,13 @@ impl Endpoint {
         self
     }
 
+    /// Where the server is, without what else an address may hold.
+    fn place(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        let port = self.url.port_or_known_default();
+        port.map_or_else(|| format!("at {host}"), |port| format!("at {host}:{port}"))
+    }
+
     /// Sends one request and waits for the head of its answer. Dropping the future, or the answer,
     /// closes the connection.
     ///
@@ -172,11 +179,11 @@ impl Endpoint {
             .await;
         let answer = sent.map_err(|error| {
             // A connection that came about and then gave no answer was lost, not refused.
-            let kind = match error.is_connect() || error.is_timeout() {
-                true => ErrorKind::Network,
-                false => ErrorKind::Interrupted,
+            let failed = match error.is_connect() || error.is_timeout() {
+                true => ProviderError::new(ErrorKind::Network).with_about(&self.place()),
+                false => ProviderError::new(ErrorKind::Interrupted),
             };
-            ProviderError::new(kind).with_source(error.without_url())
+            failed.with_source(error.without_url())
         })?;
         let status = answer.status().as_u16();
         if let Some(recording) = &mut recording {

@@ -90,8 +90,7 @@ fn run(mut input: Input, scope: &Scope, watch: &Watch) -> Result<Success, ToolEr
         let lines = excerpt::line_numbers(before, &edit.at);
         content += &format!("[that is the first; the others were at {lines}]\n");
     }
-    let summary = format!("{}: {count}", scope.named(slot.path()));
-    Ok(Success::text(content, summary))
+    Ok(Success::text(content, count))
 }
 
 fn check(input: &Input) -> Result<(), ToolError> {

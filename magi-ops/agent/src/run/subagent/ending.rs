@@ -24,15 +24,14 @@ pub(super) struct Ending {
 
 impl Ending {
     /// What the agent that gave the task is told.
-    pub(super) fn told(self, name: &str) -> ToolOutcome {
+    pub(super) fn told(self) -> ToolOutcome {
         let why = match self.outcome {
             Outcome::Completed if self.text.is_empty() => {
                 let content = "[the subagent ended without a word]".to_owned();
-                let summary = format!(": {name}, without a word");
-                return Success::text(content, summary).into();
+                return Success::text(content, "without a word".to_owned()).into();
             }
             Outcome::Completed => {
-                let summary = format!(": {name}, {} bytes", self.text.len());
+                let summary = format!("{} bytes", self.text.len());
                 let content = self.text;
                 return Success::text(content, summary).into();
             }

@@ -40,7 +40,7 @@ fn credential(
 ) -> Result<Option<String>, StartupError> {
     let (_dir, providers) = providers("{}");
     login(settings, environment, &providers, provider).map(|login| match login {
-        Login::Key(key) => Some(key.expose().to_owned()),
+        Login::Key { key, .. } => Some(key.expose().to_owned()),
         _ => None,
     })
 }
@@ -237,7 +237,10 @@ fn a_stored_key_serves_where_the_environment_has_none() {
         .ok()
     };
     assert_eq!(found(None, &[]), Some(Login::StoredKey));
-    let key = Login::Key(Secret::new("own"));
+    let key = Login::Key {
+        key: Secret::new("own"),
+        variable: "ANTHROPIC_API_KEY".to_owned(),
+    };
     assert_eq!(found(None, &[("ANTHROPIC_API_KEY", "own")]), Some(key));
     // A variable that the person names is meant.
     assert_eq!(found(own(None, Some("MINE")), &[]), None);
