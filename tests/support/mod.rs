@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -15,7 +14,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::Value;
 
+mod pipes;
 mod place;
+#[allow(unused_imports)] // every test crate uses its own share of them
+pub(crate) use pipes::{read_some, set_capacity, try_read};
 pub(crate) use place::Place;
 
 /// How long a test waits for anything before it fails. Generous: the machine may be busy.
@@ -425,43 +427,6 @@ pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(2));
     }
 }
-
-/// Reads what is there, waiting for at least one byte; 0 is the end. Fails the test after [`PATIENCE`].
-pub(crate) fn read_some(pipe: &mut PipeReader, buffer: &mut [u8]) -> usize {
-    let mut read = 0;
-    wait_for("a byte on stdout", || match try_read(pipe, buffer) {
-        Some(n) => {
-            read = n;
-            true
-        }
-        None => false,
-    });
-    read
-}
-
-/// Reads what is there without waiting: `None` if nothing is, 0 at the end.
-pub(crate) fn try_read(pipe: &mut PipeReader, buffer: &mut [u8]) -> Option<usize> {
-    rustix::io::ioctl_fionbio(&*pipe, true).expect("a non-blocking pipe");
-    match pipe.read(buffer) {
-        Ok(n) => Some(n),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        Err(error) => panic!("reading stdout: {error}"),
-    }
-}
-
-/// Shrinks or grows a pipe; the kernel rounds up to a page. Only Linux can.
-#[cfg(target_os = "linux")]
-pub(crate) fn set_capacity(pipe: &impl AsFd, bytes: usize) {
-    let got = rustix::pipe::fcntl_setpipe_size(pipe, bytes).expect("F_SETPIPE_SZ");
-    assert!(
-        got >= bytes && got < bytes + 65_536,
-        "asked for {bytes}, got {got}"
-    );
-}
-
-/// Other systems keep their default: the tests hold there too, with another amount in the pipe.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn set_capacity(_pipe: &impl AsFd, _bytes: usize) {}
 
 fn writer_thread(mut pipe: PipeWriter) -> Sender<Write1> {
     let (sender, jobs) = mpsc::channel::<Write1>();

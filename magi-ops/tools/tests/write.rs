@@ -242,7 +242,7 @@ async fn names_that_are_not_utf8_are_no_hindrance() {
     let tools = ToolSet::registered(Context::new(strange.clone(), Vec::new())).unwrap();
     let input = json!({ "path": "b", "content": "x" });
     let outcome = tools.run("write", &input, CancellationToken::new()).await;
-    assert_eq!(outcome.summary, "write b: 1 line, 1 byte");
+    assert_eq!(outcome.summary, "1 line, 1 byte");
     assert_eq!(fs::read(strange.join("b")).unwrap(), b"x");
 }
 
