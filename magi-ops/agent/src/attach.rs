@@ -392,7 +392,7 @@ fn restore(
         Arc::new(selected)
     } else {
         notices.push(Notice::SavedSelectionUnavailable);
-        return Arc::new(startup.thinking(saved.thinking));
+        return Arc::new(startup.with_thinking(saved.thinking));
     };
     if !restored.has_level() {
         notices.push(Notice::SavedThinkingUnavailable);

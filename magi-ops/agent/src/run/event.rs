@@ -35,7 +35,7 @@ pub enum MustArrive {
         message_id: Arc<str>,
         /// From 0, without gaps.
         part: u32,
-        /// At most 4,000 bytes.
+        /// At most [`crate::TextPolicy::max_event_bytes`].
         text: Redacted,
         last_part: bool,
         /// The provider did not finish the message.
@@ -44,14 +44,14 @@ pub enum MustArrive {
     /// A tool call waits for an answer.
     ApprovalRequested {
         approval_id: String,
-        /// At most 1,024 bytes.
+        /// At most [`crate::RunPolicy::max_summary_bytes`].
         summary: Redacted,
         expires_in_ms: u64,
     },
     /// Something a person should know.
     Diagnostic {
         code: RunErrorCode,
-        /// At most 1,024 bytes.
+        /// At most [`crate::RunPolicy::max_summary_bytes`].
         summary: Redacted,
     },
     /// The run is over and cleaned up.
@@ -77,7 +77,7 @@ pub enum MayDrop {
     Delta {
         message_id: Arc<str>,
         part: u64,
-        /// At most 4,000 bytes.
+        /// At most [`crate::TextPolicy::max_event_bytes`].
         text: Redacted,
     },
     /// Something the run does beside writing.
@@ -101,7 +101,7 @@ pub enum Activity {
         /// The same, at most 64 bytes.
         name: Redacted,
         state: ActivityState,
-        /// At most 1,024 bytes.
+        /// At most [`crate::RunPolicy::max_summary_bytes`].
         summary: Redacted,
         /// Whether the time limit ended it; `None` before the end.
         timed_out: Option<bool>,
@@ -142,7 +142,7 @@ pub enum Activity {
         state: CompactionState,
         /// Of the conversation and of its window, when it is triggered and when it is completed.
         tokens: Option<(u64, u64)>,
-        /// At most 1,024 bytes.
+        /// At most [`crate::RunPolicy::max_summary_bytes`].
         summary: Redacted,
     },
     /// What a response cost.

@@ -57,7 +57,7 @@ impl Worker {
         if let Some(error) = turn.refused {
             return Ok(Responded::TooLong(error));
         }
-        // What did not arrive outweighs why the response ended.
+        // Where both failed, that the end could not be told is the error.
         end = self.end_segment(&mut turn, end.is_err()).await.and(end);
         if turn.cut && end.is_ok() {
             end = self.report_cut().await;

@@ -47,7 +47,7 @@ pub(crate) struct Selected {
 
 impl Selected {
     /// The same with another thinking level.
-    pub(crate) fn thinking(&self, thinking: ThinkingLevel) -> Self {
+    pub(crate) fn with_thinking(&self, thinking: ThinkingLevel) -> Self {
         let mut other = self.clone();
         other.choice.thinking = thinking;
         other

@@ -207,7 +207,7 @@ fn values(text: &str) -> Vec<Line<'_>> {
 }
 
 /// Where a text stands in an event: names and places, and the numbers that tell calls and blocks apart.
-type Path = String;
+type TextPlace = String;
 
 /// Members that are whole in each event: one behind the other they would look like secrets.
 const REPEATED: [&str; 9] = [
@@ -238,7 +238,7 @@ fn leave_out_half(lines: &mut [Line<'_>]) {
 /// Masks secrets whose parts stand at one place of several events, and of a stream that broke off the halves that its texts
 /// end with.
 fn mask_across(lines: &mut [Line<'_>], is_whole: bool, redactor: &Redactor) {
-    let mut joined: HashMap<Path, (usize, String)> = HashMap::new();
+    let mut joined: HashMap<TextPlace, (usize, String)> = HashMap::new();
     for line in lines.iter_mut() {
         if let Line::Json { value, .. } = line {
             each_text(value, &mut String::new(), &mut |path, text| {
@@ -252,7 +252,7 @@ fn mask_across(lines: &mut [Line<'_>], is_whole: bool, redactor: &Redactor) {
             });
         }
     }
-    let mut replaced: HashMap<Path, String> = HashMap::new();
+    let mut replaced: HashMap<TextPlace, String> = HashMap::new();
     for (path, (_, all)) in joined
         .into_iter()
         .filter(|(_, (count, _))| *count > 1 || !is_whole)
@@ -286,7 +286,7 @@ fn mask_across(lines: &mut [Line<'_>], is_whole: bool, redactor: &Redactor) {
 /// Calls `with` for every text of a value. Whether one of the calls said so.
 fn each_text(
     value: &mut Value,
-    path: &mut Path,
+    path: &mut TextPlace,
     with: &mut dyn FnMut(&str, &mut String) -> bool,
 ) -> bool {
     match value {

@@ -280,6 +280,17 @@ pub(crate) fn take(value: &mut Value, name: &str) -> Value {
     value.get_mut(name).map_or(Value::Null, Value::take)
 }
 
+/// Of several choices or candidates the first, which is the one that was asked for; what is no list is the one itself.
+pub(crate) fn first_of(choices: Value) -> Option<Value> {
+    match choices {
+        Value::Array(choices) => choices.into_iter().find(|choice| {
+            let index = choice.get("index").and_then(count);
+            index.is_none_or(|index| index == 0)
+        }),
+        choice => Some(choice),
+    }
+}
+
 /// A count, whichever way the server writes numbers.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     match value {

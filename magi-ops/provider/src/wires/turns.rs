@@ -8,7 +8,7 @@ use std::ops::Range;
 use media::Image;
 use serde_json::Value;
 
-use super::call_ids::plain;
+use super::call_ids::{plain, wire_id};
 use super::images;
 use super::wire::Parameters;
 use crate::message::{Message, ToolCall};
@@ -24,9 +24,7 @@ const INTERRUPTED: &str = "The call was interrupted and has no result.";
 pub(crate) enum Turn<'a> {
     User(Cow<'a, str>),
     Assistant {
-        /// The provider that is asked now gave this response.
-        own: bool,
-        /// What it wants back; nothing of another one's.
+        /// What the provider that is asked now wants back; nothing of another one's.
         state: &'a [Value],
         text: &'a str,
         calls: Vec<Answered<'a>>,
@@ -37,6 +35,8 @@ pub(crate) enum Turn<'a> {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Answered<'a> {
     pub(crate) call: &'a ToolCall,
+    /// As the server takes it.
+    pub(crate) id: Cow<'a, str>,
     /// With words for what the model can't be shown.
     pub(crate) content: Cow<'a, str>,
     pub(crate) images: Vec<&'a Image>,
@@ -75,15 +75,15 @@ pub(crate) fn turns<'a>(messages: &'a [Message], parameters: &Parameters<'_>) ->
                 if text.trim().is_empty() && tool_calls.is_empty() {
                     continue;
                 }
+                let own = state.provider == parameters.provider;
                 let calls = tool_calls.iter().map(|call| Answered {
                     call,
+                    id: wire_id(&call.id, own, parameters.quirks.ids),
                     content: INTERRUPTED.into(),
                     images: Vec::new(),
                     is_error: true,
                 });
-                let own = state.provider == parameters.provider;
                 turns.push(Turn::Assistant {
-                    own,
                     state: if own { &state.items } else { &[] },
                     text,
                     calls: calls.collect(),
@@ -326,10 +326,10 @@ mod tests {
         };
         let messages = [message];
         for (provider, kept) in [("a", 1), ("b", 0), ("", 0)] {
-            let Turn::Assistant { own, state, .. } = &turns(&messages, &asked(provider))[0] else {
+            let Turn::Assistant { state, .. } = &turns(&messages, &asked(provider))[0] else {
                 panic!();
             };
-            assert_eq!((*own, state.len()), (kept == 1, kept), "{provider}");
+            assert_eq!(state.len(), kept, "{provider}");
         }
     }
 

@@ -45,11 +45,6 @@ pub(crate) trait Wire: Send + Sync {
     /// Reads one response to `request`.
     fn reader(&self, request: &Request, parameters: &Parameters<'_>) -> Box<dyn Reader>;
 
-    /// Whether `model` takes images, as far as its name says.
-    fn images(&self, model: &str) -> bool {
-        known(model).images
-    }
-
     /// Tokens that a conversation may have, as far as the names of provider and model say.
     fn context_window(&self, _provider: &str, model: &str) -> Option<u64> {
         known(model).context_window
@@ -96,7 +91,7 @@ impl<'a> Parameters<'a> {
                 .flatten()
                 .min(),
             reasoning: limits.reasoning(model),
-            images: limits.images(model).unwrap_or_else(|| wire.images(model)),
+            images: limits.images(model).unwrap_or_else(|| known(model).images),
             quirks,
         }
     }
@@ -165,6 +160,20 @@ pub(crate) trait Reader: Send {
 
     /// What has been read, for the caller to take.
     fn pieces(&mut self) -> &mut VecDeque<Chunk>;
+}
+
+/// Most bytes of one value, as JSON, that are kept to be sent back.
+pub(crate) const MAX_STATE_BYTES: usize = 1024 * 1024;
+
+/// Keeps what the server wants back, unless it is too long.
+pub(crate) fn keep(state: Value, out: &mut VecDeque<Chunk>) {
+    match state.to_string().len() {
+        ..=MAX_STATE_BYTES => out.push_back(Chunk::State(state)),
+        bytes => tracing::warn!(
+            bytes,
+            "what the server wants back is too long to be kept: the next request goes without it"
+        ),
+    }
 }
 
 /// Whether more events are to be read.

@@ -58,6 +58,7 @@ pub enum Body {
         /// Canonical working directory; empty if unknown.
         #[serde(default)]
         cwd: String,
+        /// Only read, as is the model: which ones answer stands in records of their own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,6 @@ use super::{max_tokens, thinking};
 use crate::config::Reasoning;
 use crate::message::Message;
 use crate::request::Request;
-use crate::wires::call_ids::wire_id;
 use crate::wires::images::base64;
 use crate::wires::input::input_object;
 use crate::wires::quirks::Quirks;
@@ -139,20 +138,10 @@ fn messages(part: &[Message], is_last: bool, parameters: &Parameters<'_>) -> Vec
     for turn in turns(part, parameters) {
         match turn {
             Turn::User(text) => push("user", text_block(&text).into_iter().collect()),
-            Turn::Assistant {
-                own,
-                state,
-                text,
-                calls,
-            } => {
-                let id = |call: &Answered<'_>| {
-                    wire_id(&call.call.id, own, parameters.quirks.ids).into_owned()
-                };
-                push("assistant", said(state, text, &calls, parameters, &id));
+            Turn::Assistant { state, text, calls } => {
+                push("assistant", said(state, text, &calls, parameters));
                 let quirks = &parameters.quirks;
-                let results = calls
-                    .iter()
-                    .map(|call| result_block(call, id(call), quirks));
+                let results = calls.iter().map(|call| result_block(call, quirks));
                 push("user", results.collect());
             }
         }
@@ -180,7 +169,6 @@ fn said(
     text: &str,
     calls: &[Answered<'_>],
     parameters: &Parameters<'_>,
-    id: &dyn Fn(&Answered<'_>) -> String,
 ) -> Vec<Value> {
     let thoughts = state.iter().filter_map(|item| {
         let (thought, opaque) = (item["thinking"].as_str()?, item["signature"].as_str()?);
@@ -190,7 +178,7 @@ fn said(
     });
     let block = |part: Part<'_, (&str, Place<'_>)>| match part {
         Part::Text(text) => json!({ "type": "text", "text": text }),
-        Part::Call(at) => call_block(&calls[at], id(&calls[at])),
+        Part::Call(at) => call_block(&calls[at]),
         Part::State(_, (_, place)) if place.redacted => {
             json!({ "type": "redacted_thinking", "data": place.signature })
         }
@@ -213,18 +201,18 @@ fn image_block(image: &Image) -> Value {
     json!({ "type": "image", "source": source })
 }
 
-fn call_block(answered: &Answered<'_>, id: String) -> Value {
+fn call_block(answered: &Answered<'_>) -> Value {
     let call = answered.call;
     json!({
         "type": "tool_use",
-        "id": id,
+        "id": answered.id,
         "name": wire_name(&call.name),
         "input": input_object(&call.input),
     })
 }
 
-fn result_block(answered: &Answered<'_>, id: String, quirks: &Quirks) -> Value {
-    let mut block = json!({ "type": "tool_result", "tool_use_id": id });
+fn result_block(answered: &Answered<'_>, quirks: &Quirks) -> Value {
+    let mut block = json!({ "type": "tool_result", "tool_use_id": answered.id });
     if answered.is_error && quirks.leaves_out("is_error") {
         block["content"] = json!(format!("Error: {}", answered.content));
         return block;
@@ -232,7 +220,7 @@ fn result_block(answered: &Answered<'_>, id: String, quirks: &Quirks) -> Value {
     if answered.is_error {
         block["is_error"] = json!(true);
     }
-    // Without content is fine, and an error must have some.
+    // The API takes a result without content, but no error without any.
     if !answered.images.is_empty() {
         let images = answered.images.iter().copied().map(image_block);
         let blocks = text_block(&answered.content).into_iter().chain(images);

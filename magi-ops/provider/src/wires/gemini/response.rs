@@ -15,14 +15,12 @@ use crate::wires::call_ids::CallIds;
 use crate::wires::finish::Ending;
 use crate::wires::halves::Joiner;
 use crate::wires::input::{read_input, tool_name, unwrapped};
-use crate::wires::json::{count, take, text, word};
-use crate::wires::wire::{Progress, Reader};
+use crate::wires::json::{count, first_of, take, text, word};
+use crate::wires::wire::{Progress, Reader, keep};
 
 /// Most calls of one response.
 const MAX_CALLS: usize = 4096;
-/// Longest signature that is kept to be sent back, in bytes.
-const MAX_STATE_BYTES: usize = 1024 * 1024;
-/// Words that stand for none.
+/// What reasons end with that are none.
 const UNSPECIFIED: &str = "UNSPECIFIED";
 
 /// Reads one answer.
@@ -62,15 +60,7 @@ impl Reader for ContentReader {
         };
         self.count(&event["usageMetadata"]);
         blocked(&event["promptFeedback"])?;
-        // One candidate was asked for.
-        let candidate = match take(&mut event, "candidates") {
-            Value::Array(candidates) => candidates.into_iter().find(|candidate| {
-                let index = candidate.get("index").and_then(count);
-                index.is_none_or(|index| index == 0)
-            }),
-            candidate => Some(candidate),
-        };
-        if let Some(candidate) = candidate {
+        if let Some(candidate) = first_of(take(&mut event, "candidates")) {
             self.candidate(candidate)?;
         }
         Ok(self.ending.progress())
@@ -96,7 +86,7 @@ impl Reader for ContentReader {
             let own = (!call.id.is_empty()).then_some(call.id.as_str());
             if own.is_some() || call.signature.is_some() {
                 let state = call_state(at, own, call.signature.as_ref());
-                self.keep(state);
+                keep(state, &mut self.out);
             }
             let input = match call.args {
                 Value::Null => read_input(String::new(), !cut || at < last),
@@ -204,7 +194,7 @@ impl ContentReader {
         self.say(text);
         if let Some(signature) = signature {
             let place = (from..self.text, self.calls.len());
-            self.keep(text_state(&place, &signature));
+            keep(text_state(&place, &signature), &mut self.out);
         }
         Ok(())
     }
@@ -241,16 +231,6 @@ impl ContentReader {
                 text,
                 provider_summary: true,
             });
-        }
-    }
-
-    fn keep(&mut self, state: Value) {
-        match state.to_string().len() {
-            ..=MAX_STATE_BYTES => self.out.push_back(Chunk::State(state)),
-            bytes => tracing::warn!(
-                bytes,
-                "a signature is too long to be kept: the next request goes without it"
-            ),
         }
     }
 

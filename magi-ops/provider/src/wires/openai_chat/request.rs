@@ -92,32 +92,29 @@ fn messages(part: &[Message], parameters: &Parameters<'_>) -> Vec<Value> {
             }
             Turn::User(text) => messages.push(user(text.into())),
             Turn::Assistant {
-                own,
                 state,
                 text,
-                calls,
+                mut calls,
             } => {
                 if !shown.is_empty() {
                     messages.push(user(std::mem::take(&mut shown).into()));
                 }
                 let content = says_something(text).then_some(text);
                 let mut message = json!({ "role": "assistant", "content": content });
-                let ids: Vec<_> = (0..)
-                    .zip(&calls)
-                    .map(|(at, answered)| {
-                        let id = server_id(state, at).unwrap_or(&answered.call.id);
-                        wire_id(id, own, parameters.quirks.ids).into_owned()
-                    })
-                    .collect();
-                let mut sent: Vec<_> = calls.iter().zip(&ids).map(call).collect();
+                for (at, answered) in (0..).zip(&mut calls) {
+                    if let Some(id) = server_id(state, at) {
+                        answered.id = wire_id(id, true, parameters.quirks.ids);
+                    }
+                }
+                let mut sent: Vec<_> = calls.iter().map(call).collect();
                 give_back(state, parameters, &mut message, &mut sent);
                 if !sent.is_empty() {
                     message["tool_calls"] = sent.into();
                 }
                 messages.push(message);
-                messages.extend(calls.iter().zip(&ids).map(result));
+                messages.extend(calls.iter().map(result));
                 // A result is text alone: images follow all of them as the person's.
-                shown.extend(calls.iter().zip(&ids).flat_map(images));
+                shown.extend(calls.iter().flat_map(images));
             }
         }
     }
@@ -132,12 +129,12 @@ fn user(content: Value) -> Value {
 }
 
 /// What a call showed, behind words that say so.
-fn images((answered, id): (&Answered<'_>, &String)) -> Vec<Value> {
+fn images(answered: &Answered<'_>) -> Vec<Value> {
     if answered.images.is_empty() {
         return Vec::new();
     }
     let name = wire_name(&answered.call.name);
-    let words = format!("[Shown by the call {id} of {name}:]");
+    let words = format!("[Shown by the call {} of {name}:]", answered.id);
     let images = answered
         .images
         .iter()
@@ -197,9 +194,9 @@ fn give_back(
     }
 }
 
-fn call((answered, id): (&Answered<'_>, &String)) -> Value {
+fn call(answered: &Answered<'_>) -> Value {
     json!({
-        "id": id,
+        "id": answered.id,
         "type": "function",
         "function": {
             "name": wire_name(&answered.call.name),
@@ -208,14 +205,14 @@ fn call((answered, id): (&Answered<'_>, &String)) -> Value {
     })
 }
 
-fn result((answered, id): (&Answered<'_>, &String)) -> Value {
+fn result(answered: &Answered<'_>) -> Value {
     // The wire has no field for failure: the model must read it.
     let content = if answered.is_error {
         format!("Error: {}", answered.content)
     } else {
         answered.content.to_string()
     };
-    json!({ "role": "tool", "tool_call_id": id, "content": content })
+    json!({ "role": "tool", "tool_call_id": answered.id, "content": content })
 }
 
 #[cfg(test)]

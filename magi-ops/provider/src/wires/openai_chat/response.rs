@@ -15,11 +15,9 @@ use crate::wires::call_ids::CallIds;
 use crate::wires::finish::Ending;
 use crate::wires::halves::Joiner;
 use crate::wires::input::{read_input, tool_name};
-use crate::wires::json::{count, take, text};
-use crate::wires::wire::{Progress, Reader};
+use crate::wires::json::{count, first_of, take, text};
+use crate::wires::wire::{MAX_STATE_BYTES, Progress, Reader, keep};
 
-/// Most bytes of reasoning that are kept to be sent back.
-const MAX_STATE_BYTES: usize = 1024 * 1024;
 /// Longest id of a call that is kept to be sent back, in bytes.
 const MAX_ID_BYTES: usize = 64 * 1024;
 
@@ -49,15 +47,7 @@ pub(super) struct CompletionReader {
 impl Reader for CompletionReader {
     fn event(&mut self, mut event: Value, lone: bool) -> Result<Progress, ProviderError> {
         self.lone = lone;
-        // One choice was asked for.
-        let choice = match take(&mut event, "choices") {
-            Value::Array(choices) => choices.into_iter().find(|choice| {
-                let index = choice.get("index").and_then(count);
-                index.is_none_or(|index| index == 0)
-            }),
-            choice => Some(choice),
-        };
-        if let Some(choice) = choice {
+        if let Some(choice) = first_of(take(&mut event, "choices")) {
             self.choice(choice)?;
         }
         self.count(&event["usage"]);
@@ -259,31 +249,18 @@ impl CompletionReader {
             Some(Reasoning::Echo | Reasoning::Signed) => true,
             None => has_calls,
         };
-        let mut keep = |name: &str, value: Value, bytes: usize| {
-            if bytes <= MAX_STATE_BYTES {
-                self.out.push_back(Chunk::State(json!({ name: value })));
-            } else {
-                tracing::warn!(
-                    member = name,
-                    bytes,
-                    "what the server may want back is too long to be kept: the next request goes without it"
-                );
-            }
-        };
+        let mut keep = |name: &str, value: Value| keep(json!({ name: value }), &mut self.out);
         if let Some((name, text)) = self.reasoning.take()
             && wanted
         {
-            let bytes = text.len();
-            keep(name, text.into(), bytes);
+            keep(name, text.into());
         }
         let details = std::mem::take(&mut self.details);
         if wanted && !details.is_empty() {
-            let bytes = details.iter().map(|detail| detail.to_string().len()).sum();
-            keep("reasoning_details", details.into(), bytes);
+            keep("reasoning_details", details.into());
         }
         if let Some(extra) = self.extra.take() {
-            let bytes = extra.to_string().len();
-            keep("extra_content", extra, bytes);
+            keep("extra_content", extra);
         }
     }
 

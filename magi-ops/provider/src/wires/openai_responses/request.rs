@@ -7,7 +7,6 @@ use crate::config::Reasoning;
 use crate::message::Message;
 use crate::models::{Thinking, known};
 use crate::request::Request;
-use crate::wires::call_ids::wire_id;
 use crate::wires::images::data_url;
 use crate::wires::input::input_object;
 use crate::wires::turns::{
@@ -114,15 +113,7 @@ fn items(part: &[Message], parameters: &Parameters<'_>, server: Server) -> Vec<V
     for turn in turns(part, parameters) {
         match turn {
             Turn::User(text) => items.push(message("user", "input_text", &text)),
-            Turn::Assistant {
-                own,
-                state,
-                text,
-                calls,
-            } => {
-                let id = |answered: &Answered<'_>| {
-                    wire_id(&answered.call.id, own, parameters.quirks.ids).into_owned()
-                };
+            Turn::Assistant { state, text, calls } => {
                 let reasoning = state.iter().filter_map(placed);
                 let reasoning = reasoning.filter(|(_, item)| goes_back(item, parameters));
                 let mut said = parts(text, calls.len(), reasoning);
@@ -132,10 +123,10 @@ fn items(part: &[Message], parameters: &Parameters<'_>, server: Server) -> Vec<V
                 }
                 items.extend(said.into_iter().map(|part| match part {
                     Part::Text(text) => message("assistant", "output_text", text),
-                    Part::Call(at) => call(&calls[at], id(&calls[at])),
+                    Part::Call(at) => call(&calls[at]),
                     Part::State(_, item) => reasoning_item(item, server),
                 }));
-                items.extend(calls.iter().map(|answered| result(answered, id(answered))));
+                items.extend(calls.iter().map(result));
             }
         }
     }
@@ -155,16 +146,16 @@ fn reasoning_item(item: &Value, server: Server) -> Value {
     item
 }
 
-fn call(answered: &Answered<'_>, id: String) -> Value {
+fn call(answered: &Answered<'_>) -> Value {
     json!({
         "type": "function_call",
-        "call_id": id,
+        "call_id": answered.id,
         "name": wire_name(&answered.call.name),
         "arguments": input_object(&answered.call.input).to_string(),
     })
 }
 
-fn result(answered: &Answered<'_>, id: String) -> Value {
+fn result(answered: &Answered<'_>) -> Value {
     // The wire has no field for failure: the model must read it.
     let text = match answered.is_error {
         true => format!("Error: {}", answered.content),
@@ -180,7 +171,7 @@ fn result(answered: &Answered<'_>, id: String) -> Value {
             words.into_iter().chain(images).collect()
         }
     };
-    json!({ "type": "function_call_output", "call_id": id, "output": output })
+    json!({ "type": "function_call_output", "call_id": answered.id, "output": output })
 }
 
 #[cfg(test)]

@@ -16,10 +16,7 @@ use crate::wires::call_ids::CallIds;
 use crate::wires::finish::Ending;
 use crate::wires::input::{read_input, tool_name};
 use crate::wires::json::{count, take, text, word};
-use crate::wires::wire::{Progress, Reader};
-
-/// Most bytes of one item of reasoning that are kept to be sent back.
-const MAX_STATE_BYTES: usize = 1024 * 1024;
+use crate::wires::wire::{Progress, Reader, keep};
 
 /// Reads one response.
 pub(crate) struct ResponseReader {
@@ -382,14 +379,7 @@ impl ResponseReader {
         if let Some(encrypted) = encrypted {
             kept["encrypted_content"] = json!(encrypted);
         }
-        let kept = state(item.place, &kept);
-        match kept.to_string().len() {
-            ..=MAX_STATE_BYTES => self.out.push_back(Chunk::State(kept)),
-            bytes => tracing::warn!(
-                bytes,
-                "reasoning that the server wants back is too long to be kept: the next request goes without it"
-            ),
-        }
+        keep(state(item.place, &kept), &mut self.out);
         Ok(())
     }
 

@@ -37,7 +37,7 @@ const ATTEMPTS: usize = 16;
 /// window takes, short enough for a caller that waits.
 const APPEND_WAIT: Duration = Duration::from_millis(250);
 /// How long a lease that somebody holds is waited for.
-const SWEEP_WAIT: Duration = Duration::from_millis(10);
+const LEASE_WAIT: Duration = Duration::from_millis(10);
 /// Between two attempts; `flock` knows no deadline.
 const APPEND_POLL: Duration = Duration::from_millis(2);
 
@@ -80,7 +80,7 @@ impl Lease {
         id: &SessionId,
         looks: &Arc<Looks>,
     ) -> Result<Self, SessionError> {
-        Self::acquire_within(dir, id, looks, SWEEP_WAIT)
+        Self::acquire_within(dir, id, looks, LEASE_WAIT)
     }
 
     pub(super) fn acquire_within(

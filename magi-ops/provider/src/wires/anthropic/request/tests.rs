@@ -284,14 +284,19 @@ proptest! {
         let calls: Vec<_> = (0..count).map(|at| call(&at.to_string(), json!({}))).collect();
         let answered: Vec<_> = calls
             .iter()
-            .map(|call| Answered { call, content: "".into(), images: Vec::new(), is_error: false })
+            .map(|call| Answered {
+                call,
+                id: call.id.as_str().into(),
+                content: "".into(),
+                images: Vec::new(),
+                is_error: false,
+            })
             .collect();
         let request = Request::default();
         let limits = ModelLimits::default();
         let parameters =
             Parameters::new(&Anthropic, "anthropic", &limits, &request, Quirks::default());
-        let id = |call: &Answered<'_>| call.call.id.clone();
-        let blocks = said(&thoughts, &text, &answered, &parameters, &id);
+        let blocks = said(&thoughts, &text, &answered, &parameters);
         let of = |kind: &str, field: &str| -> Vec<String> {
             let blocks = blocks.iter().filter(|block| block["type"] == kind);
             blocks.map(|block| block[field].as_str().unwrap().to_owned()).collect()
