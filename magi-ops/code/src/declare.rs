@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::Value;
 use tools::ToolSpec;
 
-/// Longest text of all declarations, in bytes. The tools behind it are named.
+/// Longest text of all declarations, in bytes. Tools whose declaration has no room left are counted.
 const ALL_BYTES: usize = 32 * 1024;
 /// Longest type of one input, in bytes; a longer one is told as `object`.
 const TYPE_BYTES: usize = 2 * 1024;

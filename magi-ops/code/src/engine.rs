@@ -178,10 +178,7 @@ impl Realm {
                         .into(),
                 );
             }
-            clock.pause();
-            let order = results.recv();
-            clock.go_on();
-            match order {
+            match clock.waiting(|| results.recv()) {
                 Ok(Order::Result { id, is_error, text }) => {
                     let settled = self.context.with(|cx| {
                         let settled = self.host.settle(&cx, id, is_error, &text);

@@ -75,10 +75,12 @@ pub(crate) async fn run(
     };
     let Conversation {
         mut running,
-        mut finished,
+        printed,
+        cut,
+        calls,
         ..
     } = conversation;
-    finished.how = match how {
+    let how = match how {
         Ok(how) => {
             // It is about to end by itself, or can't be asked to.
             child.kill().await?;
@@ -88,9 +90,15 @@ pub(crate) async fn run(
     };
     // What has come to its end was not ended.
     while running.try_join_next().is_some() {}
-    finished.unawaited = running.len();
+    let unawaited = running.len();
     running.shutdown().await;
-    Ok(finished)
+    Ok(Finished {
+        printed,
+        cut,
+        calls,
+        unawaited,
+        how,
+    })
 }
 
 /// A process that waits for its snippet, away from the host's group, environment and directory.
@@ -134,7 +142,10 @@ struct Conversation<'a> {
     writer: OwnedWriteHalf,
     caller: &'a dyn Caller,
     running: JoinSet<(u32, ToolOutcome)>,
-    finished: Finished,
+    /// These are [`Finished`]'s.
+    printed: String,
+    cut: bool,
+    calls: u32,
 }
 
 impl<'a> Conversation<'a> {
@@ -143,13 +154,9 @@ impl<'a> Conversation<'a> {
             writer,
             caller,
             running: JoinSet::new(),
-            finished: Finished {
-                printed: String::new(),
-                cut: false,
-                calls: 0,
-                unawaited: 0,
-                how: How::Cancelled,
-            },
+            printed: String::new(),
+            cut: false,
+            calls: 0,
         }
     }
 
@@ -176,10 +183,10 @@ impl<'a> Conversation<'a> {
             tokio::select! {
                 Some(report) = reports.next() => match report? {
                     Report::Call { id, name, input } => {
-                        self.finished.calls += 1;
+                        self.calls += 1;
                         let is_fine = tools.contains(&name)
                             && self.running.len() < bounds::AT_ONCE
-                            && self.finished.calls <= bounds::CALLS;
+                            && self.calls <= bounds::CALLS;
                         if !is_fine {
                             return Err(io::ErrorKind::InvalidData.into());
                         }
@@ -214,11 +221,10 @@ impl<'a> Conversation<'a> {
 
     /// Keeps what fits, whatever the process says of it.
     fn print(&mut self, text: &str, cut: bool) {
-        let printed = &mut self.finished.printed;
-        let room = bounds::OUTPUT - printed.len();
+        let room = bounds::OUTPUT - self.printed.len();
         let fits = &text[..text.floor_char_boundary(room)];
-        printed.push_str(fits);
-        self.finished.cut |= cut || fits.len() < text.len();
+        self.printed.push_str(fits);
+        self.cut |= cut || fits.len() < text.len();
     }
 }
 
@@ -245,6 +251,28 @@ mod tests {
         fn call(&self, _: String, _: serde_json::Value) -> tools::Calling {
             Box::pin(std::future::ready(ToolOutcome::failed("none", "missing")))
         }
+    }
+
+    /// Its socket stays open, so that it has no reason of its own to end.
+    #[tokio::test]
+    async fn a_process_that_nobody_waits_for_any_more_is_killed() {
+        let (child, _socket) = start(Path::new("/usr/bin/yes")).unwrap();
+        let about = format!("/proc/{}/stat", child.id().unwrap());
+        let runs = || {
+            let about = std::fs::read_to_string(&about).unwrap_or_default();
+            about
+                .rsplit(") ")
+                .next()
+                .is_some_and(|rest| rest.starts_with(['R', 'S']))
+        };
+        assert!(runs());
+        drop(child);
+        let gone = async {
+            while runs() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(Duration::from_secs(60), gone).await.unwrap();
     }
 
     #[tokio::test]

@@ -4,61 +4,45 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Runs from the start on.
-pub(crate) struct Clock {
-    limit: Duration,
-    spent: Cell<Duration>,
-    /// Since when it runs, if it does.
-    since: Cell<Option<Instant>>,
-    /// Once over, it stays so.
-    over: Cell<bool>,
-}
+/// When it is over, which each wait moves.
+pub(crate) struct Clock(Cell<Instant>);
 
 impl Clock {
     pub(crate) fn started(limit: Duration) -> Self {
-        Self {
-            limit,
-            spent: Cell::default(),
-            since: Cell::new(Some(Instant::now())),
-            over: Cell::new(false),
-        }
+        Self(Cell::new(Instant::now() + limit))
     }
 
-    pub(crate) fn pause(&self) {
-        if let Some(since) = self.since.take() {
-            self.spent.set(self.spent.get() + since.elapsed());
-        }
-    }
-
-    pub(crate) fn go_on(&self) {
-        self.since.set(Some(Instant::now()));
+    /// What passes while `wait` does does not count.
+    pub(crate) fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
+        let since = Instant::now();
+        let done = wait();
+        self.0.set(self.0.get() + since.elapsed());
+        done
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        let running = self
-            .since
-            .get()
-            .map_or(Duration::ZERO, |since| since.elapsed());
-        self.over
-            .set(self.over.get() || self.spent.get() + running > self.limit);
-        self.over.get()
+        Instant::now() > self.0.get()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread::sleep;
+
     use super::*;
 
     #[test]
     fn waiting_does_not_count_and_an_end_stays() {
-        let clock = Clock::started(Duration::from_millis(40));
-        clock.pause();
-        std::thread::sleep(Duration::from_millis(60));
+        let clock = Clock::started(Duration::from_secs(1));
+        let passed = clock.waiting(|| {
+            sleep(Duration::from_millis(1_100));
+            7
+        });
+        assert_eq!(passed, 7);
         assert!(!clock.is_over());
-        clock.go_on();
-        std::thread::sleep(Duration::from_millis(60));
+        sleep(Duration::from_millis(1_100));
         assert!(clock.is_over());
-        clock.pause();
+        clock.waiting(|| sleep(Duration::from_millis(20)));
         assert!(clock.is_over());
     }
 }

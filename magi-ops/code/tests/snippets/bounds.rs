@@ -131,7 +131,7 @@ async fn a_busy_loop_ends_within_100_ms_of_its_cancellation() {
 }
 
 #[tokio::test]
-async fn dropping_a_snippet_ends_its_process() {
+async fn dropping_a_snippet_ends_its_calls() {
     let player = Arc::new(Player::default());
     let running = Arc::clone(&player.running);
     let work = played("await tools.hang({})", player, CancellationToken::new());
