@@ -403,7 +403,7 @@ mod tests {
             let told = text
                 .lines()
                 .filter_map(|line| line.strip_prefix("    at line "));
-            let told: Vec<u32> = told.map(|line| line.parse().unwrap()).collect();
+            let told: Vec<u32> = told.map(|line| line.parse().expect("a number")).collect();
             let last = lines(source);
             assert!(told.iter().all(|line| *line <= last), "{source}: {text}");
             assert!(text.starts_with("SyntaxError: "), "{source}: {text}");
