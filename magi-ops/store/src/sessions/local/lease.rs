@@ -158,11 +158,13 @@ impl Lease {
         }
     }
 
-    /// Whether the session file is the one that is retained.
+    /// Whether the session file is the one that is retained, and still this user's alone.
     pub(super) fn retains(&self) -> bool {
         let held = self.content.lock().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref()
-            .is_some_and(|held| is_current(held, &self.session_file()))
+        held.as_ref().is_some_and(|held| {
+            let own = held.metadata().and_then(|meta| file::require_own(&meta));
+            own.is_ok() && is_current(held, &self.session_file())
+        })
     }
 
     /// Takes the retention lease of the open session file, which is the first part's. `Busy` when another writer is

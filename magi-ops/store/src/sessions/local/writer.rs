@@ -64,6 +64,25 @@ impl Writer {
         parts::path(&self.lease.dir, &self.lease.id, self.part())
     }
 
+    /// Whether the part that is written to is where a later look at the session goes on: no other came behind it, none
+    /// before it is missing, and the first one is still the session's and safe. What is written elsewhere would look
+    /// stored and never be read.
+    ///
+    /// `now`: a look of a moment ago won't do.
+    fn is_last(&self, now: bool) -> bool {
+        let Lease { looks, dir, id, .. } = &*self.lease;
+        let part = self.part();
+        if part > 1 && !self.lease.retains() {
+            return false;
+        }
+        let last = match now {
+            _ if !self.lease.bounds.parts => return true,
+            true => parts::last(dir, id),
+            false => looks.last(dir, id),
+        };
+        last.is_ok_and(|last| last == part)
+    }
+
     /// The bodies as records from the number `first` on, as lines.
     fn lines(
         &self,
@@ -186,6 +205,9 @@ impl SessionWriter for Writer {
         let path = self.path();
         // Readers see all of this append, put back or flushed, or nothing of it.
         let _lock = self.lease.appending();
+        if !self.is_last(false) {
+            return Err(AppendError::Changed);
+        }
         match &mut self.open {
             Some(open) => open
                 .append(&path, &lines, count, flush)
@@ -232,8 +254,12 @@ impl SessionWriter for Writer {
         let (dir, path) = (&self.lease.dir, self.path());
         let _lock = self.lease.appending();
         open.require_ours(&path)?;
+        if !self.is_last(true) {
+            return Err(AppendError::Changed);
+        }
         let (lines, count, moved) = self.next_part(open, part, turn, head, keeps, stop)?;
-        if parts::last(dir, &self.lease.id).map_err(io::Error::other)? != open.end.part {
+        // A full part takes a while to be read.
+        if !self.is_last(true) {
             return Err(AppendError::Changed);
         }
         let next = parts::path(dir, &self.lease.id, part);
@@ -267,13 +293,9 @@ impl SessionWriter for Writer {
     /// Compares size and times first; the content only if these differ or prove nothing.
     fn is_unchanged(&mut self) -> bool {
         let path = self.path();
-        let part = self.part();
-        let Lease { looks, dir, id, .. } = &*self.lease;
-        let is_last = looks.last(dir, id).is_ok_and(|last| last == part);
+        let is_last = self.is_last(false);
         match &mut self.open {
-            Some(open) => {
-                is_last && (part == 1 || self.lease.retains()) && open.is_unchanged(&path)
-            }
+            Some(open) => is_last && open.is_unchanged(&path),
             None => matches!(
                 std::fs::symlink_metadata(&path),
                 Err(error) if error.kind() == io::ErrorKind::NotFound

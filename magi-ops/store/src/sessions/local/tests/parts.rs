@@ -257,6 +257,7 @@ fn a_part_that_is_missing_before_the_last_makes_the_session_invalid() {
         append(&mut *writer, "one").unwrap();
         let id = writer.lease().id().clone();
         fs::write(place.path(&id.part_name(last)), "").unwrap();
+        place.sessions.looks.forget();
         // Whoever is attached makes no part that the last one would hide.
         let refused = writer.begin_part(None, head(), &|_| true, &|| false);
         assert!(refused.is_err() && !writer.is_unchanged(), "{last}");
@@ -269,6 +270,62 @@ fn a_part_that_is_missing_before_the_last_makes_the_session_invalid() {
         assert!(list.sessions.is_empty() && list.incomplete);
         assert_eq!(place.names().len(), 2, "{:?}", place.names());
     }
+}
+
+/// What would be written there could not be read again.
+#[test]
+fn nothing_is_written_to_a_part_that_nobody_would_read() {
+    type Way = fn(&Place, &SessionId);
+    let ways: [(&str, Way); 7] = [
+        ("the first is gone", |place, id| {
+            fs::rename(place.path(&id.file_name()), place.path("away")).unwrap();
+        }),
+        ("the first is another", |place, id| {
+            fs::copy(place.path(&id.file_name()), place.path("copy")).unwrap();
+            fs::rename(place.path("copy"), place.path(&id.file_name())).unwrap();
+        }),
+        ("the first has a second name", |place, id| {
+            fs::hard_link(place.path(&id.file_name()), place.path("link")).unwrap();
+        }),
+        ("the first is everybody's", |place, id| {
+            let mode = fs::Permissions::from_mode(0o666);
+            fs::set_permissions(place.path(&id.file_name()), mode).unwrap();
+        }),
+        ("one came behind", |place, id| {
+            fs::copy(place.path(&id.part_name(2)), place.path(&id.part_name(3))).unwrap();
+        }),
+        ("one came with a hole before it", |place, id| {
+            fs::copy(place.path(&id.part_name(2)), place.path(&id.part_name(4))).unwrap();
+        }),
+        ("the last is gone", |place, id| {
+            fs::rename(place.path(&id.part_name(2)), place.path("away")).unwrap();
+        }),
+    ];
+    for (what, way) in ways {
+        let place = Place::new();
+        let (mut writer, id) = continued(&place);
+        way(&place, &id);
+        place.sessions.looks.forget();
+        let last = fs::read(place.path(&id.part_name(2))).ok();
+        let names = place.names();
+        let refused = append(&mut *writer, "lost");
+        assert!(matches!(refused, Err(AppendError::Changed)), "{what}");
+        let refused = writer.begin_part(None, head(), &|_| true, &|| false);
+        assert!(matches!(refused, Err(AppendError::Changed)), "{what}");
+        assert!(!writer.is_unchanged(), "{what}");
+        assert_eq!(fs::read(place.path(&id.part_name(2))).ok(), last, "{what}");
+        assert_eq!(place.names(), names, "{what}");
+    }
+    // A session of one part has others as soon as somebody puts one there.
+    let place = Place::new();
+    let mut writer = place.sessions.create().unwrap();
+    append(&mut *writer, "one").unwrap();
+    let id = writer.lease().id().clone();
+    fs::write(place.path(&id.part_name(2)), "").unwrap();
+    let refused = append(&mut *writer, "lost");
+    assert!(matches!(refused, Err(AppendError::Changed)));
+    fs::remove_file(place.path(&id.part_name(2))).unwrap();
+    append(&mut *writer, "two").unwrap();
 }
 
 #[test]
