@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Service, keys};
+use crate::client::{Service, keys, request};
 use crate::replay::{page, replayed};
-use crate::support::Place;
+use crate::support::{Place, wait_for};
 use crate::turn::Turn;
 
 /// The statuses of a turn's compaction, each activity checked.
@@ -144,13 +144,9 @@ fn turn_that_cannot_go_on_without_compaction_says_so_in_replay() {
     service.finish();
 }
 
-#[test]
-fn full_session_goes_on_and_stays_one_in_the_list() {
-    let place = Place::with_compaction(10, &json!([{"text": "In short."}]));
-    let mut service = Service::ready_in(&place);
-    let id = service.hold(None, "The title").session_id;
-    service.finish();
-    let path = place.session_file(&id);
+/// Makes a session one of as many records as a part holds.
+fn fill(place: &Place, id: &str) {
+    let path = place.session_file(id);
     let mut text = std::fs::read_to_string(&path).unwrap();
     for n in text.lines().count() + 1..=100_000 {
         let body = json!({"type": "diagnostic", "code": "note", "summary": ""});
@@ -160,6 +156,15 @@ fn full_session_goes_on_and_stays_one_in_the_list() {
         );
     }
     std::fs::write(&path, text).unwrap();
+}
+
+#[test]
+fn full_session_goes_on_and_stays_one_in_the_list() {
+    let place = Place::with_compaction(10, &json!([{"text": "In short."}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.hold(None, "The title").session_id;
+    service.finish();
+    fill(&place, &id);
     let mut service = Service::ready_in(&place);
     let turn = service.hold(Some(&id), "two");
     assert_eq!((turn.status(), turn.text()), ("completed", "Answer 2."));
@@ -179,4 +184,49 @@ fn full_session_goes_on_and_stays_one_in_the_list() {
         (&json!(id), &json!("The title"))
     );
     service.finish();
+}
+
+#[test]
+fn turn_that_is_cancelled_before_a_full_session_has_room_is_cancelled() {
+    let place = Place::with_compaction(10, &json!([{"wait_ms": 60_000}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.hold(None, "one").session_id;
+    service.finish();
+    fill(&place, &id);
+    let mut service = Service::ready_in(&place);
+    let mut turn = service.begin(Some(&id), "two");
+    service.ok("turn.cancel", &json!({"turn_id": turn.turn_id}));
+    turn.finish(&mut service);
+    assert_eq!(turn.status(), "cancelled");
+    assert_eq!(turn.settled()["replay_required"], true);
+    let items = replayed(&mut service, &id, 32);
+    assert!(!shown(&items).contains(&"user: two".to_owned()));
+    service.finish();
+}
+
+/// What the end of the input waits for, a signal waits for too.
+#[test]
+fn turn_that_is_being_admitted_when_a_signal_comes_is_told_of_its_end() {
+    let place = Place::with_compaction(10, &json!([{"text": "In short."}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.hold(None, "one").session_id;
+    service.finish();
+    fill(&place, &id);
+    let mut service = Service::ready_in(&place);
+    let mut start = request(
+        "start",
+        "turn.start",
+        &json!({"prompt": "two", "options": {}}),
+    );
+    start["session_id"] = json!(id);
+    service.server.send_json(&start);
+    // From here on the session is read, which takes a while.
+    let lock = place.session_file(&id).with_extension("lock");
+    wait_for("the lease", || lock.exists());
+    service.server.signal(rustix::process::Signal::TERM);
+    let mut turn = Turn::accepted(Some(&id), &service.recv());
+    turn.finish(&mut service);
+    assert_eq!(turn.status(), "cancelled");
+    let exit = service.server.wait_exit();
+    assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }

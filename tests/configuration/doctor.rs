@@ -282,3 +282,20 @@ fn a_directory_that_cannot_be_worked_in_says_what_to_do() {
         );
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_home_that_takes_no_sessions_is_told() {
+    let place = Place::new();
+    // Not even root creates files there.
+    std::os::unix::fs::symlink("/proc/sys", place.mc_home().join("sessions")).unwrap();
+    let done = magi_code(&place, &["doctor"], &[]);
+    let out = text(&done.stdout);
+    assert_eq!(done.status.code(), Some(0), "{out}");
+    let told = "/proc/sys: this directory cannot be written, so no session can be begun, opened or gone on with: ";
+    assert!(out.contains(told), "{out}");
+    assert!(
+        out.contains("\n    make it writable, or set MC_HOME to another one\n"),
+        "{out}"
+    );
+}

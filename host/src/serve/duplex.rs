@@ -105,6 +105,8 @@ struct Duplex<D> {
     exclusive_busy: bool,
     /// Since when no input is admitted any more, plus the bound on draining.
     closing: Option<Instant>,
+    /// Since when a signal waits for what holds input back, plus how long it does at most.
+    signalled: Option<Instant>,
     /// Since when nobody writes requests any more, although some are still to be read.
     hung_up: Option<Instant>,
     /// When a paced frame may be admitted although output is behind.
@@ -126,6 +128,7 @@ impl<D: Codec> Duplex<D> {
             events,
             exclusive_busy: false,
             closing: None,
+            signalled: None,
             hung_up: None,
             next_admission: None,
             released: Vec::new(),
@@ -141,10 +144,12 @@ impl<D: Codec> Duplex<D> {
         terminated: impl Future<Output = ()>,
     ) -> Result<Ended, Ended> {
         let mut terminated = std::pin::pin!(terminated);
-        let mut signalled = false;
         // What `frames` yielded but the admission rule does not let in yet.
         let mut waiting: Option<Framed> = None;
         loop {
+            if self.signalled.is_some() && !self.held_back() {
+                self.close();
+            }
             while self.closing.is_none() {
                 // Whoever was told of an end must find what it ended released.
                 while let Some(done) = self.follow_ups.try_join_next() {
@@ -209,10 +214,11 @@ impl<D: Codec> Duplex<D> {
                 () = until(pacing) => {}
                 // Nobody writes and nobody reads: there is nobody to go on for, or to drain to.
                 () = until(abandoned_at), if self.closing.is_none() => return Err(Ended::Failed),
-                () = &mut terminated, if !signalled => {
-                    signalled = true;
-                    self.close();
+                () = &mut terminated, if self.signalled.is_none() => {
+                    // Half of the time is for what it cancels.
+                    self.signalled = Some(Instant::now() + self.rules.closing / 2);
                 }
+                () = until(self.signalled), if self.closing.is_none() => self.close(),
             }
         }
     }
@@ -235,7 +241,7 @@ impl<D: Codec> Duplex<D> {
     }
 
     /// Where each answer precedes the next request, an operation that takes its time holds back
-    /// whatever comes after it, the end of input included; events go on meanwhile.
+    /// whatever comes after it, the end of input included, and for a while a signal; events go on meanwhile.
     fn held_back(&self) -> bool {
         self.exclusive_busy && matches!(self.rules.admission, Admission::AfterFlush)
     }

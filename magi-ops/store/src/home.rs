@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::accounts::AccountStore;
 use crate::context::context_id;
 use crate::local::{HomeError, LocalHome};
-use crate::reason::Reasons;
+use crate::reason::{Reason, Reasons};
 use crate::resources::{ResourceError, Resources, Wanted};
 use crate::sessions::{LocalSessions, SessionStore};
 use crate::settings::{self, SettingsStore};
@@ -38,6 +38,9 @@ pub trait Home: Debug + Send + Sync {
     /// 64 lower-case hex digits that are equal exactly for one storage and one canonical directory `cwd` (spec:
     /// local-agent, "Frames, correlation and compatibility").
     fn context_id(&self, cwd: &Path) -> String;
+
+    /// Why nothing new can be kept in it, if that is so; changes nothing.
+    fn unwritable(&self) -> Vec<Reason>;
 
     /// What of it the tools of this machine could come upon.
     fn places(&self) -> LocalPlaces;
@@ -102,6 +105,10 @@ impl Home for LocalHome {
 
     fn context_id(&self, cwd: &Path) -> String {
         context_id(cwd, &[self.root(), self.sessions_dir()])
+    }
+
+    fn unwritable(&self) -> Vec<Reason> {
+        self.unwritable_dirs()
     }
 
     fn places(&self) -> LocalPlaces {

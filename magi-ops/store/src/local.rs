@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use files::Staging;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 
 use crate::reason::Reason;
 
@@ -123,6 +124,32 @@ impl LocalHome {
         &self.staging
     }
 
+    /// Why its directories take no new file, as far as the system tells without one: by their permissions, or because
+    /// all of the file system is for reading only.
+    pub(crate) fn unwritable_dirs(&self) -> Vec<Reason> {
+        let dirs = [
+            (&self.root, "no setting and no login can be stored"),
+            (
+                &self.sessions,
+                "no session can be begun, opened or gone on with",
+            ),
+        ];
+        let refused = dirs.into_iter().filter_map(|(dir, so)| {
+            let access = Access::WRITE_OK | Access::EXEC_OK;
+            let error = accessat(CWD, dir, access, AtFlags::EACCESS).err()?;
+            let error = io::Error::from(error);
+            // Where it is missing, something else is wrong that others tell.
+            (error.kind() != io::ErrorKind::NotFound).then(|| {
+                Reason::of_file(
+                    dir,
+                    format!("this directory cannot be written, so {so}: {error}"),
+                )
+                .help("make it writable, or set MC_HOME to another one")
+            })
+        });
+        refused.collect()
+    }
+
     /// What no tool may read: credentials, and the unredacted records of every session.
     pub(crate) fn hidden(&self) -> Vec<PathBuf> {
         vec![self.accounts_file(), self.sessions.clone()]
@@ -176,6 +203,23 @@ mod tests {
             Path::new("/u/.magi-code")
         );
         assert!(matches!(at(None, None), Err(HomeError::Unknown)));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_directory_that_takes_no_file_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        assert_eq!(LocalHome::create(&home).unwrap().unwritable_dirs(), []);
+        fs::remove_dir(home.join(SESSIONS)).unwrap();
+        // Not even root creates files there.
+        std::os::unix::fs::symlink("/proc/sys", home.join(SESSIONS)).unwrap();
+        let told = LocalHome::at(&home).unwritable_dirs();
+        assert_eq!(told.len(), 1);
+        assert!(told[0].reason.contains("no session"), "{}", told[0]);
+        // A home that is not there yet is no news.
+        let none = LocalHome::at(&dir.path().join("none"));
+        assert_eq!(none.unwritable_dirs(), []);
     }
 
     #[test]

@@ -144,12 +144,14 @@ impl Turn {
         assistant_text: String,
     ) -> TurnTerminal {
         let recorded = persistence == Persistence::Durable;
+        let unstored = persistence == Persistence::NotStarted;
         TurnTerminal {
             turn_id: Arc::clone(&self.turn_id),
             session_id: Arc::clone(&self.session_id),
             status: match outcome {
                 Outcome::Completed if recorded => TurnStatus::Completed,
-                Outcome::Cancelled if recorded => TurnStatus::Cancelled,
+                // Without its input no turn is to be recorded.
+                Outcome::Cancelled if recorded || unstored => TurnStatus::Cancelled,
                 Outcome::Completed | Outcome::Cancelled | Outcome::Failed => TurnStatus::Failed,
             },
             assistant_text,
@@ -199,9 +201,12 @@ mod tests {
             );
             for persistence in [Persistence::Degraded, Persistence::NotStarted] {
                 let told = terminal(outcome, persistence, 0);
+                // One that was cancelled before its input was stored has nothing to be recorded.
+                let nothing = (outcome, persistence) == (Cancelled, Persistence::NotStarted);
+                let status = if nothing { "cancelled" } else { "failed" };
                 assert_eq!(
                     (&told["status"], &told["replay_required"]),
-                    (&json!("failed"), &json!(true))
+                    (&json!(status), &json!(true))
                 );
             }
         }

@@ -58,6 +58,11 @@ pub fn examine(environment: &Environment) -> Examination {
             add_new(&mut found.notices, further.notices);
         }
     }
+    // A start goes on: what is stored can be listed and read. Whatever stores something fails later.
+    if let Ok(home) = environment.home() {
+        let reasons = redacted(home.unwritable(), &environment.redactor());
+        found.notices.extend(reasons);
+    }
     // A start goes on without them: only what needs a login fails later.
     if status.context_id.is_some()
         && let Err(error) = environment
