@@ -15,9 +15,10 @@ pub(super) fn of_error(names: &[String], text: &str) -> ErrorKind {
         false => names.iter().any(|name| name.contains(part)),
     };
     let named = |parts: &[&str]| parts.iter().any(|part| says(part));
-    if is_context_length(text)
-        || named(&["context_length", "context_size", "request_too_large", "413"])
-    {
+    // Nothing that is not there is too long, whatever its name is.
+    let absent = named(&["404", "405", "410", "model_not_found", "not_found_error"]);
+    let too_long = ["context_length", "context_size", "request_too_large", "413"];
+    if !absent && (is_context_length(text) || named(&too_long)) {
         ErrorKind::ContextLength
     } else if named(&["insufficient_quota", "billing", "402", "payment"]) || is_quota(text) {
         ErrorKind::Quota
@@ -73,7 +74,10 @@ pub(super) fn of_status(status: u16, text: &str, about_member: bool) -> ErrorKin
         429 => ErrorKind::RateLimited,
         // Older servers of local models answer 500; who looks at the length in bytes alone says no more than the status.
         413 => ErrorKind::ContextLength,
-        _ if is_context_length(text) => ErrorKind::ContextLength,
+        // Nothing that is not there is too long, whatever its name is.
+        _ if !matches!(status, 404 | 405 | 410) && is_context_length(text) => {
+            ErrorKind::ContextLength
+        }
         _ if is_quota(text) => ErrorKind::Quota,
         // What a server cannot do at all it cannot do a second later.
         501 | 505 | 506 | 508 | 510 | 511 => ErrorKind::Refused,
@@ -107,7 +111,7 @@ pub(crate) fn names_failure(line: &str) -> bool {
 
 /// Parts of words with which servers say that a conversation is longer than their model takes, by whose they are. All
 /// count everywhere: gateways pass on what the server behind them said.
-const TOO_LONG: [(&str, &[&str]); 7] = [
+const TOO_LONG: [(&str, &[&str]); 8] = [
     (
         "anthropic",
         &[
@@ -147,6 +151,7 @@ const TOO_LONG: [(&str, &[&str]); 7] = [
             "`inputs` must have less than",
         ],
     ),
+    ("litellm", &["contextwindowexceedederror"]),
     ("vllm", &["longer than the maximum model length"]),
     (
         "cohere, dashscope, moonshot, zhipu",

@@ -35,6 +35,18 @@ fn every_status_has_its_meaning() {
         (500, long, ContextLength),
         (
             400,
+            r#"{"error":{"message":"litellm.ContextWindowExceededError: x","code":"400"}}"#,
+            ContextLength,
+        ),
+        // What is not there is not too long.
+        (
+            404,
+            r#"{"error":{"message":"model 'maximum context length' not found"}}"#,
+            UnknownModel,
+        ),
+        (404, long, NotFound),
+        (
+            400,
             r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
             ContextLength,
         ),
@@ -275,6 +287,14 @@ fn errors_inside_a_response_have_their_kind() {
             Refused,
         ),
         (json!("exceeds the context window"), ContextLength),
+        (
+            json!({"code": 404, "message": "no context window `m`"}),
+            Refused,
+        ),
+        (
+            json!({"code": "model_not_found", "message": "no context window `m`"}),
+            UnknownModel,
+        ),
         (json!(true), Failed),
     ] {
         assert_eq!(failure_of(&error).kind(), expected, "{error}");
