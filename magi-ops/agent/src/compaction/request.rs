@@ -20,9 +20,13 @@ const UNDER_WAY: &str = "The agent is still at work on this request, which it ke
 /// What a section begins with that is an earlier summary.
 const BEFORE: &str = "[before]\n";
 const LEFT_OUT: &str = "[earlier messages are left out]\n\n";
-/// How long texts may be, in bytes, tried one after another until all of them fit. Results of calls and their inputs
+/// How long texts may be, in bytes; the longest with which all of them fit is taken. Results of calls and their inputs
 /// get a quarter: a summary says what they were for.
-const CLIPS: [usize; 4] = [64 * 1024, 16 * 1024, 4 * 1024, 1024];
+/// Each is three quarters of the one before, so that what fits is not much less than what might.
+const CLIPS: [usize; 16] = [
+    65_536, 49_152, 36_864, 27_648, 20_736, 15_552, 11_664, 8748, 6561, 4920, 3690, 2767, 2075,
+    1556, 1167, 1024,
+];
 
 /// A request for a summary, whose length is chosen when its text is made.
 pub(crate) struct Request<'a> {
@@ -53,16 +57,19 @@ impl<'a> Request<'a> {
             end = format!("{end}\n\n{UNDER_WAY}\n\n{}", input.told(0, self.redactor));
         }
         let most = most.saturating_sub(tokens(&end) + 20);
-        let mut sections = Vec::new();
-        for clip in CLIPS {
+        let clipped = |clip: usize| -> Vec<String> {
             let told = |section: &Vec<Piece<'_>>| {
                 let pieces = section.iter().map(|piece| piece.told(clip, self.redactor));
                 pieces.collect::<String>()
             };
-            sections = self.sections.iter().map(told).collect();
-            if sections.iter().map(|it| tokens(it)).sum::<u64>() <= most {
-                break;
-            }
+            self.sections.iter().map(told).collect()
+        };
+        let are_long =
+            |sections: &[String]| sections.iter().map(|it| tokens(it)).sum::<u64>() > most;
+        let mut sections = clipped(CLIPS[0]);
+        if are_long(&sections) {
+            let at = CLIPS.partition_point(|clip| are_long(&clipped(*clip)));
+            sections = clipped(CLIPS[at.min(CLIPS.len() - 1)]);
         }
         let fitting = fitting(&sections, most);
         let left_out = fitting.len() < sections.len();

@@ -64,7 +64,7 @@ async fn a_request_for_a_summary_that_is_refused_for_its_length_is_halved_four_t
         let talk = Talk::new(Some(100_000), move |request| match request.purpose {
             // Twenty turns, of which the last one fills the window.
             Purpose::Answer if request.messages.len() < 39 => {
-                said(&"Many words. ".repeat(300), 9000)
+                said(&"Many words. ".repeat(450), 9000)
             }
             Purpose::Answer => said("Answer.", 101_000),
             Purpose::Summary if left > 0 => {
@@ -92,6 +92,8 @@ async fn a_request_for_a_summary_that_is_refused_for_its_length_is_halved_four_t
         assert_eq!(sizes.len(), requests);
         for pair in sizes.windows(2) {
             assert!(pair[1] <= pair[0] / 2 + 8, "{sizes:?}");
+            // And not far below, as long as there are many messages: what fits is told.
+            assert!(pair[1] >= pair[0] / 3 || pair[0] < 8192, "{sizes:?}");
         }
     }
 }
