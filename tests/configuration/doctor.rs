@@ -287,6 +287,7 @@ fn a_directory_that_cannot_be_worked_in_says_what_to_do() {
 #[cfg(target_os = "linux")]
 fn a_home_that_takes_no_sessions_is_told() {
     let place = Place::new();
+    fs::create_dir_all(place.mc_home()).unwrap();
     // Not even root creates files there.
     std::os::unix::fs::symlink("/proc/sys", place.mc_home().join("sessions")).unwrap();
     let done = magi_code(&place, &["doctor"], &[]);

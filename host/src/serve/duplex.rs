@@ -215,8 +215,7 @@ impl<D: Codec> Duplex<D> {
                 // Nobody writes and nobody reads: there is nobody to go on for, or to drain to.
                 () = until(abandoned_at), if self.closing.is_none() => return Err(Ended::Failed),
                 () = &mut terminated, if self.signalled.is_none() => {
-                    // Half of the time is for what it cancels.
-                    self.signalled = Some(Instant::now() + self.rules.closing / 2);
+                    self.signalled = Some(Instant::now() + self.rules.closing);
                 }
                 () = until(self.signalled), if self.closing.is_none() => self.close(),
             }
