@@ -144,11 +144,14 @@ fn turn_that_cannot_go_on_without_compaction_says_so_in_replay() {
     service.finish();
 }
 
-/// Makes a session one of as many records as a part holds.
-fn fill(place: &Place, id: &str) {
+/// As many as a part holds.
+const FULL: usize = 100_000;
+
+/// Makes a session one of so many records.
+fn fill(place: &Place, id: &str, records: usize) {
     let path = place.session_file(id);
     let mut text = std::fs::read_to_string(&path).unwrap();
-    for n in text.lines().count() + 1..=100_000 {
+    for n in text.lines().count() + 1..=records {
         let body = json!({"type": "diagnostic", "code": "note", "summary": ""});
         text += &format!(
             "{}\n",
@@ -164,7 +167,7 @@ fn full_session_goes_on_and_stays_one_in_the_list() {
     let mut service = Service::ready_in(&place);
     let id = service.hold(None, "The title").session_id;
     service.finish();
-    fill(&place, &id);
+    fill(&place, &id, FULL);
     let mut service = Service::ready_in(&place);
     let turn = service.hold(Some(&id), "two");
     assert_eq!((turn.status(), turn.text()), ("completed", "Answer 2."));
@@ -186,13 +189,51 @@ fn full_session_goes_on_and_stays_one_in_the_list() {
     service.finish();
 }
 
+/// Opening and going on look at the same part.
+#[test]
+fn last_part_alone_decides_whether_a_session_can_be_had() {
+    let place = Place::with_compaction(10, &json!([{"text": "In short."}]));
+    let mut service = Service::ready_in(&place);
+    let id = service.hold(None, "one").session_id;
+    service.finish();
+    fill(&place, &id, 80_000);
+    let mut service = Service::ready_in(&place);
+    assert_eq!(service.hold(Some(&id), "two").status(), "completed");
+    service.finish();
+    std::fs::write(place.session_file(&id), "junk\n").unwrap();
+    let mut service = Service::ready_in(&place);
+    assert_eq!(
+        service.ok_on(&id, "session.open", &json!({}))["status"],
+        "open"
+    );
+    assert_eq!(service.hold(Some(&id), "three").status(), "completed");
+    let list = service.ok("session.list", &json!({}));
+    assert_eq!(list["sessions"][0]["session_id"], json!(id));
+    assert_eq!(list["incomplete"], true);
+    service.finish();
+
+    let part = place.session_file(&id).with_extension("2.jsonl");
+    let text = std::fs::read_to_string(&part).unwrap();
+    let cwd = place.work().canonicalize().unwrap();
+    let elsewhere = text.replace(cwd.to_str().unwrap(), "/elsewhere");
+    assert_ne!(elsewhere, text);
+    std::fs::write(&part, elsewhere).unwrap();
+    let mut service = Service::ready_in(&place);
+    let turn = json!({"prompt": "four", "options": {}});
+    for (method, payload) in [("session.open", json!({})), ("turn.start", turn)] {
+        let code = service.code_on(&id, method, &payload);
+        assert_eq!(code, "session_unavailable", "{method}");
+    }
+    service.finish();
+}
+
 #[test]
 fn turn_that_is_cancelled_before_a_full_session_has_room_is_cancelled() {
     let place = Place::with_compaction(10, &json!([{"wait_ms": 60_000}]));
     let mut service = Service::ready_in(&place);
     let id = service.hold(None, "one").session_id;
     service.finish();
-    fill(&place, &id);
+    fill(&place, &id, FULL);
     let mut service = Service::ready_in(&place);
     let mut turn = service.begin(Some(&id), "two");
     service.ok("turn.cancel", &json!({"turn_id": turn.turn_id}));
@@ -211,7 +252,7 @@ fn turn_that_is_being_admitted_when_a_signal_comes_is_told_of_its_end() {
     let mut service = Service::ready_in(&place);
     let id = service.hold(None, "one").session_id;
     service.finish();
-    fill(&place, &id);
+    fill(&place, &id, 30_000);
     let mut service = Service::ready_in(&place);
     let mut start = request(
         "start",

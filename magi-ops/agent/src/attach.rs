@@ -331,7 +331,7 @@ pub(crate) fn lease(
     id: &SessionId,
 ) -> Result<Arc<dyn SessionLease>, EngineError> {
     let lease = services.sessions.attach(id)?;
-    verify_cwd(lease.first()?.as_slice(), directory)?;
+    verify_cwd(&lease.head()?, directory)?;
     Ok(lease)
 }
 

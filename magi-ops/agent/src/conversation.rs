@@ -5,6 +5,7 @@ use provider::{Message, ProviderState, ToolCall};
 use serde_json::{Value, json};
 use store::sessions::{Body, Record};
 
+use crate::compaction::is_blank;
 use crate::error::{EngineError, ErrorKind};
 use crate::is_id;
 
@@ -87,6 +88,9 @@ impl Replay {
             } => {
                 check(&activity_id)?;
                 self.close();
+                if !self.fits(record.n, cutoff, input, &summary) {
+                    return Err(ErrorKind::SessionInvalid.into());
+                }
                 let before = std::mem::take(&mut self.all);
                 self.all.checkpoint = checkpoint;
                 let summary = summary_message(&summary, inputs, responses);
@@ -207,6 +211,23 @@ impl Replay {
     pub(crate) fn finish(mut self) -> Stored {
         self.close();
         self.all
+    }
+
+    /// Whether a summary, which is record `n`, can stand for what its record says: for something before it, no less than
+    /// the summary before it did, but for an input that is there.
+    fn fits(&self, n: u64, cutoff: u64, input: Option<u64>, summary: &str) -> bool {
+        let before = match self.all.checkpoint {
+            Some(Body::Checkpoint { cutoff, .. }) => cutoff,
+            _ => 0,
+        };
+        let stays = |input: u64| {
+            let mut all = self.all.starts.iter().zip(&self.all.messages);
+            let found = |(start, message): (&u64, &Message)| {
+                *start == input && matches!(message, Message::User { .. })
+            };
+            input <= cutoff && all.any(found)
+        };
+        (before..n).contains(&cutoff) && !is_blank(summary) && input.is_none_or(stays)
     }
 
     fn response(&mut self, number: u32) -> &mut Response {

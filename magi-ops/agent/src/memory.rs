@@ -2,7 +2,7 @@
 //! there takes them for files.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -21,6 +21,8 @@ pub(crate) struct MemorySessions {
     pub(crate) ends: Arc<Mutex<Vec<&'static str>>>,
     /// How often a session was read whole.
     pub(crate) loads: Arc<AtomicU32>,
+    /// Whether each session is in the last part that it may have.
+    pub(crate) at_the_end: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -154,10 +156,10 @@ impl SessionLease for Lease {
         &self.id
     }
 
-    fn first(&self) -> Result<Option<Record>, SessionError> {
+    fn head(&self) -> Result<Vec<Record>, SessionError> {
         let session = self.sessions.get(&self.id).unwrap_or_default();
         let records = session.records.ok_or(SessionError::Missing)?;
-        Ok(records.into_iter().next())
+        Ok(records.into_iter().take(1).collect())
     }
 
     fn load(
@@ -245,7 +247,11 @@ impl SessionWriter for Writer {
     fn extent(&self) -> Extent {
         let session = self.lease.sessions.get(&self.lease.id).unwrap_or_default();
         let records = session.records.unwrap_or_default();
-        Extent::of_session(records.len() as u64, 0)
+        let extent = Extent::of_session(records.len() as u64, 0);
+        match self.lease.sessions.at_the_end.load(Ordering::Relaxed) {
+            true => extent.at_the_end(),
+            false => extent,
+        }
     }
 
     fn begin_part(

@@ -50,6 +50,20 @@ fn append(writer: &mut dyn SessionWriter, text: &str, flush: Flush) -> Result<()
     writer.append(None, vec![body], flush)
 }
 
+/// What another part begins with.
+fn summary() -> Body {
+    Body::Checkpoint {
+        activity_id: "c".into(),
+        cutoff: 0,
+        input: None,
+        inputs: 1,
+        responses: 0,
+        summary: "what was".into(),
+        tokens_before: 9,
+        tokens_after: 1,
+    }
+}
+
 fn say(line: impl std::fmt::Display) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "@{line}").unwrap();
@@ -86,7 +100,12 @@ fn child() {
                 if n % 2 == 0 {
                     let last = writer.extent().records;
                     writer
-                        .begin_part(None, Vec::new(), &|record| record.n + 3 > last, &|| false)
+                        .begin_part(
+                            None,
+                            vec![summary()],
+                            &|record| record.n + 3 > last,
+                            &|| false,
+                        )
                         .unwrap();
                 }
                 append(&mut *writer, &n.to_string(), Flush::Durable).unwrap();
@@ -116,7 +135,7 @@ fn child() {
             }
             // One more descriptor each time, until the part got its name and could not be opened.
             while writer
-                .begin_part(None, Vec::new(), &|_| true, &|| false)
+                .begin_part(None, vec![summary()], &|_| true, &|| false)
                 .is_err()
             {
                 if second.exists() {

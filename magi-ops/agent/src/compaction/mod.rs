@@ -8,3 +8,9 @@ mod request;
 pub(crate) use cut::{Cut, plan};
 pub(crate) use length::{Basis, Length, tokens};
 pub(crate) use request::{Request, SYSTEM};
+
+/// Whether a text has nothing that anybody sees.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_whitespace() || redact::is_unseen(c))
+}

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::sessions::{Body, Record, SessionId, SessionStore, Version, Window};
 use store::{Redacted, Redactor};
 
+use crate::compaction::is_blank;
 use crate::error::{EngineError, ErrorKind};
 use crate::history::{EntryKind, Projector, TurnEnd, split};
 
@@ -204,6 +205,19 @@ impl<'w> Summary<'w> {
     }
 }
 
+/// Whether each summary stands for what came before it, and for no less than the one before.
+fn in_order(records: &[Record]) -> bool {
+    let mut before = 0;
+    records.iter().all(|record| match record.body {
+        Body::Checkpoint { cutoff, .. } => {
+            let fits = (before..record.n).contains(&cutoff);
+            before = cutoff;
+            fits
+        }
+        _ => true,
+    })
+}
+
 impl Projection {
     fn new(id: &SessionId, window: &Window, redactor: &Redactor) -> Self {
         let summary = Summary::last(&window.records);
@@ -224,19 +238,24 @@ impl Projection {
                 part,
                 last_part,
             });
+            this.gap |= !in_order(&window.records) || is_blank(summary.text);
             let numbered = |n| window.records.iter().find(|record| record.n == n);
-            let input = summary.input.filter(|n| *n <= summary.cutoff);
-            let input = input.map(|n| (n, numbered(n)));
-            if let Some((n, Some(input))) = input {
-                projector.goes_on_at(n);
+            let input = summary.input.and_then(numbered);
+            let is_input = |record: &&Record| {
+                matches!(record.body, Body::UserInput { .. }) && record.n <= summary.cutoff
+            };
+            if let Some(input) = input.filter(is_input) {
+                projector.goes_on_at(input.n);
                 projector.take(input);
+            } else {
+                this.gap |= summary.input.is_some();
             }
             projector.goes_on_at(summary.cutoff + 1);
             let begins = window
                 .records
                 .first()
                 .is_some_and(|it| it.n <= summary.cutoff + 1);
-            this.gap |= !begins || matches!(input, Some((_, None)));
+            this.gap |= !begins;
         } else {
             this.gap |= window.cut;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use provider::{Message, ProviderError};
 use store::Redacted;
-use store::sessions::{Body, Flush};
+use store::sessions::{AppendError, Body, Flush};
 use tracing::{Instrument, info, info_span};
 
 use super::event::{Activity, CompactionState, ContextSource};
@@ -13,6 +13,7 @@ use super::report::ASSUMED_WINDOW;
 use super::{RunErrorCode, Stop, Worker};
 use crate::compaction::{self, Basis, Cut, Length, tokens};
 use crate::conversation::summary_message;
+use crate::error::EngineError;
 use crate::startup::Selected;
 
 mod part;
@@ -119,6 +120,13 @@ impl Worker {
         let bytes = self.active.spec.prompt.len() as u64 * 6 + INPUT_OVERHEAD;
         if extent.records == 0 || extent.has_room(INPUT_RECORDS, bytes) {
             return Ok(());
+        }
+        if !extent.may_go_on() {
+            let why = "the session is full: it has as many parts as a session may have, and its last one has no room; \
+                begin a new session";
+            self.diagnose(RunErrorCode::PersistenceFailed, Redacted::fixed(why))
+                .await?;
+            return Err(Stop::NotStarted);
         }
         let selected = self.select().await?;
         if self.carry(&selected).await {
@@ -290,7 +298,8 @@ impl Worker {
         let (tokens_after, _) = length.tokens(self.equipment.around());
         let checkpoint = Body::Checkpoint {
             activity_id: begun.id.clone(),
-            cutoff: first - 1,
+            // Never beyond what is stored: who reads it would refuse it.
+            cutoff: (first - 1).min(self.persist.next_number() - 1),
             input,
             inputs: users,
             responses,
@@ -304,8 +313,9 @@ impl Worker {
                 if self.active.cancel.is_cancelled() {
                     return Stop::Cancelled.into();
                 }
-                error.log("persistence_failed");
-                unstored()
+                let why = unwritten(&error);
+                EngineError::from(error).log("persistence_failed");
+                NoSummary::Failed(RunErrorCode::PersistenceFailed, Redacted::fixed(why))
             })?;
             renumber(&mut starts, &kept);
         } else {
@@ -333,9 +343,21 @@ struct Begun {
     limit: u64,
 }
 
+const UNWRITTEN: &str = "the session file cannot be written";
+
 fn unstored() -> NoSummary {
-    let why = Redacted::fixed("the session file cannot be written");
-    NoSummary::Failed(RunErrorCode::PersistenceFailed, why)
+    NoSummary::Failed(RunErrorCode::PersistenceFailed, Redacted::fixed(UNWRITTEN))
+}
+
+/// Why a session does not go on in another part, for a person.
+fn unwritten(error: &AppendError) -> &'static str {
+    match error {
+        AppendError::Changed => "the session was changed by someone else",
+        AppendError::Full => {
+            "what stays of the conversation is more than another part of the session may hold"
+        }
+        _ => UNWRITTEN,
+    }
 }
 
 /// How many inputs a summary of what goes stands for, and how many responses to the first input that stays.

@@ -27,6 +27,8 @@ pub use window::{MAX_WINDOW_BYTES, Version, Window};
 pub const MAX_READ_BYTES: u64 = 64 * 1024 * 1024;
 /// Most records of a part.
 pub const MAX_READ_LINES: usize = 100_000;
+/// Most parts of a session: more than anybody fills, and few enough to look for each of them.
+pub const MAX_PARTS: u32 = 100;
 /// Most bytes of the records of one task ([`SessionLease::task`]).
 pub const MAX_TASK_BYTES: u64 = 16 * 1024 * 1024;
 /// Most records of one task.
@@ -99,11 +101,12 @@ pub trait SessionStore: Debug + Send + Sync {
 pub trait SessionLease: Debug + Send + Sync {
     fn id(&self) -> &SessionId;
 
-    /// The first record; `None` of an empty session. Reads nothing else.
+    /// What the session's last part begins with: its first record, or where it goes on from another part all up to its
+    /// checkpoint. Empty of an empty session. Reads nothing else.
     ///
     /// # Errors
-    /// `Missing`; `Invalid` when there is no such record.
-    fn first(&self) -> Result<Option<Record>, SessionError>;
+    /// `Missing`; `Invalid` when there are no such records.
+    fn head(&self) -> Result<Vec<Record>, SessionError>;
 
     /// Reads the session's last part and gives each record to `take`, oldest first; keeps none, since a session can be far longer
     /// than what somebody wants of it. After an error, what was given counts for nothing.
@@ -164,9 +167,10 @@ pub trait SessionWriter: Debug + Send {
     /// How much the session's last part holds.
     fn extent(&self) -> Extent;
 
-    /// Begins a new part of the session: a [`Body::Continuation`], then `head`, then the records of the part so far that
-    /// `keeps` chooses, as they are. Durable when it returns. On an error the session is what it was, or has
-    /// gone on in the new part, and then every later append of this writer fails.
+    /// Begins a new part of the session: a [`Body::Continuation`], then `head`, which ends with its one
+    /// [`Body::Checkpoint`], then the records of the part so far that `keeps` chooses, as they are. Durable when it
+    /// returns. On an error the session is what it was, or has gone on in the new part, and then every later append
+    /// of this writer fails.
     /// Returns the numbers that the kept ones had and have. Looks between two records whether it shall `stop`.
     ///
     /// # Errors
@@ -205,6 +209,19 @@ impl Extent {
     pub fn is_nearly_full(&self) -> bool {
         let nearly = |used: u64, most: u64| self.bounds.parts && used >= most / 4 * 3;
         nearly(self.records, self.bounds.lines as u64) || nearly(self.bytes, self.bounds.bytes)
+    }
+
+    /// Whether it may go on in another part.
+    #[must_use]
+    pub fn may_go_on(&self) -> bool {
+        self.bounds.parts
+    }
+
+    /// The same of a part that is the last one that there may be.
+    #[must_use]
+    pub fn at_the_end(mut self) -> Self {
+        self.bounds.parts = false;
+        self
     }
 
     /// Whether so many records, of so many bytes together, have room.

@@ -123,8 +123,6 @@ fn a_checkpoint_whose_conversation_is_out_of_the_window_has_a_gap() {
     let page = place.page(None, 1);
     assert!(matches!(page.items[0].body, ReplayBody::Summary { .. }));
     assert!(page.gap);
-    let far = Place::on_disk(vec![user("first"), checkpoint(1, Some(9), "in short")]);
-    assert!(!far.page(None, 1).gap, "an input that is none of what goes");
     let mut bodies: Vec<_> = (0..3000).map(|_| user(&"x".repeat(1000))).collect();
     bodies.push(checkpoint(3000, None, "in short"));
     let place = Place::on_disk(bodies);
@@ -148,4 +146,45 @@ fn another_part_begins_with_its_summary_and_makes_old_cursors_stale() {
     assert_eq!(place.shown(), ["Summary: in short", "User: second"]);
     assert!(place.page(Some(&old.next_cursor), 1).resync_required);
     assert!(!place.page(None, 1).gap);
+}
+
+#[test]
+fn a_checkpoint_that_stands_for_nothing_that_could_be_is_a_gap() {
+    let first = || vec![user("first"), end(Outcome::Completed), user("second")];
+    for (more, gap) in [
+        (vec![checkpoint(2, None, "in short")], false),
+        (vec![checkpoint(3, Some(3), "in short")], false),
+        (
+            vec![checkpoint(2, None, "a"), checkpoint(2, None, "b")],
+            false,
+        ),
+        (
+            vec![checkpoint(2, None, "a"), checkpoint(4, None, "b")],
+            false,
+        ),
+        (vec![checkpoint(4, None, "in short")], true),
+        (vec![checkpoint(u64::MAX, None, "in short")], true),
+        (
+            vec![checkpoint(2, None, "a"), checkpoint(1, None, "b")],
+            true,
+        ),
+        (
+            vec![checkpoint(9, None, "a"), checkpoint(2, None, "b")],
+            true,
+        ),
+        (vec![checkpoint(2, None, "\u{200b} ")], true),
+        (vec![checkpoint(2, Some(9), "in short")], true),
+        (vec![checkpoint(2, Some(3), "in short")], true),
+        (vec![checkpoint(3, Some(2), "in short")], true),
+        (vec![checkpoint(3, Some(0), "in short")], true),
+    ] {
+        let place = Place::new([first(), more.clone()].concat());
+        assert_eq!(place.page(None, 32).gap, gap, "{more:?}");
+        // Whoever would go on with it refuses it.
+        let window = place.sessions.window(place.writer.lease().id(), None);
+        let mut records = window.unwrap().unwrap().records.into_iter();
+        let mut replay = crate::conversation::Replay::default();
+        let read = records.try_for_each(|record| replay.take(record));
+        assert_eq!(read.is_err(), gap, "{more:?}");
+    }
 }

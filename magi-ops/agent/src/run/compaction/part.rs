@@ -1,5 +1,7 @@
 //! Another part of a session that is nearly full: it begins with a checkpoint and what stays of the conversation.
 
+use std::io;
+
 use store::sessions::{AppendError, Body, Flush, Moved, Record, recorded_cwd};
 use tracing::info;
 
@@ -36,7 +38,7 @@ impl Worker {
                 true
             }
             Err(error) => {
-                error.log("persistence_failed");
+                EngineError::from(error).log("persistence_failed");
                 false
             }
         }
@@ -50,7 +52,7 @@ impl Worker {
         mut checkpoint: Body,
         first: u64,
         input: Option<u64>,
-    ) -> Result<Moved, EngineError> {
+    ) -> Result<Moved, AppendError> {
         let choice = &selected.choice;
         if let Body::Checkpoint { cutoff, input, .. } = &mut checkpoint {
             (*cutoff, *input) = (0, None);
@@ -85,7 +87,8 @@ impl Worker {
                 Ok((kept, writer.extent()))
             })
         };
-        let (kept, extent) = self.blocking.run(begin).await?.map_err(EngineError::from)?;
+        let begun = self.blocking.run(begin).await.map_err(io::Error::other)?;
+        let (kept, extent) = begun?;
         info!(
             records = extent.records,
             "the session goes on in another part"

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use provider::{Chunk, ErrorKind, Message, ProviderError, Purpose, Request};
 use store::Redacted;
 
-use crate::compaction::{self, Cut, tokens};
+use crate::compaction::{self, Cut, is_blank, tokens};
 use crate::run::report::code_of;
 use crate::run::{RunErrorCode, Stop, Worker};
 use crate::startup::Selected;
@@ -140,10 +140,4 @@ struct Answer {
 /// What the model said is no summary.
 pub(super) fn failed(why: &'static str) -> NoSummary {
     NoSummary::Failed(RunErrorCode::ProviderUnavailable, Redacted::fixed(why))
-}
-
-/// Whether a text has nothing that anybody sees.
-fn is_blank(text: &str) -> bool {
-    text.chars()
-        .all(|c| c.is_whitespace() || redact::is_unseen(c))
 }

@@ -100,14 +100,19 @@ impl LocalSessions {
     /// file is none of a session.
     fn look(&self, id: &SessionId, redactor: &Redactor) -> io::Result<(SessionSummary, bool)> {
         let file = file::open_to_read(&self.dir.join(id.file_name()))?;
-        let modified = match parts::last(&self.dir, id).map_err(io::Error::other)? {
+        let part = parts::last(&self.dir, id).map_err(io::Error::other)?;
+        let modified = match part {
             1 => file.metadata()?.modified()?,
-            part => file::open_to_read(&parts::path(&self.dir, id, part))?
+            _ => file::open_to_read(&parts::path(&self.dir, id, part))?
                 .metadata()?
                 .modified()?,
         };
         let (head, _) = prefix(file, HEAD_BYTES)?;
-        let (input, whole) = first_input(&head, id)?;
+        let (input, whole) = match first_input(&head, id) {
+            // The session goes on in its last part, whatever became of the one that has its title.
+            Err(error) if part > 1 && error.kind() == io::ErrorKind::InvalidData => (None, false),
+            found => found?,
+        };
         let summary = SessionSummary::new(id.clone(), input.as_deref(), modified, redactor);
         Ok((summary, whole))
     }

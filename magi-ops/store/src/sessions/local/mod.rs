@@ -8,10 +8,10 @@ use std::sync::{Arc, Once};
 use redact::Redactor;
 
 use super::{
-    AppendError, Body, Bounds, Defect, Extent, Flush, ListError, MAX_LIST_ITEMS, MAX_READ_BYTES,
-    MAX_READ_LINES, MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Moved, Position, Record, SCHEMA_VERSION,
-    SessionError, SessionId, SessionLease, SessionList, SessionStore, SessionSummary,
-    SessionWriter, Version, Window, now_ms,
+    AppendError, Body, Bounds, Defect, Extent, Flush, ListError, MAX_LIST_ITEMS, MAX_PARTS,
+    MAX_READ_BYTES, MAX_READ_LINES, MAX_SCAN_ENTRIES, MAX_WINDOW_BYTES, Moved, Position, Record,
+    SCHEMA_VERSION, SessionError, SessionId, SessionLease, SessionList, SessionStore,
+    SessionSummary, SessionWriter, Version, Window, now_ms,
 };
 use crate::local::LocalHome;
 
@@ -91,8 +91,14 @@ impl SessionLease for Lease {
         &self.id
     }
 
-    fn first(&self) -> Result<Option<Record>, SessionError> {
-        read::first(&self.session_file(), &self.id)
+    fn head(&self) -> Result<Vec<Record>, SessionError> {
+        match self.looks.last(&self.dir, &self.id)? {
+            1 => {
+                let first = read::first(&self.session_file(), &self.id)?;
+                Ok(first.into_iter().collect())
+            }
+            part => read::head(&parts::path(&self.dir, &self.id, part), &self.id, part),
+        }
     }
 
     fn load(

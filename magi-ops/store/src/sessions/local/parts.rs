@@ -9,10 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Defect, SessionError, SessionId};
-
-/// Most parts of a session: more than anybody fills, and few enough to look for each of them.
-pub(super) const MAX_PARTS: u32 = 100;
+use super::{Defect, MAX_PARTS, SessionError, SessionId};
 
 /// The file of a part.
 pub(super) fn path(dir: &Path, id: &SessionId, part: u32) -> PathBuf {

@@ -68,12 +68,44 @@ pub(super) fn first(path: &Path, id: &SessionId) -> Result<Option<Record>, Sessi
         .ok_or_else(|| SessionError::invalid(Defect::Record { line: 1 }))
 }
 
-/// Whether what is read of a part says which it is, as every part but the first does with its first record, and nothing
-/// else does; `cut`: its beginning is not among what was read.
+/// Whether what is read of a part says which it is and has its head, as every part but the first, and nothing says that
+/// elsewhere; `cut`: its beginning is not among what was read.
 pub(super) fn says(part: u32, cut: bool, records: &[Record]) -> bool {
     let mut records = records.iter();
-    let begins = cut || part == 1 || records.next().and_then(continued) == Some(part);
-    begins && records.all(|record| continued(record).is_none())
+    if !cut && part > 1 {
+        if records.next().and_then(continued) != Some(part) {
+            return false;
+        }
+        let mut behind = records.clone().skip_while(|record| is_of_head(record));
+        if !behind.next().is_some_and(ends_head) {
+            return false;
+        }
+    }
+    records.all(|record| continued(record).is_none())
+}
+
+/// Whether a record may stand between a part's first one and its checkpoint.
+fn is_of_head(record: &Record) -> bool {
+    matches!(record.body, Body::Session { .. } | Body::Selection { .. })
+}
+
+fn ends_head(record: &Record) -> bool {
+    matches!(record.body, Body::Checkpoint { .. })
+}
+
+/// What a part but the first begins with, up to its checkpoint.
+pub(super) fn head(path: &Path, id: &SessionId, part: u32) -> Result<Vec<Record>, SessionError> {
+    let file = file::open_to_read(path).map_err(refusal)?;
+    let mut head = Vec::new();
+    read(&file, id, part, &mut |record| {
+        let ends = ends_head(&record);
+        head.push(record);
+        match ends {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    Ok(head)
 }
 
 /// The part that a record begins.
@@ -99,6 +131,8 @@ pub(super) fn read(
     // The file may grow while it is read.
     let mut input = BufReader::with_capacity(BUFFER_BYTES, file.take(MAX_READ_BYTES + 1));
     let mut end = End::of_empty(part);
+    // It appeared with its head, without which what stood before is lost.
+    let mut in_head = part > 1;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -126,13 +160,16 @@ pub(super) fn read(
         if record.n != end.next || continued(&record) != expected {
             return Err(SessionError::invalid(Defect::Order { line: end.next }));
         }
+        in_head &= !ends_head(&record);
+        if in_head && expected.is_none() && !is_of_head(&record) {
+            return Err(SessionError::invalid(Defect::Order { line: end.next }));
+        }
         end.add(&line, 1);
         if take(record).is_break() {
             return Ok(end);
         }
     }
-    if part > 1 && end.next == 1 {
-        // It appeared with its records.
+    if in_head {
         return Err(SessionError::invalid(Defect::Torn));
     }
     end.stamp = (!stamp.is_fresh()).then_some(stamp);

@@ -17,8 +17,8 @@ use super::file::{self, Stamp, require_own};
 use super::lease::Lease;
 use super::read::{self, End};
 use super::{
-    AppendError, Body, Extent, Flush, MAX_READ_BYTES, Moved, Position, Record, SCHEMA_VERSION,
-    SessionLease, SessionWriter, now_ms, parts,
+    AppendError, Body, Extent, Flush, MAX_PARTS, MAX_READ_BYTES, Moved, Position, Record,
+    SCHEMA_VERSION, SessionLease, SessionWriter, now_ms, parts,
 };
 
 /// The one writer of a session.
@@ -173,10 +173,14 @@ impl SessionWriter for Writer {
 
     fn extent(&self) -> Extent {
         let end = self.open.as_ref().map(|open| &open.end);
-        Extent {
+        let extent = Extent {
             records: end.map_or(0, |end| end.next - 1),
             bytes: end.map_or(0, |end| end.bytes),
             bounds: self.lease.bounds,
+        };
+        match self.part() < MAX_PARTS {
+            true => extent,
+            false => extent.at_the_end(),
         }
     }
 
@@ -248,7 +252,7 @@ impl SessionWriter for Writer {
             return Err(AppendError::Failed);
         };
         let part = open.end.part + 1;
-        if part > parts::MAX_PARTS || !self.lease.bounds.parts {
+        if part > MAX_PARTS || !self.lease.bounds.parts {
             return Err(AppendError::Full);
         }
         let (dir, path) = (&self.lease.dir, self.path());

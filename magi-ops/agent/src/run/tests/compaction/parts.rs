@@ -200,3 +200,36 @@ async fn what_ends_before_the_input_is_stored_was_not_started() {
     );
     assert_eq!(talk.records().len(), before);
 }
+
+#[tokio::test]
+async fn a_session_that_can_go_on_in_no_part_says_so_and_asks_nobody() {
+    let talk = Talk::new(None, |_| said("Answer.", 5)).await;
+    talk.turn("one").await;
+    talk.sessions
+        .at_the_end
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    fill(&talk, 80_000);
+    talk.reopen().await;
+    // Its last part is filled to its end.
+    let events = talk.turn("two").await;
+    assert_eq!((outcome(&events), states(&events).len()), (COMPLETED, 0));
+    fill(&talk, 99_999);
+    talk.reopen().await;
+    talk.asked();
+    let events = talk.turn("three").await;
+    let told = events.iter().any(|event| {
+        matches!(event, RunEvent::MustArrive(MustArrive::Diagnostic { code: RunErrorCode::PersistenceFailed, summary })
+            if summary.as_str().contains("as many parts as a session may have"))
+    });
+    assert!(told, "{events:?}");
+    let ended = matches!(
+        events.last(),
+        Some(RunEvent::MustArrive(MustArrive::Finished {
+            outcome: Outcome::Failed,
+            persistence: Persistence::NotStarted,
+            ..
+        }))
+    );
+    assert!(ended, "{events:?}");
+    assert!(talk.asked().is_empty());
+}
