@@ -373,6 +373,41 @@ fn other_tools_are_offered_to_the_next_request() {
 }
 
 #[test]
+fn other_tools_of_one_that_was_started_again_are_offered_to_the_next_request() {
+    let results = played(&[
+        ("mcp__s__regrow", json!({})),
+        ("mcp__s__echo", json!({"text": "again"})),
+        ("mcp__s__regrown", json!({"text": "now"})),
+    ]);
+    assert_eq!(said(&results[1]), ("echo: again", false));
+    assert_eq!(said(&results[2]), ("echo: now", false));
+}
+
+#[test]
+fn a_run_is_cancelled_at_once_while_tools_are_listed_again() {
+    let calls = steps(&[("mcp__s__grow", json!({})), ("mcp__s__echo", json!({}))]);
+    let place = place(&json!({"s": misbehaving(&["--hang-relist"])}), &calls);
+    let lists = || {
+        let heard = heard(&place);
+        let lists = heard.iter().filter(|said| said["method"] == "tools/list");
+        lists.count()
+    };
+    let mut agent = Agent::ready(&place);
+    let session = agent.create();
+    let run_id = agent.begin(&session, "go");
+    wait_for("the list", || lists() == 2);
+    let began = Instant::now();
+    agent.ok(
+        "turn.cancel",
+        json!({"session_id": session, "run_id": run_id}),
+    );
+    assert_eq!(agent.finish(run_id).outcome(), "cancelled");
+    // The list has ten seconds.
+    assert!(began.elapsed() < Duration::from_secs(4));
+    agent.end();
+}
+
+#[test]
 fn a_tool_asks_unless_its_server_is_trusted_and_the_settings_say_otherwise() {
     let calls = steps(&[
         ("mcp__s__echo", json!({"text": "the input"})),

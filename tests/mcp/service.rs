@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::setting::{heard, misbehaving, place, steps};
+use crate::setting::{finished, heard, misbehaving, place, steps};
 
 #[path = "../application_service/client.rs"]
 #[allow(dead_code)]
@@ -74,6 +74,33 @@ fn they_start_with_the_first_turn_and_are_kept() {
         }
     }
     service.finish();
+}
+
+#[test]
+fn other_tools_are_offered_to_all_runs_that_go_on() {
+    let calls = steps(&[
+        ("mcp__s__wait", json!({"n": 700})),
+        ("mcp__s__grow", json!({})),
+        ("mcp__s__grown", json!({"text": "now"})),
+    ]);
+    let place = place(&json!({"s": misbehaving(&[])}), &calls);
+    let mut service = Service::spawn(launch().place(&place));
+    service.initialize();
+    for _ in 0..3 {
+        service.ok("turn.start", &json!({"prompt": "go", "options": {}}));
+    }
+    let mut sessions = Vec::new();
+    while sessions.len() < 3 {
+        let event = service.event();
+        if event["event"] == "turn.terminal" {
+            sessions.push(event["session_id"].as_str().unwrap().to_owned());
+        }
+    }
+    service.finish();
+    for session in sessions {
+        let results = finished(&place, &session);
+        assert_eq!(results[2]["content"], "echo: now", "{results:?}");
+    }
 }
 
 #[test]

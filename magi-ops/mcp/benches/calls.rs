@@ -118,6 +118,7 @@ async fn ours(home: &std::path::Path) -> (Servers, ToolSet) {
         guard: Guard::this_program(),
         trusted: true,
         home: Arc::new(LocalHome::prepare(home).unwrap()),
+        redactor: redact::Redactor::default(),
     };
     let servers = Servers::new(&[definition], &setting);
     assert!(servers.connect().await.unwrap().is_empty());

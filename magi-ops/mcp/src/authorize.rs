@@ -7,13 +7,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use redact::Redactor;
 use reqwest::Url;
 use rmcp::transport::auth::{AuthError, AuthorizationRequest, AuthorizationSession};
-use store::Home;
 use store::settings::{Launch, McpServer};
+use store::{AccountError, Home};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
 
 use crate::error::{StartCause, Trouble, chain};
 use crate::{http, login};
@@ -22,6 +26,10 @@ use crate::{http, login};
 const LOGIN_TIME: Duration = Duration::from_secs(600);
 /// For one request of a browser.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
+/// Connections that are listened to at once. Browsers open some to spare, and any page of this machine may.
+const MAX_BROWSERS: usize = 64;
+/// How long the system is left alone that can't accept one.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Longest head of such a request.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// Most bytes told of each word against a login.
@@ -49,6 +57,14 @@ pub enum LoginError {
         /// Why it is no address at all.
         source: Option<<Url as FromStr>::Err>,
     },
+    #[error(
+        "the server names an address to get credentials from that is plain http to another machine: {0}"
+    )]
+    Plain(String),
+    #[error("a login could not be stored: {0}")]
+    Accounts(#[source] AccountError),
+    #[error("a login could not be stored: {0}")]
+    Broken(#[source] tokio::task::JoinError),
     #[error("the login was refused: {}{}", chain(&**.0), .1.behind())]
     Refused(#[source] Box<AuthError>, Trouble),
     /// In the words of who was asked.
@@ -58,19 +74,27 @@ pub enum LoginError {
     Late,
 }
 
-/// Logs in: `show` is given the address that the person has to visit. Returns when the credentials are stored.
+/// Logs in: `show` is given the address that the person has to visit. Returns when the credentials are stored, none of
+/// which `redactor` shows.
 ///
 /// # Errors
 /// [`LoginError`] when they are not.
 pub async fn log_in(
     server: &McpServer,
     home: &Arc<dyn Home>,
+    redactor: &Redactor,
     show: impl FnOnce(&str),
 ) -> Result<(), LoginError> {
     let Some(Launch::Http { url, .. }) = &server.launch else {
         return Err(LoginError::NoAddress);
     };
     let url = http::address(url)?;
+    // What can't be stored in the end is not worth a person's way through a browser.
+    let (accounts, name) = (Arc::clone(home), server.name.clone());
+    let looked = spawn_blocking(move || accounts.accounts().server_account(&name)).await;
+    looked
+        .map_err(LoginError::Broken)?
+        .map_err(LoginError::Accounts)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
     let listener = listener.map_err(LoginError::Listener)?;
     let port = listener.local_addr().map_err(LoginError::Listener)?.port();
@@ -78,9 +102,20 @@ pub async fn log_in(
 
     let unusable = |error: AuthError| LoginError::Discovery(Box::new(error));
     let client = http::client(&url)?;
-    let made = login::manager(client, &server.name, &url, home).await;
+    let made = login::manager(client, &server.name, &url, home, redactor).await;
     let (mut manager, trouble) = made.map_err(unusable)?;
     let found = manager.resolve_metadata().await.map_err(unusable)?;
+    let metadata = &found.metadata;
+    let asked = [
+        Some(&metadata.token_endpoint),
+        metadata.registration_endpoint.as_ref(),
+    ];
+    for address in asked.into_iter().flatten() {
+        // What is no address at all is told by who asks it.
+        if Url::parse(address).is_ok_and(|address| !login::is_safe(&address)) {
+            return Err(LoginError::Plain(store::shown(address)));
+        }
+    }
     manager.set_metadata(found.metadata);
     let request = AuthorizationRequest::new(&back)
         .with_client_name("magi-code")
@@ -97,7 +132,7 @@ pub async fn log_in(
     else {
         return Err(LoginError::Late);
     };
-    let (mut browser, callback) = callback.map_err(LoginError::Listener)?;
+    let (mut browser, callback) = callback;
     let stored = match denial(&callback) {
         Some(words) => Err(LoginError::Denied(words)),
         None => session
@@ -135,43 +170,52 @@ fn visitable(address: &str) -> Result<Url, LoginError> {
         source,
     };
     let url = Url::parse(address).map_err(|error| refused(Some(error)))?;
-    match url.scheme() {
-        "https" => Ok(url),
-        "http" if web::is_loopback(&url) => Ok(url),
-        _ => Err(refused(None)),
+    match login::is_safe(&url) {
+        true => Ok(url),
+        false => Err(refused(None)),
     }
 }
 
-/// Waits for the browser that comes back with our own `state`. Whatever else asks gets an error page: any page could
-/// send it.
-async fn callback(
-    listener: &TcpListener,
+/// Waits for the browser that comes back with our own `state`, and for nobody else: whoever connects and says nothing
+/// holds up no other.
+async fn callback(listener: &TcpListener, back: &str, state: Option<&str>) -> (TcpStream, Url) {
+    let mut browsers = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            Some(returned) = browsers.next() => {
+                if let Some(returned) = returned {
+                    return returned;
+                }
+            }
+            accepted = listener.accept(), if browsers.len() < MAX_BROWSERS => match accepted {
+                Ok((browser, _)) => browsers.push(returned(browser, back, state)),
+                Err(error) => {
+                    tracing::debug!(%error, "a browser is not accepted");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            },
+        }
+    }
+}
+
+/// The browser, if it comes back with our own `state`. Whatever else asks gets an error page: any page could send it.
+async fn returned(
+    mut browser: TcpStream,
     back: &str,
     state: Option<&str>,
-) -> io::Result<(TcpStream, Url)> {
-    loop {
-        let (mut browser, _) = listener.accept().await?;
-        let asked = timeout(REQUEST_TIME, target(&mut browser)).await;
-        let asked = asked
-            .ok()
-            .flatten()
-            .and_then(|target| Url::parse(back).ok()?.join(&target).ok());
-        match asked {
-            Some(url)
-                if url.path() == CALLBACK
-                    && state.is_some()
-                    && parameter(&url, "state").as_deref() == state =>
-            {
-                return Ok((browser, url));
-            }
-            _ => {
-                respond(
-                    &mut browser,
-                    false,
-                    "This is not the login that is waited for.",
-                )
-                .await
-            }
+) -> Option<(TcpStream, Url)> {
+    let asked = timeout(REQUEST_TIME, target(&mut browser)).await;
+    let asked = asked.ok().flatten();
+    let url = asked.and_then(|target| Url::parse(back).ok()?.join(&target).ok());
+    let ours = |url: &Url| {
+        url.path() == CALLBACK && state.is_some() && parameter(url, "state").as_deref() == state
+    };
+    match url.filter(ours) {
+        Some(url) => Some((browser, url)),
+        None => {
+            let words = "This is not the login that is waited for.";
+            respond(&mut browser, false, words).await;
+            None
         }
     }
 }
@@ -211,7 +255,32 @@ async fn respond(browser: &mut TcpStream, is_good: bool, words: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::visitable;
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_connects_and_says_nothing_holds_up_no_browser() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let back = format!("http://{address}{CALLBACK}");
+        let mut silent = Vec::new();
+        for _ in 0..8 {
+            silent.push(TcpStream::connect(address).await.unwrap());
+        }
+        let visit = async {
+            let mut browser = TcpStream::connect(address).await.unwrap();
+            let asked = format!("GET {CALLBACK}?state=own&code=1 HTTP/1.1\r\n\r\n");
+            browser.write_all(asked.as_bytes()).await.unwrap();
+            browser
+        };
+        // Each of them would be waited for for this long.
+        let both = async { tokio::join!(callback(&listener, &back, Some("own")), visit) };
+        let ((_, url), _) = timeout(REQUEST_TIME - Duration::from_secs(1), both)
+            .await
+            .unwrap();
+        assert_eq!(parameter(&url, "code").as_deref(), Some("1"));
+    }
 
     #[test]
     fn a_person_is_sent_to_pages_alone() {

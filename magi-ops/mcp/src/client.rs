@@ -1,11 +1,11 @@
 //! This side of a connection: how it greets a server, and what that may ask of it: where the workspace is. Sampling is refused and questions to a person are
 //! declined, which is what the SDK does for what is not answered here.
 
-// The revisions that have roots are the ones that servers speak.
+// The SDK calls roots deprecated, since the newest revision has none. Servers of the older ones still ask for them.
 #![allow(deprecated)]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Release};
+use std::sync::atomic::{AtomicU64, Ordering::AcqRel};
 
 use rmcp::ClientHandler;
 use rmcp::model::{
@@ -26,8 +26,8 @@ use tracing::Instrument as _;
 pub(crate) struct Client {
     /// The address of the workspace, `file://` and the canonical directory.
     pub(crate) root: String,
-    /// The server's tools are others than it told.
-    pub(crate) changed: Arc<AtomicBool>,
+    /// How often the server told that its tools are others.
+    pub(crate) told: Arc<AtomicU64>,
 }
 
 impl Client {
@@ -66,7 +66,7 @@ impl ClientHandler for Client {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.store(true, Release);
+        self.told.fetch_add(1, AcqRel);
     }
 
     fn get_info(&self) -> ClientConfig {

@@ -12,6 +12,8 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 use store::Reason;
 use tools::process::{Finished, ProcessError};
 
+/// For a start of a server, its list of tools included.
+pub(crate) const START_TIME: Duration = Duration::from_secs(10);
 /// Longest account of what was behind an error, in bytes.
 const MAX_CHAIN_BYTES: usize = 1024;
 
@@ -47,9 +49,9 @@ impl StartError {
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartCause {
-    /// It took longer than this; what its program said meanwhile.
-    #[error("it was not ready within {} s{}", .0.as_secs(), said(.1))]
-    Late(Duration, String),
+    /// It took longer than [`START_TIME`]; what its program said meanwhile.
+    #[error("it was not ready within {} s{}", START_TIME.as_secs(), said(.0))]
+    Late(String),
     #[error("its program `{}` can't be started: {source}", store::shown(command))]
     Program {
         command: String,
@@ -99,7 +101,7 @@ impl StartCause {
     /// With what the program said last, where that may be why.
     pub(crate) fn with_words(self, words: Option<String>) -> Self {
         match self {
-            Self::Late(time, _) => Self::Late(time, words.unwrap_or_default()),
+            Self::Late(_) => Self::Late(words.unwrap_or_default()),
             other => other,
         }
     }
@@ -132,7 +134,7 @@ impl StartCause {
 pub struct Trouble(Arc<Mutex<Option<String>>>);
 
 impl Trouble {
-    pub(crate) fn is(&self, why: Option<String>) {
+    pub(crate) fn set(&self, why: Option<String>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
@@ -224,6 +226,7 @@ fn handshake(error: &ClientInitializeError) -> String {
 fn service(error: &ServiceError) -> String {
     match error {
         ServiceError::TransportSend(error) => transport(&*error.error),
+        ServiceError::TransportClosed => "the connection ended".to_owned(),
         other => chain(other),
     }
 }

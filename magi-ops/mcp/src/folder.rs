@@ -5,12 +5,9 @@ use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
-/// One that is younger may be about to be locked.
-const SETTLED: Duration = Duration::from_secs(60);
 /// Most that one start takes away of what others left.
 const MOST_SWEPT: usize = 16;
 
@@ -32,6 +29,9 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
+        // Held by whoever makes one until that is locked, and by whoever looks for those that are not.
+        let all = File::open(below)?;
+        all.lock()?;
         let path = below.join(Uuid::new_v4().to_string());
         private.create(&path)?;
         let lock = File::open(&path)?;
@@ -40,13 +40,22 @@ impl Folder {
         Ok(Self { path, _lock: lock })
     }
 
+    /// Takes away what was left in `below`, if that is there and nobody else does. Blocks for a moment.
+    pub(crate) fn clear(below: &Path) {
+        if let Ok(all) = File::open(below)
+            && all.try_lock().is_ok()
+        {
+            sweep(below);
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
 impl Drop for Folder {
-    /// What a program left in it goes with a later start: it may be any amount.
+    /// What a program left in it goes with the next start of any: it may be any amount.
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir(&self.path) {
             tracing::debug!(%error, "the folder of a server stays for now");
@@ -54,15 +63,9 @@ impl Drop for Folder {
     }
 }
 
-/// Takes folders away whose process is gone.
+/// Takes folders away whose process is gone. Whoever calls it holds `below`.
 fn sweep(below: &Path) {
-    let is_left = |path: &PathBuf| {
-        let age = fs::symlink_metadata(path)
-            .and_then(|about| about.modified())
-            .map(|made| SystemTime::now().duration_since(made).unwrap_or_default());
-        age.is_ok_and(|age| age > SETTLED)
-            && File::open(path).is_ok_and(|folder| folder.try_lock().is_ok())
-    };
+    let is_left = |path: &PathBuf| File::open(path).is_ok_and(|folder| folder.try_lock().is_ok());
     let entries = fs::read_dir(below).into_iter().flatten().flatten();
     let left: Vec<_> = entries
         .map(|entry| entry.path())
@@ -92,6 +95,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use std::os::unix::fs::PermissionsExt as _;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -114,23 +118,42 @@ mod tests {
     fn what_was_left_is_taken_away_and_what_is_held_is_not() {
         let home = tempfile::tempdir().unwrap();
         let below = home.path().join("servers");
-        let old = |path: &Path| {
-            let hour = SystemTime::now() - Duration::from_secs(3600);
-            File::open(path).unwrap().set_modified(hour).unwrap();
+        let gone = |path: &Path| {
+            let until = Instant::now() + Duration::from_secs(10);
+            while path.exists() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            !path.exists()
         };
+        Folder::clear(&below);
+        assert!(!below.exists(), "nothing is made only to be cleared");
         let held = Folder::make(&below).unwrap();
-        let left = below.join("left");
-        fs::create_dir(&left).unwrap();
-        fs::write(left.join("file"), "x").unwrap();
-        old(&left);
-        old(held.path());
-        let young = below.join("young");
-        fs::create_dir(&young).unwrap();
-        drop(Folder::make(&below).unwrap());
-        let until = std::time::Instant::now() + Duration::from_secs(10);
-        while left.exists() && std::time::Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(5));
+        for clear in [
+            (|below| drop(Folder::make(below).unwrap())) as fn(&Path),
+            Folder::clear,
+        ] {
+            let left = below.join("left");
+            fs::create_dir(&left).unwrap();
+            fs::write(left.join("file"), "x").unwrap();
+            clear(&below);
+            assert!(gone(&left) && held.path().exists());
         }
-        assert!(!left.exists() && held.path().exists() && young.exists());
+    }
+
+    #[test]
+    fn many_that_are_made_and_cleared_at_once_keep_theirs() {
+        let home = tempfile::tempdir().unwrap();
+        let below = home.path().join("servers");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        let folder = Folder::make(&below).unwrap();
+                        Folder::clear(&below);
+                        assert!(folder.path().exists());
+                    }
+                });
+            }
+        });
     }
 }

@@ -19,7 +19,7 @@ pub fn outcome(result: &Value) -> ToolOutcome {
 /// The names, descriptions and schemas that a list of tools offers.
 #[must_use]
 pub fn offers(result: &Value) -> Vec<(String, String, Value)> {
-    let page = crate::offer::Page::read("server", result);
+    let page = crate::offer::Page::read("server", result, 512);
     let offers = page.into_iter().flat_map(|page| page.offers);
     offers
         .map(|offer| (offer.name, offer.description, offer.schema))

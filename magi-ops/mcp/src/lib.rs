@@ -4,6 +4,7 @@
 mod authorize;
 mod check;
 mod client;
+mod connection;
 mod error;
 mod folder;
 #[cfg(feature = "fuzzing")]
@@ -18,6 +19,7 @@ mod server;
 mod servers;
 mod setting;
 mod stdio;
+mod streams;
 mod tool;
 mod transport;
 

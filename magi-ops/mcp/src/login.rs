@@ -5,19 +5,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use futures_util::StreamExt as _;
+use redact::Redactor;
 use reqwest::Url;
+use reqwest::header::HeaderValue;
 use rmcp::transport::AuthClient;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, CredentialRefreshGuard, CredentialStore, OAuthHttpClient,
     OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest, StoredCredentials,
 };
 use serde_json::{Value, json};
-use store::{AccountError, AccountStore, Home};
+use store::{AccountError, AccountStore, Home, RefreshLock};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::error::{StartCause, Trouble, chain};
+use crate::setting::Setting;
 
 /// How long another process may take to renew the same credentials, and how often it is looked at.
 const REFRESH_WAIT: Duration = Duration::from_secs(30);
@@ -30,10 +32,17 @@ pub(crate) async fn authorized(
     client: reqwest::Client,
     server: &str,
     url: &Url,
-    home: &Arc<dyn Home>,
+    setting: &Setting,
 ) -> Result<(AuthClient<reqwest::Client>, Trouble), StartCause> {
     let unusable = |error| StartCause::Credentials(Box::new(error));
-    let made = manager(client.clone(), server, url, home).await;
+    let made = manager(
+        client.clone(),
+        server,
+        url,
+        &setting.home,
+        &setting.redactor,
+    )
+    .await;
     let (mut manager, trouble) = made.map_err(unusable)?;
     // Without a login nothing is asked here: the server says whether it wants one.
     match manager.initialize_from_store().await {
@@ -51,10 +60,12 @@ pub(crate) async fn manager(
     server: &str,
     url: &Url,
     home: &Arc<dyn Home>,
+    redactor: &Redactor,
 ) -> Result<(AuthorizationManager, Trouble), AuthError> {
     let (trouble, renewal) = (Trouble::default(), Arc::<Mutex<Renewal>>::default());
     let client = Arc::new(HttpClient {
         client,
+        redactor: redactor.clone(),
         trouble: trouble.clone(),
         renewal: Arc::clone(&renewal),
     });
@@ -63,6 +74,7 @@ pub(crate) async fn manager(
         home: Arc::clone(home),
         server: server.to_owned(),
         url: url.to_string(),
+        redactor: redactor.clone(),
         renewal,
     });
     Ok((manager, trouble))
@@ -84,12 +96,12 @@ fn locked(renewal: &Mutex<Renewal>) -> std::sync::MutexGuard<'_, Renewal> {
 }
 
 /// While it lives, no other process renews.
-struct Held<T> {
+struct Held {
     renewal: Arc<Mutex<Renewal>>,
-    _lock: T,
+    _lock: RefreshLock,
 }
 
-impl<T> Drop for Held<T> {
+impl Drop for Held {
     fn drop(&mut self) {
         let mut renewal = locked(&self.renewal);
         (renewal.is_held, renewal.taken) = (false, None);
@@ -125,7 +137,23 @@ struct Accounts {
     home: Arc<dyn Home>,
     server: String,
     url: String,
+    redactor: Redactor,
     renewal: Arc<Mutex<Renewal>>,
+}
+
+/// Members of an answer, and of what is stored of it, that are secret.
+const SECRET: [&str; 5] = [
+    "access_token",
+    "refresh_token",
+    "id_token",
+    "client_secret",
+    "registration_access_token",
+];
+
+/// From now on nothing of these credentials is shown.
+fn keep_secret(credentials: &Value, redactor: &Redactor) {
+    let secrets = SECRET.iter().filter_map(|name| credentials.get(name));
+    redactor.learn(secrets.filter_map(Value::as_str));
 }
 
 impl Accounts {
@@ -150,12 +178,14 @@ impl CredentialStore for Accounts {
         let account = self
             .blocking(|accounts, server| accounts.server_account(server))
             .await?;
-        // Of another address it is no use here, and nobody's there.
+        // What was obtained at another address is not sent to this one.
         let account =
             account.filter(|account| account.get("url").and_then(Value::as_str) == Some(&self.url));
         let Some(stored) = account.as_ref().and_then(|account| account.get("oauth")) else {
             return Ok(None);
         };
+        keep_secret(stored, &self.redactor);
+        keep_secret(&stored["token_response"], &self.redactor);
         locked(&self.renewal).look(stored);
         serde_json::from_value(stored.clone())
             .map(Some)
@@ -172,15 +202,9 @@ impl CredentialStore for Accounts {
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
         let stored = serde_json::to_value(credentials)
             .map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
-        let url = self.url.clone();
-        self.blocking(move |accounts, server| {
-            let known = accounts.server_account(server)?;
-            let generation = known.as_ref().and_then(|account| account.get("generation"));
-            let generation = generation.and_then(Value::as_u64).unwrap_or_default() + 1;
-            let account = json!({"generation": generation, "url": url, "oauth": stored});
-            accounts.store_server_account(server, Some(account))
-        })
-        .await
+        let account = json!({"url": self.url, "oauth": stored});
+        self.blocking(move |accounts, server| accounts.store_server_account(server, Some(account)))
+            .await
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
@@ -215,13 +239,53 @@ impl CredentialStore for Accounts {
 /// Asks who gives out credentials, by the same client as the server itself: one crypto library, no redirects.
 struct HttpClient {
     client: reqwest::Client,
+    redactor: Redactor,
     trouble: Trouble,
     renewal: Arc<Mutex<Renewal>>,
 }
 
+/// Why nothing is taken of who gives out credentials, or sent there.
 #[derive(Debug, thiserror::Error)]
-#[error("the answer is longer than {MAX_ANSWER_BYTES} bytes")]
-struct TooLong;
+enum Unusable {
+    #[error("the answer is longer than {MAX_ANSWER_BYTES} bytes")]
+    TooLong,
+    #[error("credentials are not sent to {0}: that is plain http to another machine")]
+    Plain(String),
+    #[error("what was given out is a token of the kind `{0}`, and only `Bearer` is known here")]
+    Kind(String),
+    #[error("the token that was given out can't stand in a header: {0}")]
+    Token(#[source] reqwest::header::InvalidHeaderValue),
+}
+
+/// Whether what is secret may be sent there: encrypted, or on this machine.
+pub(crate) fn is_safe(url: &Url) -> bool {
+    url.scheme() == "https" || url.scheme() == "http" && web::is_loopback(url)
+}
+
+/// An answer that gives out a token, in the form that the SDK reads; any other as it is.
+fn token_answer(body: Vec<u8>, redactor: &Redactor) -> Result<Vec<u8>, Unusable> {
+    let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
+        return Ok(body);
+    };
+    keep_secret(&answer, redactor);
+    let Some(token) = answer.get("access_token").and_then(Value::as_str) else {
+        return Ok(body);
+    };
+    HeaderValue::try_from(token).map_err(Unusable::Token)?;
+    let kind = answer.get("token_type").and_then(Value::as_str);
+    if let Some(other) = kind.filter(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+        return Err(Unusable::Kind(store::shown(other)));
+    }
+    // Some say the number as a text.
+    let lasts = answer.get("expires_in").and_then(Value::as_str);
+    match lasts.and_then(|lasts| lasts.parse::<u64>().ok()) {
+        Some(lasts) => {
+            answer["expires_in"] = lasts.into();
+            Ok(serde_json::to_vec(&answer).unwrap_or(body))
+        }
+        None => Ok(body),
+    }
+}
 
 impl OAuthHttpClient for HttpClient {
     fn execute(&self, asked: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
@@ -235,8 +299,10 @@ impl OAuthHttpClient for HttpClient {
                     .body(taken)?;
                 return Ok(answer);
             }
-            let answered = self.ask(asked).await;
-            self.trouble.is(match &answered {
+            let mut request = reqwest::Request::try_from(asked.request)?;
+            *request.timeout_mut() = asked.timeout;
+            let answered = self.ask(request).await;
+            self.trouble.set(match &answered {
                 Ok(answer) if answer.status().is_success() => None,
                 Ok(answer) => Some(format!("HTTP status {}", answer.status().as_u16())),
                 Err(error) => Some(chain(&**error)),
@@ -249,21 +315,92 @@ impl OAuthHttpClient for HttpClient {
 impl HttpClient {
     async fn ask(
         &self,
-        asked: OAuthHttpRequest,
+        request: reqwest::Request,
     ) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
-        let mut request = reqwest::Request::try_from(asked.request)?;
-        *request.timeout_mut() = asked.timeout;
-        let answer = self.client.execute(request).await?;
-        let answer = http::Response::<reqwest::Body>::from(answer);
-        let (head, body) = answer.into_parts();
-        let mut chunks = reqwest::Response::from(http::Response::new(body)).bytes_stream();
+        let gives = request.method() == http::Method::POST;
+        if gives && !is_safe(request.url()) {
+            return Err(Unusable::Plain(store::shown(request.url().as_str())).into());
+        }
+        let mut answer = self.client.execute(request).await?;
         let mut bytes = Vec::new();
-        while let Some(chunk) = chunks.next().await {
-            bytes.extend_from_slice(&chunk?);
+        while let Some(chunk) = answer.chunk().await? {
+            bytes.extend_from_slice(&chunk);
             if bytes.len() > MAX_ANSWER_BYTES {
-                return Err(TooLong.into());
+                return Err(Unusable::TooLong.into());
             }
         }
+        if gives {
+            bytes = token_answer(bytes, &self.redactor)?;
+        }
+        let (head, _) = http::Response::<reqwest::Body>::from(answer).into_parts();
         Ok(http::Response::from_parts(head, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn client() -> HttpClient {
+        HttpClient {
+            client: web::client(&Url::parse("http://192.0.2.1").unwrap(), REFRESH_WAIT).unwrap(),
+            redactor: Redactor::default(),
+            trouble: Trouble::default(),
+            renewal: Arc::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_secret_goes_to_another_machine_by_plain_http() {
+        let address = Url::parse("http://192.0.2.1/token").unwrap();
+        let request = reqwest::Request::new(http::Method::POST, address);
+        let refused = client().ask(request).await.unwrap_err().to_string();
+        assert!(refused.contains("plain http"), "{refused}");
+        for (url, safe) in [
+            ("https://192.0.2.1/token", true),
+            ("http://127.0.0.1:7/token", true),
+            ("http://localhost/token", true),
+            ("http://localhost.example/token", false),
+            ("ftp://127.0.0.1/token", false),
+        ] {
+            assert_eq!(is_safe(&Url::parse(url).unwrap()), safe, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_answer_with_a_token_is_learned_and_one_that_can_t_be_used_refused() {
+        let redactor = Redactor::default();
+        let read = |answer: &Value| {
+            let bytes = serde_json::to_vec(answer).unwrap();
+            let read = token_answer(bytes, &redactor)?;
+            Ok::<Value, Unusable>(serde_json::from_slice(&read).unwrap())
+        };
+        let token = "plainwordtoken0123";
+        let odd = json!({"access_token": token, "token_type": "BEARER", "expires_in": "3600"});
+        let read_odd = read(&odd).unwrap();
+        assert_eq!(read_odd["expires_in"], 3600);
+        assert!(!redactor.redact(token).as_str().contains(token));
+        for (other, why) in [
+            (
+                json!({"access_token": token, "token_type": "mac"}),
+                "the kind `mac`",
+            ),
+            (
+                json!({"access_token": "a\nb", "token_type": "bearer"}),
+                "a header",
+            ),
+        ] {
+            let error = read(&other).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        for as_it_is in [
+            json!({"client_id": "1"}),
+            json!([1]),
+            json!({"access_token": 3}),
+        ] {
+            assert_eq!(read(&as_it_is).unwrap(), as_it_is);
+        }
     }
 }

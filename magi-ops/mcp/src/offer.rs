@@ -25,8 +25,7 @@ pub(crate) struct Offer {
     pub(crate) reads: bool,
 }
 
-/// One page of a list of tools: what can be offered, why the rest can't, and where the next page begins. `None` for
-/// what is no such page.
+/// One page of a list of tools: what can be offered, why the rest can't, and where the next page begins.
 pub(crate) struct Page {
     pub(crate) offers: Vec<Offer>,
     pub(crate) left_out: Vec<String>,
@@ -34,22 +33,20 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) fn read(server: &str, result: &Value) -> Option<Self> {
-        let (offers, left_out) = result
-            .get("tools")?
-            .as_array()?
-            .iter()
-            .map(|tool| Offer::read(server, tool))
-            .fold(
-                (Vec::new(), Vec::new()),
-                |(mut offers, mut left_out), read| {
-                    match read {
-                        Ok(offer) => offers.push(offer),
-                        Err(why) => left_out.push(why),
-                    }
-                    (offers, left_out)
-                },
-            );
+    /// One tool more than `most` at most, and `most` reasons; `None` for what is no such page.
+    pub(crate) fn read(server: &str, result: &Value, most: usize) -> Option<Self> {
+        let (mut offers, mut left_out) = (Vec::new(), Vec::new());
+        for tool in result.get("tools")?.as_array()? {
+            match Offer::read(server, tool) {
+                Ok(offer) => offers.push(offer),
+                Err(why) if left_out.len() < most => left_out.push(why),
+                Err(_) => {}
+            }
+            // One more than may be offered, which tells that there are too many.
+            if offers.len() > most {
+                break;
+            }
+        }
         let next = result.get("nextCursor").and_then(Value::as_str);
         Some(Self {
             offers,
@@ -254,18 +251,27 @@ mod tests {
         }
         let list =
             json!({"tools": [tool(json!({})), tool(json!({"type": "object"}))], "nextCursor": "2"});
-        let page = Page::read("s", &list).unwrap();
+        let page = Page::read("s", &list, 9).unwrap();
         assert_eq!((page.offers.len(), page.left_out.len()), (1, 1));
         assert_eq!(page.next.as_deref(), Some("2"));
         for none in [json!({}), json!({"tools": {}}), json!(null)] {
-            assert!(Page::read("s", &none).is_none());
+            assert!(Page::read("s", &none, 9).is_none());
         }
         assert_eq!(
-            Page::read("s", &json!({"tools": [], "nextCursor": ""}))
+            Page::read("s", &json!({"tools": [], "nextCursor": ""}), 9)
                 .unwrap()
                 .next,
             None
         );
+    }
+
+    #[test]
+    fn however_many_are_listed_so_many_are_kept() {
+        let good = json!({"name": "t", "inputSchema": {"type": "object"}});
+        for (tool, kept) in [(json!({}), (0, 9)), (good, (10, 0))] {
+            let page = Page::read("s", &json!({ "tools": vec![tool; 1000] }), 9).unwrap();
+            assert_eq!((page.offers.len(), page.left_out.len()), kept);
+        }
     }
 
     proptest! {

@@ -8,7 +8,6 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -24,9 +23,12 @@ use crate::setting::Setting;
 /// Bytes kept of each end of what a program writes to standard error.
 const KEPT_WORDS: usize = 2 * 1024;
 
+/// How a program ends, for everybody who asks.
+pub(crate) type Ended = Shared<BoxFuture<'static, End>>;
+
 /// The life of a server's program.
 pub(crate) struct Program {
-    pub(crate) ended: Shared<BoxFuture<'static, Arc<End>>>,
+    pub(crate) ended: Ended,
     /// Ends it when fired or dropped.
     pub(crate) kill: CancellationToken,
     /// Where it was started, unless that is the workspace.
@@ -72,10 +74,10 @@ impl Program {
         let kill = CancellationToken::new();
         let (stream, life) = program.start(&setting.guard, kill.clone())?;
         let ended = tokio::spawn(life).then(|ended| {
-            ready(Arc::new(match ended {
+            ready(match ended {
                 Ok(ended) => End::from(ended),
                 Err(broken) => End::lost(&broken),
-            }))
+            })
         });
         let program = Self {
             ended: ended.boxed().shared(),
@@ -87,8 +89,7 @@ impl Program {
 
     /// How it ended, if it does so within this time.
     pub(crate) async fn end_within(&self, time: Duration) -> Option<End> {
-        let end = timeout(time, self.ended.clone()).await.ok()?;
-        Some((*end).clone())
+        timeout(time, self.ended.clone()).await.ok()
     }
 }
 
@@ -96,10 +97,11 @@ impl Setting {
     /// An empty folder to start a program in, where the workspace's files are not the person's: what a program looks up
     /// beside itself (`./x`, `python -m`, `node_modules`) must not be somebody else's. Blocks.
     fn folder(&self) -> Result<Option<Folder>, StartCause> {
+        let below = self.home.places().servers;
         if self.trusted {
+            below.as_deref().map(Folder::clear);
             return Ok(None);
         }
-        let below = self.home.places().servers;
         let below = below.ok_or_else(|| StartCause::Folder(io::ErrorKind::Unsupported.into()))?;
         Folder::make(&below).map(Some).map_err(StartCause::Folder)
     }

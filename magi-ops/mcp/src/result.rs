@@ -57,7 +57,7 @@ pub(crate) fn outcome(result: &Value) -> ToolOutcome {
     let parts = content.and_then(Value::as_array);
     let parts = parts.map(Vec::as_slice).unwrap_or_default();
     let mut text = Text::default();
-    // What is meant for one part of text.
+    // A text in place of the list of parts.
     text.add(content.and_then(Value::as_str).unwrap_or_default());
     let mut others = 0;
     let mut images = Vec::new();
@@ -86,7 +86,7 @@ pub(crate) fn outcome(result: &Value) -> ToolOutcome {
     {
         text.add(&structured.to_string());
     }
-    // Of before `content` was made: the older revision's way to answer.
+    // The first revision of the protocol has this in place of `content`.
     if text.is_empty()
         && let Some(older) = result.get("toolResult").filter(|value| !value.is_null())
     {

@@ -1,7 +1,7 @@
 //! One server: how it is started, listed, asked and ended. What is offered of it stands in `offer`, how several start
 //! together in `servers`.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,28 +9,29 @@ use reqwest::Url;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
     ClientNotification, ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams,
-    PingRequest, ProtocolVersion,
+    PingRequest,
 };
-use rmcp::service::{Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use rmcp::transport::StreamableHttpClientTransport;
 use serde_json::{Map, Value};
 use store::settings::{Launch, McpServer};
+use tokio::time::error::Elapsed;
 use tokio::time::{timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tools::process::ProcessError;
 
 use crate::client::Client;
-use crate::error::{CallError, End, StartCause, StartError, Trouble};
+use crate::connection::{Connection, END_TIME, EXIT_TIME, Used};
+use crate::error::{CallError, START_TIME, StartCause, StartError, Trouble};
 use crate::offer::{Offer, Page};
 use crate::program::Program;
 use crate::result::value;
 use crate::setting::Setting;
 use crate::stdio::Stdio;
+use crate::streams::Patient;
 use crate::transport::Transport;
 use crate::{http, login};
 
-/// For a start, its list of tools included.
-const START_TIME: Duration = Duration::from_secs(10);
 /// For the answer to a ping of a server that left a call without an answer. Longer than one takes that is only slow,
 /// and short beside the time of a call.
 const PING_TIME: Duration = Duration::from_secs(5);
@@ -38,15 +39,9 @@ const PING_TIME: Duration = Duration::from_secs(5);
 const CALL_TIME: Duration = Duration::from_secs(60);
 /// For a call whose server does.
 pub(crate) const LONGEST_CALL: Duration = Duration::from_secs(600);
-/// How long a server may take to end by itself when its input has ended, before it is killed.
-const LEAVE_TIME: Duration = Duration::from_millis(300);
-/// How long it is waited for to be gone in all.
-const END_TIME: Duration = Duration::from_millis(1_500);
 /// How long a call may take before it is made: a ping, an end, a start.
 pub(crate) const READY_TIME: Duration =
     Duration::from_secs(PING_TIME.as_secs() + END_TIME.as_secs() + 1 + START_TIME.as_secs());
-/// How long the end of a program is waited for whose output has ended.
-const EXIT_TIME: Duration = Duration::from_millis(700);
 /// Most tools of one server, and most pages they come on.
 const MAX_TOOLS: usize = 512;
 const MAX_PAGES: usize = 64;
@@ -57,10 +52,17 @@ pub(crate) struct Server {
     setting: Setting,
     /// Held while it is started again.
     connection: tokio::sync::Mutex<Option<Connection>>,
+    /// How many connections there have been.
+    connections: AtomicU64,
     /// What it offered last.
     offers: Mutex<Arc<[Offer]>>,
-    /// It told that its tools are others.
-    changed: Arc<AtomicBool>,
+    /// Grows when that is another; all servers of a workspace share it.
+    generation: Arc<AtomicU64>,
+    /// How often it told that its tools are others, and how often it had when they were listed last.
+    told: Arc<AtomicU64>,
+    listed: AtomicU64,
+    /// Held while they are listed again.
+    listing: tokio::sync::Mutex<()>,
     /// It left a call without an answer, and has not shown since that it answers at all.
     silent: AtomicBool,
     /// Calls that wait for its answer.
@@ -92,21 +94,24 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A server that runs.
-struct Connection {
-    running: RunningService<RoleClient, Client>,
-    /// `None` of one over HTTP.
-    program: Option<Program>,
-}
-
 impl Server {
-    pub(crate) fn new(definition: McpServer, setting: Setting, closing: CancellationToken) -> Self {
+    /// `generation` grows whenever it offers something else.
+    pub(crate) fn new(
+        definition: McpServer,
+        setting: Setting,
+        generation: Arc<AtomicU64>,
+        closing: CancellationToken,
+    ) -> Self {
         Self {
             definition,
             setting,
             connection: tokio::sync::Mutex::default(),
+            connections: AtomicU64::default(),
             offers: Mutex::new(Arc::new([])),
-            changed: Arc::default(),
+            generation,
+            told: Arc::default(),
+            listed: AtomicU64::default(),
+            listing: tokio::sync::Mutex::default(),
             silent: AtomicBool::default(),
             waiting: AtomicUsize::default(),
             closing,
@@ -121,7 +126,7 @@ impl Server {
 
     /// Whether it told that its tools are others since they were listed.
     pub(crate) fn has_changed(&self) -> bool {
-        self.changed.load(Ordering::Acquire)
+        self.told.load(Ordering::Acquire) != self.listed.load(Ordering::Acquire)
     }
 
     /// Starts it and lists its tools; says what of them is left out.
@@ -141,8 +146,7 @@ impl Server {
         let limit = tokio::time::Instant::now() + START_TIME;
         let starting = async {
             let connection = self.open(limit).await?;
-            let late = |_elapsed| StartCause::Late(START_TIME, String::new());
-            let listed = timeout_at(limit, self.list(connection.running.peer())).await;
+            let listed = timeout_at(limit, self.list(connection.peer())).await;
             match listed.map_err(late).flatten() {
                 Ok(left_out) => Ok((connection, left_out)),
                 Err(cause) => {
@@ -172,21 +176,27 @@ impl Server {
             .map_or_else(|()| format!("file://{}", cwd.display()), Into::into);
         let client = Client {
             root,
-            changed: Arc::clone(&self.changed),
+            told: Arc::clone(&self.told),
         };
         // Ends the connection however this future ends.
         let stop = self.closing.child_token();
-        let late = |_elapsed| StartCause::Late(START_TIME, String::new());
+        let begun = |running, program| {
+            let number = self.connections.fetch_add(1, Ordering::AcqRel);
+            Connection::begun(number, running, program)
+        };
         match launch {
             Launch::Command { command, args, env } => {
-                let (program, stream) = Program::start(command, args, env, &self.setting).await?;
+                // It waits for a thread that may block, and for a lock.
+                let starting = Program::start(command, args, env, &self.setting);
+                let (program, stream) =
+                    timeout_at(limit, starting).await.map_err(late).flatten()?;
                 let shaking = client.greet(
                     &self.definition.name,
                     Transport::Program(Stdio::new(stream).map_err(ProcessError::Guard)?),
                     stop,
                 );
                 let cause = match timeout_at(limit, shaking).await.map_err(late) {
-                    Ok(Ok(running)) => return Connection::begun(running, Some(program)),
+                    Ok(Ok(running)) => return begun(running, Some(program)),
                     Ok(Err(error)) => StartCause::Handshake(Box::new(error), Trouble::default()),
                     Err(late) => late,
                 };
@@ -204,14 +214,15 @@ impl Server {
                 let url = http::address(url)?;
                 let config = http::config(&url, headers)?;
                 let name = &self.definition.name;
-                let home = &self.setting.home;
                 let shaking = async {
-                    let client_of = login::authorized(http::client(&url)?, name, &url, home);
+                    let client_of =
+                        login::authorized(http::client(&url)?, name, &url, &self.setting);
                     let (http, trouble) = client_of.await?;
+                    let http = Patient(http);
                     let transport = StreamableHttpClientTransport::with_client(http, config);
                     let transport = Transport::Http(http::Drained(transport));
                     match client.greet(name, transport, stop).await {
-                        Ok(running) => Connection::begun(running, None),
+                        Ok(running) => begun(running, None),
                         Err(error) if error.is_authorization_required() => Err(StartCause::Login),
                         Err(error) => Err(StartCause::Handshake(Box::new(error), trouble)),
                     }
@@ -223,8 +234,8 @@ impl Server {
 
     /// Takes its list of tools; says what of it is left out.
     async fn list(&self, peer: &Peer<RoleClient>) -> Result<Vec<String>, StartCause> {
-        // Before it is read: what changes meanwhile is read again.
-        self.changed.store(false, Ordering::Release);
+        // What changes meanwhile is read again, and so is what nobody waited for.
+        let told = self.told.load(Ordering::Acquire);
         let (mut offers, mut left_out) = (Vec::new(), Vec::new());
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
@@ -249,9 +260,10 @@ impl Server {
                 }
                 Err(error) => return Err(StartCause::List(Box::new(error))),
             };
-            let page =
-                Page::read(&self.definition.name, &value(result)).ok_or(StartCause::NoList)?;
+            let page = Page::read(&self.definition.name, &value(result), MAX_TOOLS);
+            let page = page.ok_or(StartCause::NoList)?;
             left_out.extend(page.left_out);
+            left_out.truncate(MAX_TOOLS);
             offers.extend(page.offers);
             let same = page.next.is_some() && page.next == asked;
             cursor = page.next;
@@ -272,36 +284,49 @@ impl Server {
                 "more than {MAX_TOOLS} tools, or than {MAX_PAGES} pages of them: the rest is left out"
             ));
         }
-        left_out.truncate(MAX_TOOLS);
         let mut kept = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = offers.into();
+        if **kept != *offers {
+            *kept = offers.into();
+            self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+        drop(kept);
+        self.listed.store(told, Ordering::Release);
         Ok(left_out)
     }
 
-    /// Lists its tools again if it told that they are others. Keeps what it has where that fails. Whether it has others.
-    pub(crate) async fn refresh(&self) -> bool {
-        if !self.has_changed() {
-            return false;
+    fn log_left_out(&self, left_out: &[String]) {
+        for why in left_out {
+            tracing::info!(server = %self.definition.name, why, "a tool of a server is left out");
         }
-        let connection = self.connection.lock().await;
-        let Some(running) = connection.as_ref().map(|connection| &connection.running) else {
-            return false;
+    }
+
+    /// Lists its tools again if it told that they are others. Keeps what it has where that fails: one that gives no list in
+    /// time is asked again when it tells anew, one that refuses, before the next request.
+    pub(crate) async fn refresh(&self) {
+        if !self.has_changed() {
+            return;
+        }
+        // Not held meanwhile: its calls go on.
+        let peer = |connection: &Connection| connection.peer().clone();
+        let Some(peer) = self.connection.lock().await.as_ref().map(peer) else {
+            return;
         };
-        let before = self.offers();
-        match timeout(START_TIME, self.list(running.peer())).await {
-            Ok(Ok(left_out)) => {
-                for why in left_out {
-                    tracing::info!(server = %self.definition.name, why, "a tool of a server is left out");
-                }
-            }
+        let _listing = self.listing.lock().await;
+        // Somebody else may have done it.
+        if !self.has_changed() {
+            return;
+        }
+        let told = self.told.load(Ordering::Acquire);
+        match timeout(START_TIME, self.list(&peer)).await {
+            Ok(Ok(left_out)) => self.log_left_out(&left_out),
             Ok(Err(cause)) => {
                 tracing::warn!(server = %self.definition.name, %cause, "the tools of a server are not listed again")
             }
             Err(late) => {
+                self.listed.store(told, Ordering::Release);
                 tracing::warn!(server = %self.definition.name, %late, "the tools of a server are not listed again")
             }
         }
-        *before != *self.offers()
     }
 
     /// Calls a tool of it. A server that has ended, or hangs in an earlier call, is started once more before.
@@ -312,16 +337,16 @@ impl Server {
         cancelled: &CancellationToken,
     ) -> Result<Value, CallError> {
         let asked = async {
-            let (peer, waiting) = self.peer().await?;
+            let (used, waiting) = self.used().await?;
             let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
             let options = PeerRequestOptions::with_timeout(CALL_TIME)
                 .reset_timeout_on_progress()
                 .with_max_total_timeout(LONGEST_CALL);
-            let sent = peer.send_cancellable_request(request, options).await;
-            Ok((sent, peer, waiting))
+            let sent = used.peer.send_cancellable_request(request, options).await;
+            Ok((sent, used, waiting))
         };
-        let (sent, peer, waiting) = tokio::select! {
+        let (sent, used, waiting) = tokio::select! {
             biased;
             () = cancelled.cancelled() => return Err(CallError::Cancelled),
             asked = asked => asked?,
@@ -336,7 +361,7 @@ impl Server {
                         let params = CancelledNotificationParam::new(Some(id), None);
                         let told = ClientNotification::CancelledNotification(CancelledNotification::new(params));
                         // Best effort: whoever does not read it is not waited for.
-                        let _ = peer.send_notification(told).await;
+                        let _ = used.peer.send_notification(told).await;
                         return Err(CallError::Cancelled);
                     }
                     answer = handle.await_response() => {
@@ -358,30 +383,31 @@ impl Server {
             Err(error) if error.is_authorization_required() => {
                 Err(CallError::Login(self.definition.name.clone()))
             }
-            Err(error) => Err(self.lost(error).await),
+            Err(error) => Err(self.lost(error, used).await),
         }
     }
 
     /// The connection, for one call; that of a server that has ended, or answers nothing any more, is made anew, once.
-    async fn peer(&self) -> Result<(Peer<RoleClient>, Waiting<'_>), CallError> {
+    async fn used(&self) -> Result<(Used, Waiting<'_>), CallError> {
         let mut connection = self.connection.lock().await;
         if let Some(connection) = &*connection {
-            let peer = connection.running.peer();
+            let peer = connection.peer();
             if !peer.is_transport_closed() && self.answers(peer).await {
-                return Ok((peer.clone(), Waiting::for_answer(self)));
+                return Ok((connection.used(), Waiting::for_answer(self)));
             }
         }
         if let Some(ended) = connection.take() {
             ended.end().await;
         }
         tracing::info!(server = %self.definition.name, "a server that has ended or hangs is started again");
-        let (started, _) = self.connect().await.map_err(|cause| {
+        let (started, left_out) = self.connect().await.map_err(|cause| {
             tracing::warn!(server = %self.definition.name, %cause, "a server is not started again");
             CallError::Start(cause)
         })?;
+        self.log_left_out(&left_out);
         self.silent.store(false, Ordering::Release);
-        let peer = connection.insert(started).running.peer().clone();
-        Ok((peer, Waiting::for_answer(self)))
+        let used = connection.insert(started).used();
+        Ok((used, Waiting::for_answer(self)))
     }
 
     /// Whether it answers at all, which is asked only where there is a doubt. One that hangs in a call that nobody waits
@@ -403,13 +429,14 @@ impl Server {
         answers
     }
 
-    /// Why a call was lost: by the end of the program, where that is why. The next call starts it again.
-    async fn lost(&self, error: ServiceError) -> CallError {
+    /// Why a call was lost: by the end of the program, where that is why. The next call starts it again. What runs by now in
+    /// its place is left alone, and so is a connection over HTTP that goes on: there each request stands for itself.
+    async fn lost(&self, error: ServiceError, used: Used) -> CallError {
         let server = &self.definition.name;
-        let connection = self.connection.lock().await.take();
-        let mut end = None;
+        let is_over = |connection: &mut Connection| connection.is(&used) && connection.is_over();
+        let connection = self.connection.lock().await.take_if(is_over);
+        let end = used.end().await;
         if let Some(connection) = connection {
-            end = connection.program_end().await;
             connection.end().await;
         }
         match end {
@@ -441,50 +468,11 @@ impl Server {
     }
 }
 
-impl Connection {
-    /// One whose handshake came about; errs for a revision that is not known here.
-    fn begun(
-        running: RunningService<RoleClient, Client>,
-        program: Option<Program>,
-    ) -> Result<Self, StartCause> {
-        let info = running.peer().peer_info();
-        let revision = info.map(|info| info.protocol_version.clone());
-        match revision.filter(|revision| !ProtocolVersion::KNOWN_VERSIONS.contains(revision)) {
-            Some(other) => Err(StartCause::Revision(other.as_str().to_owned())),
-            None => Ok(Self { running, program }),
-        }
-    }
-
-    /// How its program ended, if it did just now.
-    async fn program_end(&self) -> Option<End> {
-        self.program.as_ref()?.end_within(EXIT_TIME).await
-    }
-
-    /// Ends it. What its program said last.
-    async fn end(mut self) -> Option<String> {
-        let leaving = async {
-            // Ends the program's input, or the session of one over HTTP.
-            let _ = self.running.close_with_timeout(END_TIME).await;
-        };
-        let Some(program) = &self.program else {
-            leaving.await;
-            return None;
-        };
-        let gone = async {
-            leaving.await;
-            if let Some(end) = program.end_within(LEAVE_TIME).await {
-                return end;
-            }
-            program.kill.cancel();
-            (*program.ended.clone().await).clone()
-        };
-        let gone = timeout(END_TIME, gone).await;
-        if gone.is_err() {
-            tracing::warn!("a server takes long to end");
-        }
-        gone.ok().map(|end| end.words)
-    }
+fn late(_: Elapsed) -> StartCause {
+    StartCause::Late(String::new())
 }
 
+#[cfg(test)]
+mod http_tests;
 #[cfg(test)]
 mod tests;

@@ -24,8 +24,8 @@ pub struct Servers {
     all: Vec<Arc<Server>>,
     /// Whether they run; held while they are started or ended.
     connected: tokio::sync::Mutex<bool>,
-    /// Grows whenever what is offered may be another.
-    generation: AtomicU64,
+    /// Grows whenever what is offered is another.
+    generation: Arc<AtomicU64>,
     closing: CancellationToken,
 }
 
@@ -33,7 +33,7 @@ impl Servers {
     /// Those of `servers` that are approved. Starts none.
     #[must_use]
     pub fn new(servers: &[McpServer], setting: &Setting) -> Self {
-        let closing = CancellationToken::new();
+        let (generation, closing) = (Arc::<AtomicU64>::default(), CancellationToken::new());
         let approved = servers
             .iter()
             .filter(|server| server.state == ServerState::Approved);
@@ -41,13 +41,14 @@ impl Servers {
             Arc::new(Server::new(
                 server.clone(),
                 setting.clone(),
+                Arc::clone(&generation),
                 closing.clone(),
             ))
         };
         Self {
             all: approved.map(server).collect(),
             connected: tokio::sync::Mutex::default(),
-            generation: AtomicU64::default(),
+            generation,
             closing,
         }
     }
@@ -93,11 +94,10 @@ impl Servers {
         unwound.keep();
         left_out.extend(self.clashes());
         *connected = true;
-        self.generation.fetch_add(1, Ordering::AcqRel);
         Ok(left_out)
     }
 
-    /// A number that grows whenever the tools may be others than they were.
+    /// A number that grows whenever the tools are others than they were.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
@@ -110,10 +110,7 @@ impl Servers {
             if !self.all.iter().any(|server| server.has_changed()) {
                 return;
             }
-            let refreshed = join_all(self.all.iter().map(|server| server.refresh())).await;
-            if refreshed.contains(&true) {
-                self.generation.fetch_add(1, Ordering::AcqRel);
-            }
+            join_all(self.all.iter().map(|server| server.refresh())).await;
         })
     }
 

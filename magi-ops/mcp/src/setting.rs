@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use redact::Redactor;
 use tools::guard::Guard;
 
 /// Where servers are started.
@@ -16,4 +17,6 @@ pub struct Setting {
     pub guard: Guard,
     /// Where logins are kept.
     pub home: Arc<dyn store::Home>,
+    /// Learns what logins are stored and received: nothing of them is shown.
+    pub redactor: Redactor,
 }

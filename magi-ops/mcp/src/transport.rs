@@ -5,13 +5,13 @@ use std::future::ready;
 
 use futures_util::future::Either;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::AuthClient;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientWorker, StreamableHttpError};
 
 use crate::http::Drained;
 use crate::stdio::Stdio;
+use crate::streams::Patient;
 
-type HttpWorker = StreamableHttpClientWorker<AuthClient<reqwest::Client>>;
+type HttpWorker = StreamableHttpClientWorker<Patient>;
 
 /// What a connection goes over.
 pub(crate) enum Transport {

@@ -137,6 +137,7 @@ fn worker(parts: Parts) -> (RunEvents, Worker) {
         writer.clone(),
         Arc::clone(&activities),
     );
+    let is_primary = Arc::ptr_eq(&equipment, &workspace.equipment);
     let worker = Worker {
         persist: Persist::new(blocking.clone(), writer.clone(), &active.run_id),
         policy: active.spec.policy,
@@ -144,6 +145,7 @@ fn worker(parts: Parts) -> (RunEvents, Worker) {
         blocking,
         workspace,
         equipment,
+        is_primary,
         active,
         writer,
         selected,
@@ -172,6 +174,8 @@ struct Worker {
     blocking: Pool,
     workspace: Arc<Workspace>,
     equipment: Arc<Equipment>,
+    /// Whether that is the primary agent's, which is another one when a server tells of other tools.
+    is_primary: bool,
     active: Arc<ActiveRun>,
     writer: SharedWriter,
     /// What answers: the session's, the workspace's, else `None` until the run has asked the settings.
@@ -334,8 +338,10 @@ impl Worker {
 
     /// One response and the calls that it asks for. Whether there were any: then another one follows.
     async fn step(&mut self, response: u32, selected: &Arc<Selected>) -> Result<bool, Stop> {
-        if self.workspace.is_primary(&self.equipment) {
-            self.equipment = self.workspace.primary_equipment().await;
+        if self.is_primary {
+            // A server may take its time to list its tools again.
+            let cancelled = Deadline::from(self.active.cancel.clone());
+            self.equipment = cancelled.bound(self.workspace.primary_equipment()).await?;
         }
         self.make_room(selected).await?;
         let mut responded = self.respond(response, selected).await?;
@@ -440,9 +446,6 @@ impl Worker {
             error.log();
             let words = "an MCP server does not start";
             return Err(Stop::execution(words));
-        }
-        if Arc::ptr_eq(&self.equipment, &self.workspace.equipment) {
-            self.equipment = self.workspace.primary_equipment().await;
         }
         Ok(())
     }

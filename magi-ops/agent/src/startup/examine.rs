@@ -110,7 +110,7 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
     let guard = Guard::this_program();
     found
         .problems
-        .extend(unstartable(&home, &cwd, &settings, &guard));
+        .extend(unstartable(&home, &cwd, &settings, &guard, &redactor));
     let providers = ProviderCache::new(redactor.clone(), Arc::clone(&home), None);
     if is_selection_known && let Err(error) = select(&settings, environment, &providers) {
         found.problems.extend(error.reasons);

@@ -15,12 +15,10 @@ impl Workspace {
     /// What the primary agent works with when the tools of `joined` stand beside the workspace's own.
     ///
     /// # Errors
-    /// [`NameClash`] when a name stands in two of them.
-    pub(crate) fn equip(&self, joined: Vec<ToolSet>) -> Result<Arc<Equipment>, NameClash> {
+    /// [`NameClash`] when a name stands in both.
+    fn equip(&self, joined: ToolSet) -> Result<Arc<Equipment>, NameClash> {
         let mut tools = self.equipment.tools.clone();
-        for set in joined {
-            tools.join(set)?;
-        }
+        tools.join(joined)?;
         let primary = self.guidance.primary.as_ref();
         let settings = self.settings();
         let equipment = Equipment::new(&self.cwd, &self.guidance, primary, tools, settings);
@@ -47,14 +45,6 @@ impl Workspace {
         Ok(left_out)
     }
 
-    /// The servers' tools, to join what an agent works with.
-    pub(crate) fn joined(&self) -> Vec<ToolSet> {
-        match self.servers.is_empty() {
-            true => Vec::new(),
-            false => self.servers.tools(&self.cwd),
-        }
-    }
-
     /// What the primary agent works with now: the servers' tools are those that they told last.
     pub(crate) async fn primary_equipment(&self) -> Arc<Equipment> {
         if self.servers.is_empty() {
@@ -67,21 +57,16 @@ impl Workspace {
         {
             return Arc::clone(equipment);
         }
-        let equipment = self.equip(self.joined()).unwrap_or_else(|clash| {
+        let Some(joined) = self.servers.tools(&self.cwd) else {
+            return Arc::clone(&self.equipment);
+        };
+        let equipment = self.equip(joined).unwrap_or_else(|clash| {
             // No tool of ours has a name that one of theirs could have.
             tracing::error!(%clash, "the tools of servers do not join");
             Arc::clone(&self.equipment)
         });
         *self.equipped() = Some((generation, Arc::clone(&equipment)));
         equipment
-    }
-
-    /// Whether it is what the primary agent worked with last, which [`Self::primary_equipment`] may replace.
-    pub(crate) fn is_primary(&self, equipment: &Arc<Equipment>) -> bool {
-        let known = self.equipped();
-        known
-            .as_ref()
-            .is_some_and(|(_, known)| Arc::ptr_eq(known, equipment))
     }
 
     fn equipped(&self) -> MutexGuard<'_, Option<(u64, Arc<Equipment>)>> {

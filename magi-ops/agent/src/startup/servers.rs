@@ -1,4 +1,4 @@
-//! The MCP servers of a workspace, in builds that have them and in those that don't: the only place that knows which.
+//! The MCP servers of a workspace, in builds that have them and in those that don't.
 //! What a server is stands in the crate `mcp`, what joins of it in `join`.
 
 use std::path::Path;
@@ -23,6 +23,7 @@ impl Servers {
         home: &Arc<dyn Home>,
         cwd: &Path,
         guard: &Guard,
+        redactor: &Redactor,
         notices: &mut Vec<Reason>,
     ) -> Arc<Self> {
         let servers = &settings.mcp_servers;
@@ -38,7 +39,7 @@ impl Servers {
         }
         Arc::new(Self {
             #[cfg(feature = "mcp")]
-            all: mcp::Servers::new(servers, &setting(home, cwd, settings, guard)),
+            all: mcp::Servers::new(servers, &setting(home, cwd, settings, guard, redactor)),
         })
     }
 }
@@ -68,9 +69,9 @@ impl Servers {
         self.all.refresh().await;
     }
 
-    pub(super) fn tools(&self, cwd: &Path) -> Vec<ToolSet> {
+    pub(super) fn tools(&self, cwd: &Path) -> Option<ToolSet> {
         let context = tools::Context::new(cwd.to_owned(), Vec::new());
-        vec![self.all.tools(context)]
+        Some(self.all.tools(context))
     }
 
     /// Ends them, all at once.
@@ -95,8 +96,8 @@ impl Servers {
 
     pub(super) async fn refresh(&self) {}
 
-    pub(super) fn tools(&self, _: &Path) -> Vec<ToolSet> {
-        Vec::new()
+    pub(super) fn tools(&self, _: &Path) -> Option<ToolSet> {
+        None
     }
 
     pub(super) async fn close(&self) {}
@@ -109,12 +110,14 @@ pub(super) fn setting(
     cwd: &Path,
     settings: &Settings,
     guard: &Guard,
+    redactor: &Redactor,
 ) -> mcp::Setting {
     mcp::Setting {
         cwd: cwd.to_owned(),
         trusted: settings.trusted,
         guard: guard.clone(),
         home: Arc::clone(home),
+        redactor: redactor.clone(),
     }
 }
 
@@ -125,9 +128,13 @@ pub(super) fn unstartable(
     cwd: &Path,
     settings: &Settings,
     guard: &Guard,
+    redactor: &Redactor,
 ) -> Vec<Reason> {
     #[cfg(feature = "mcp")]
-    return mcp::check(&settings.mcp_servers, &setting(home, cwd, settings, guard));
+    return mcp::check(
+        &settings.mcp_servers,
+        &setting(home, cwd, settings, guard, redactor),
+    );
     #[cfg(not(feature = "mcp"))]
     return Vec::new();
 }

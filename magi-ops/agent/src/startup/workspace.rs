@@ -80,7 +80,13 @@ impl Workspace {
     /// Why servers that are approved could not start, as far as that can be seen. Blocks.
     pub(super) fn unstartable_servers(&self) -> Vec<Reason> {
         let home = &self.services.home;
-        let reasons = servers::unstartable(home, &self.cwd, &self.settings, &self.guard);
+        let reasons = servers::unstartable(
+            home,
+            &self.cwd,
+            &self.settings,
+            &self.guard,
+            self.redactor(),
+        );
         redacted(reasons, self.redactor())
     }
 
@@ -248,7 +254,8 @@ fn read(
     let guard = Guard::this_program();
     withhold_keys(&guard, &settings);
     keep_secret(&settings.mcp_servers, redactor);
-    let servers = Servers::of(&settings, home, &cwd, &guard, &mut status.notices);
+    let notices = &mut status.notices;
+    let servers = Servers::of(&settings, home, &cwd, &guard, redactor, notices);
     services.keep_servers(&servers);
     let tools = tool_set(services, &cwd, &settings, &guidance, &guard)?;
     Ok(Workspace {

@@ -48,8 +48,8 @@ impl Other {
     }
 }
 
-/// A server that is connected, and its other side.
-async fn connected() -> (Server, Other) {
+/// A connection of this server, and its other side.
+async fn connection(told: Arc<AtomicU64>, number: u64) -> (Connection, Other) {
     let (near, far) = UnixStream::pair().unwrap();
     let (from, to) = far.into_split();
     let mut other = Other {
@@ -58,7 +58,7 @@ async fn connected() -> (Server, Other) {
     };
     let client = Client {
         root: "file:///".to_owned(),
-        changed: Arc::default(),
+        told,
     };
     let connecting = client.greet(
         "s",
@@ -76,6 +76,12 @@ async fn connected() -> (Server, Other) {
         assert_eq!(other.next().await["method"], "notifications/initialized");
     };
     let (running, ()) = tokio::join!(connecting, greeted);
+    let connection = Connection::begun(number, running.unwrap(), None);
+    (connection.unwrap(), other)
+}
+
+/// A server that is connected, and its other side.
+async fn connected() -> (Server, Other) {
     let definition = McpServer {
         name: "s".to_owned(),
         launch: None,
@@ -90,12 +96,16 @@ async fn connected() -> (Server, Other) {
         guard: tools::guard::Guard::program("none"),
         trusted: true,
         home: Arc::new(LocalHome::at(std::path::Path::new("/none"))),
+        redactor: redact::Redactor::default(),
     };
-    let server = Server::new(definition, setting, CancellationToken::new());
-    *server.connection.lock().await = Some(Connection {
-        running: running.unwrap(),
-        program: None,
-    });
+    let server = Server::new(
+        definition,
+        setting,
+        Arc::default(),
+        CancellationToken::new(),
+    );
+    let (connection, other) = connection(Arc::clone(&server.told), 0).await;
+    *server.connection.lock().await = Some(connection);
     (server, other)
 }
 
@@ -283,4 +293,70 @@ async fn one_that_is_busy_with_a_call_that_somebody_waits_for_is_left_alone() {
         server.call("slow", Map::new(), &never).await.unwrap();
     };
     tokio::join!(answering, calling);
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_tools_are_listed_again_calls_go_on_and_a_list_that_nobody_waited_for_is_asked_for_again()
+ {
+    let (server, mut other) = connected().await;
+    let changed = json!({"method": "notifications/tools/list_changed"});
+    other.say(changed).await;
+    sleep(Duration::from_millis(1)).await;
+    assert!(server.has_changed());
+    let answering = async {
+        let unanswered = other.next().await;
+        assert_eq!(unanswered["method"], "tools/list");
+        let call = other.next().await;
+        assert_eq!(call["method"], "tools/call");
+        let answer = json!({"id": call["id"], "result": {"content": []}});
+        other.say(answer).await;
+        other
+    };
+    let calling = async {
+        sleep(Duration::from_secs(1)).await;
+        let never = CancellationToken::new();
+        server.call("slow", Map::new(), &never).await.unwrap();
+    };
+    let listing = timeout(Duration::from_secs(2), server.refresh());
+    let (given_up, mut other, ()) = tokio::join!(listing, answering, calling);
+    assert!(given_up.is_err());
+    let generation = || server.generation.load(Ordering::Acquire);
+    assert_eq!((server.has_changed(), generation()), (true, 0));
+    let answering = async {
+        loop {
+            let asked = other.next().await;
+            if asked["method"] == "tools/list" {
+                let tool = json!({"name": "t", "inputSchema": {"type": "object"}});
+                let answer = json!({"id": asked["id"], "result": {"tools": [tool]}});
+                return other.say(answer).await;
+            }
+        }
+    };
+    // Two that look at once ask once.
+    tokio::join!(answering, server.refresh(), server.refresh());
+    assert_eq!((server.has_changed(), generation()), (false, 1));
+    assert_eq!(server.offers().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_call_ends_no_other_connection_than_its_own() {
+    let (server, other) = connected().await;
+    let calls = [server.used().await.unwrap(), server.used().await.unwrap()];
+    drop(other);
+    sleep(Duration::from_millis(1)).await;
+    let mut calls = calls.into_iter().map(|(used, waiting)| {
+        waiting.answered();
+        used
+    });
+    server
+        .lost(ServiceError::TransportClosed, calls.next().unwrap())
+        .await;
+    assert!(server.connection.lock().await.is_none());
+    // Another call starts it again meanwhile.
+    let (anew, _other) = connection(Arc::default(), 1).await;
+    *server.connection.lock().await = Some(anew);
+    server
+        .lost(ServiceError::TransportClosed, calls.next().unwrap())
+        .await;
+    assert!(server.connection.lock().await.is_some());
 }

@@ -50,7 +50,7 @@ async fn start(environment: &Environment, settings: &Settings) -> Result<Offered
     let guard = Guard::this_program();
     withhold_keys(&guard, settings);
     let home = environment.home().map_err(reasons)?;
-    let setting = setting(&home, &cwd, settings, &guard);
+    let setting = setting(&home, &cwd, settings, &guard, &redactor);
     let servers = mcp::Servers::new(&settings.mcp_servers, &setting);
     let started = servers.connect().await;
     let tools = servers.tools(tools::Context::new(cwd, Vec::new()));
@@ -98,12 +98,16 @@ pub async fn log_in(
     let done = async {
         let server = may_be_asked(named(known(environment)?, name)?)?;
         let home = environment.home().map_err(StartupError::into_reasons)?;
-        let done = mcp::log_in(&server, &home, show).await;
+        let redactor = environment.redactor();
+        keep_secret(std::slice::from_ref(&server), &redactor);
+        let done = mcp::log_in(&server, &home, &redactor, show).await;
         done.map_err(|error| {
-            vec![Reason {
+            let reason = Reason {
                 reason: error.to_string(),
                 ..server.named
-            }]
+            };
+            // What was received meanwhile is known here alone.
+            redacted(vec![reason], &redactor)
         })
     };
     shown(environment, done.await)
