@@ -14,13 +14,15 @@ use rquickjs::{
 };
 
 use crate::bounds;
-use crate::message::{Ended, Order, Report};
+use crate::message::{End, Ended, Order, Report};
 
 mod calls;
 mod clock;
+mod unhandled;
 
 use calls::Calls;
 use clock::Clock;
+use unhandled::Unhandled;
 
 const REALM: &str = include_str!("realm.js");
 /// What places in the source are told by.
@@ -41,6 +43,7 @@ pub(crate) type Tell = Box<dyn FnMut(&Report) -> io::Result<()>>;
 struct Host {
     tell: RefCell<Tell>,
     calls: RefCell<Calls>,
+    unhandled: Unhandled,
     /// Bytes.
     printed: Cell<usize>,
 }
@@ -54,18 +57,30 @@ pub(crate) fn run(
     own_time: Duration,
     tell: Tell,
     results: &Receiver<Order>,
-) -> Ended {
+) -> End {
     let clock = Rc::new(Clock::started(own_time));
     let realm = match Realm::new(tell, &clock) {
         Ok(realm) => realm,
-        Err(error) => return Ended::Threw(error.to_string()),
+        Err(error) => {
+            return End {
+                how: Ended::Threw(error.to_string()),
+                open: 0,
+                unhandled: String::new(),
+            };
+        }
     };
-    let ended = realm.run(source, tools, &clock, results);
-    match (clock.is_over(), ended) {
+    let (ended, unhandled) = realm.run(source, tools, &clock, results);
+    let how = match (clock.is_over(), ended) {
         (true, Err(thrown)) => Ended::OutOfTime(thrown.line(source)),
         (true, Ok(_)) => Ended::OutOfTime(None),
         (false, Err(thrown)) => Ended::Threw(thrown.told(source)),
         (false, Ok(value)) => Ended::Returned(value),
+    };
+    let open = realm.host.calls.borrow().open();
+    End {
+        how,
+        open,
+        unhandled,
     }
 }
 
@@ -130,6 +145,15 @@ struct Started {
     show: Persistent<Function<'static>>,
 }
 
+impl Started {
+    fn restore<'js>(&self, cx: &Ctx<'js>) -> rquickjs::Result<(Promise<'js>, Function<'js>)> {
+        Ok((
+            self.promise.clone().restore(cx)?,
+            self.show.clone().restore(cx)?,
+        ))
+    }
+}
+
 impl Realm {
     fn new(tell: Tell, clock: &Rc<Clock>) -> rquickjs::Result<Self> {
         let runtime = ManuallyDrop::new(Runtime::new()?);
@@ -141,8 +165,16 @@ impl Realm {
         let host = Rc::new(Host {
             tell: RefCell::new(tell),
             calls: RefCell::default(),
+            unhandled: Unhandled::default(),
             printed: Cell::new(0),
         });
+        let to = Rc::clone(&host);
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |cx, promise, reason, is_handled| match is_handled {
+                true => to.unhandled.handled(&cx, &promise),
+                false => to.unhandled.rejected(&cx, promise, reason),
+            },
+        )));
         Ok(Self {
             runtime,
             context,
@@ -150,24 +182,46 @@ impl Realm {
         })
     }
 
+    /// How it ends, and what nobody handled.
     fn run(
         &self,
         source: &str,
         tools: &[String],
         clock: &Clock,
         results: &Receiver<Order>,
+    ) -> (Result<Option<String>, Thrown>, String) {
+        let started = match self.context.with(|cx| self.start(&cx, source, tools)) {
+            Ok(started) => started,
+            Err(thrown) => return (Err(thrown), String::new()),
+        };
+        let ended = self.work(&started, clock, results);
+        // Nothing of it runs any more behind its time.
+        let unhandled = (!clock.is_over()).then(|| {
+            self.context.with(|cx| {
+                let (promise, show) = started.restore(&cx).ok()?;
+                Some(self.host.unhandled.told(&cx, &promise, &show))
+            })
+        });
+        (ended, unhandled.flatten().unwrap_or_default())
+    }
+
+    /// From its first step to its end.
+    fn work(
+        &self,
+        started: &Started,
+        clock: &Clock,
+        results: &Receiver<Order>,
     ) -> Result<Option<String>, Thrown> {
-        let started = self.context.with(|cx| self.start(&cx, source, tools))?;
         while !clock.is_over() {
-            if let Some(ended) = self.context.with(|cx| ended(&cx, &started)) {
+            if let Some(ended) = self.context.with(|cx| ended(&cx, started)) {
                 return ended;
             }
             match self.runtime.execute_pending_job() {
                 Ok(true) => continue,
                 Ok(false) => {}
-                // Nobody waits for a job: what it throws is lost, unless the time is over.
                 Err(failed) if !clock.is_over() => {
-                    failed.0.with(|cx| drop(cx.catch()));
+                    let host = &self.host;
+                    (failed.0).with(|cx| host.unhandled.threw(&cx, cx.catch()));
                     continue;
                 }
                 Err(failed) => return failed.0.with(|cx| Err(thrown(&cx, None))),
@@ -199,8 +253,9 @@ impl Realm {
         let show = show.map_err(|error| explained(cx, error, None))?;
         let start = || -> rquickjs::Result<_> {
             // A text that ends the function and begins another one is no body in both of these.
-            let listed: Vec<Value<'_>> = evaluate(cx, format!("[async () => {{{source}\n}}]"))?;
-            let function: Value<'_> = evaluate(cx, format!("(async () => {{{source}\n}})"))?;
+            let listed: Vec<Value<'_>> =
+                evaluate(cx, format!("[async function () {{{source}\n}}]"))?;
+            let function: Value<'_> = evaluate(cx, format!("(async function () {{{source}\n}})"))?;
             match function.into_function() {
                 Some(function) if listed.len() == 1 => function.call(()),
                 _ => {
@@ -241,13 +296,7 @@ fn evaluate<'js, V: FromJs<'js>>(cx: &Ctx<'js>, text: String) -> rquickjs::Resul
 
 /// How the snippet ended, once it has.
 fn ended(cx: &Ctx<'_>, started: &Started) -> Option<Result<Option<String>, Thrown>> {
-    let restore = || {
-        Ok::<_, Error>((
-            started.promise.clone().restore(cx)?,
-            started.show.clone().restore(cx)?,
-        ))
-    };
-    let (promise, show) = match restore() {
+    let (promise, show) = match started.restore(cx) {
         Ok(restored) => restored,
         Err(error) => return Some(Err(explained(cx, error, None))),
     };
@@ -283,18 +332,25 @@ fn thrown<'js>(cx: &Ctx<'js>, show: Option<&Function<'js>>) -> Thrown {
         return "null was thrown; the snippet may be out of memory".into();
     }
     let exception = value.as_exception().cloned();
-    let shown = show.map(|show| show.call::<_, String>((value,)));
-    let own = || exception.as_ref().and_then(|exception| exception.message());
-    let text = shown.and_then(Result::ok).or_else(own);
+    let text = said(cx, value, show);
     let mut text = text.unwrap_or_else(|| "something that can't be shown was thrown".to_owned());
-    // What showing it may have thrown.
-    drop(cx.catch());
     clip(&mut text, MESSAGE_BYTES);
     let stack = exception.and_then(|exception| exception.stack());
     drop(cx.catch());
     let stack = stack.unwrap_or_default();
     let places = stack.lines().filter_map(place).take(STACK_LINES).collect();
     Thrown { text, places }
+}
+
+/// What a thrown value says, by `show` or, of an error, by its own message.
+fn said<'js>(cx: &Ctx<'js>, value: Value<'js>, show: Option<&Function<'js>>) -> Option<String> {
+    let exception = value.as_exception().cloned();
+    let shown = show.map(|show| show.call::<_, String>((value,)));
+    let own = || exception.and_then(|exception| exception.message());
+    let text = shown.and_then(Result::ok).or_else(own);
+    // What showing it may have thrown.
+    drop(cx.catch());
+    text
 }
 
 /// The line that one of a stack tells, if it is the source's, and in which function.
@@ -361,7 +417,7 @@ mod tests {
             }
             Ok(())
         });
-        run(source, &["nap".to_owned()], own_time, tell, &results)
+        run(source, &["nap".to_owned()], own_time, tell, &results).how
     }
 
     #[test]

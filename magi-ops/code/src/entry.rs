@@ -3,7 +3,7 @@
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
 
@@ -24,16 +24,15 @@ pub fn run(control: OwnedFd) -> i32 {
     if give_up_what_is_not_needed().is_err() {
         return 2;
     }
-    let mut writer = UnixStream::from(control);
-    let Ok(mut reader) = writer.try_clone() else {
-        return 2;
-    };
-    let Ok(Order::Start { source, tools }) = message::read(&mut reader) else {
+    // One descriptor, whoever reads and writes.
+    let socket = Arc::new(UnixStream::from(control));
+    let Ok(Order::Start { source, tools }) = message::read(&mut &*socket) else {
         return 2;
     };
     let (orders, results) = mpsc::channel();
+    let from = Arc::clone(&socket);
     std::thread::spawn(move || {
-        while let Ok(order) = message::read(&mut reader) {
+        while let Ok(order) = message::read(&mut &*from) {
             if orders.send(order).is_err() {
                 break;
             }
@@ -41,15 +40,10 @@ pub fn run(control: OwnedFd) -> i32 {
         // The host is gone or has had enough. The engine may be where nothing else can stop it.
         let _ = kill_process(getpid(), Signal::KILL);
     });
-    let tell = {
-        let mut writer = match writer.try_clone() {
-            Ok(writer) => writer,
-            Err(_) => return 2,
-        };
-        Box::new(move |report: &Report| message::write(&mut writer, report))
-    };
-    let ended = engine::run(&source, &tools, bounds::OWN_TIME, tell, &results);
-    match message::write(&mut writer, &Report::Ended(ended)) {
+    let to = Arc::clone(&socket);
+    let tell = Box::new(move |report: &Report| message::write(&mut &*to, report));
+    let end = engine::run(&source, &tools, bounds::OWN_TIME, tell, &results);
+    match message::write(&mut &*socket, &Report::Ended(end)) {
         Ok(()) => 0,
         Err(_) => 2,
     }

@@ -44,4 +44,7 @@ mod bounds {
     pub(crate) const WAITING_BYTES: usize = 4 * 1024 * 1024;
     /// Longest input of one call, in bytes of JSON.
     pub(crate) const INPUT: usize = 1024 * 1024;
+    /// How deep it nests at most: as deep as that of a model's own call, so that whatever is put around it on its way
+    /// (an envelope, a record, a server's request) can be read, which 127 levels can.
+    pub(crate) const DEPTH: usize = 100;
 }

@@ -40,7 +40,18 @@ pub(crate) enum Report {
         cut: bool,
     },
     /// The last one.
-    Ended(Ended),
+    Ended(End),
+}
+
+/// A snippet's end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct End {
+    pub(crate) how: Ended,
+    /// Calls whose result the snippet did not wait for: those that ran, those that waited for one of them, and those whose
+    /// result it had not looked at.
+    pub(crate) open: u32,
+    /// What was rejected without anybody to handle it, in one line; empty if nothing was.
+    pub(crate) unhandled: String,
 }
 
 /// How a snippet ended.

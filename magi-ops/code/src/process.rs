@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tools::{Caller, ToolOutcome};
 
 use crate::bounds;
-use crate::message::{self, Ended, Order, Report};
+use crate::message::{self, End, Ended, Order, Report};
 
 /// Sent when a process has used the time of the processor that it may have.
 const SIGXCPU: i32 = 24;
@@ -37,8 +37,10 @@ pub(crate) struct Finished {
     pub(crate) cut: bool,
     /// How many calls were begun.
     pub(crate) calls: u32,
-    /// How many of them still ran at the end, and were ended.
+    /// How many the snippet did not wait for, as it says itself; else how many still ran, and were ended.
     pub(crate) unawaited: usize,
+    /// See [`End::unhandled`].
+    pub(crate) unhandled: String,
     pub(crate) how: How,
 }
 
@@ -78,6 +80,8 @@ pub(crate) async fn run(
         printed,
         cut,
         calls,
+        open,
+        unhandled,
         ..
     } = conversation;
     let how = match how {
@@ -90,13 +94,14 @@ pub(crate) async fn run(
     };
     // What has come to its end was not ended.
     while running.try_join_next().is_some() {}
-    let unawaited = running.len();
+    let unawaited = open.unwrap_or(running.len());
     running.shutdown().await;
     Ok(Finished {
         printed,
         cut,
         calls,
         unawaited,
+        unhandled,
         how,
     })
 }
@@ -146,6 +151,9 @@ struct Conversation<'a> {
     printed: String,
     cut: bool,
     calls: u32,
+    unhandled: String,
+    /// Calls without a result, as the snippet's end says.
+    open: Option<usize>,
 }
 
 impl<'a> Conversation<'a> {
@@ -157,6 +165,8 @@ impl<'a> Conversation<'a> {
             printed: String::new(),
             cut: false,
             calls: 0,
+            unhandled: String::new(),
+            open: None,
         }
     }
 
@@ -194,7 +204,11 @@ impl<'a> Conversation<'a> {
                         self.running.spawn(async move { (id, call.await) });
                     }
                     Report::Printed { text, cut } => self.print(&text, cut),
-                    Report::Ended(ended) => return Ok(ended),
+                    Report::Ended(End { how, open, unhandled }) => {
+                        self.open = usize::try_from(open.min(bounds::CALLS)).ok();
+                        self.unhandled = unhandled;
+                        return Ok(how);
+                    }
                 },
                 Some(called) = self.running.join_next() => {
                     let (id, outcome) = called.map_err(io::Error::other)?;
@@ -287,7 +301,11 @@ mod tests {
         let (name, input) = (tools[0].clone(), serde_json::json!({}));
         let (id, ended) = (1, Ended::Returned(Some("42".to_owned())));
         message::write(&mut &theirs, &Report::Call { id, name, input }).unwrap();
-        let report = Report::Ended(ended.clone());
+        let report = Report::Ended(End {
+            how: ended.clone(),
+            open: 0,
+            unhandled: String::new(),
+        });
         let later = async {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             message::write(&mut &theirs, &report).unwrap();

@@ -7,7 +7,7 @@
   const { create, defineProperty, freeze } = Object;
   const { stringify } = JSON;
   const { from, isArray } = Array;
-  const { Error, EvalError, Map, Set, String, TypeError } = globalThis;
+  const { AggregateError, Error, EvalError, Map, Set, String, TypeError } = globalThis;
   const toWellFormed = String.prototype.toWellFormed;
   const entries = Map.prototype.entries;
   const values = Set.prototype.values;
@@ -37,8 +37,20 @@
   };
   const show = (value) => {
     if (typeof value === "string") return apply(toWellFormed, value, []);
-    const text = value instanceof Error ? apply(toText, value, []) : stringify(value, replace);
+    const text = value instanceof Error ? told(value, 4) : stringify(value, replace);
     return text === undefined ? String(value) : apply(toWellFormed, text, []);
+  };
+  // An error with what it came from, a line each: the first reasons of several, and causes so many steps back.
+  const told = (error, steps) => {
+    let text = apply(toText, error, []);
+    if (steps === 0) return text;
+    const beneath = (value) => (value instanceof Error ? told(value, steps - 1) : show(value));
+    if (error instanceof AggregateError && isArray(error.errors)) {
+      const { errors } = error;
+      for (let at = 0; at < errors.length && at < 10; at++) text += `\n    ${beneath(errors[at])}`;
+      if (errors.length > 10) text += `\n    … ${errors.length - 10} more`;
+    }
+    return error.cause === undefined ? text : `${text}\n    caused by ${beneath(error.cause)}`;
   };
 
   const write = (...values) => {

@@ -66,7 +66,8 @@ impl Policy {
     }
 
     /// The same for calls of snippets: there a word of `words` holds in place of the tool's own, whether it is
-    /// stricter or laxer. For command lines it holds in place of what no rule decides, and no `deny` rule yields to it.
+    /// stricter or laxer. For command lines it holds in place of the default and of all `allow` rules; no `deny` rule
+    /// yields to it, and what no rule can allow is asked for.
     #[must_use]
     pub fn of_snippets(&self, words: BTreeMap<String, Permission>) -> Self {
         Self {

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use rquickjs::{Ctx, Exception, Function, Object, Persistent, Promise};
+use serde_json::Value;
 
 use super::Host;
 use crate::bounds;
@@ -32,6 +33,11 @@ struct Waiting {
 }
 
 impl Calls {
+    /// How many have no result, told or not.
+    pub(super) fn open(&self) -> u32 {
+        u32::try_from(self.open.len()).unwrap_or(u32::MAX)
+    }
+
     /// How many have been told and not answered.
     pub(super) fn running(&self) -> usize {
         self.open.len() - self.waiting.len()
@@ -51,11 +57,14 @@ impl Host {
         if input.len() > bounds::INPUT {
             return Err(refuse("the input of a call has at most 1 MiB of JSON"));
         }
-        let value = serde_json::from_str(input).map_err(|error| {
+        let value: Value = serde_json::from_str(input).map_err(|error| {
             refuse(&format!(
                 "the input of a call is no JSON that a tool takes: {error}"
             ))
         })?;
+        if depth(&value) > bounds::DEPTH {
+            return Err(refuse("the input of a call nests at most 100 levels"));
+        }
         let (promise, resolve, reject) = cx.promise()?;
         let mut calls = self.calls.borrow_mut();
         if calls.last == bounds::CALLS {
@@ -118,4 +127,14 @@ impl Host {
         }
         pending.resolve.restore(cx)?.call((text,))
     }
+}
+
+/// How many lists and objects stand in each other. The reader of JSON has bound it.
+fn depth(value: &Value) -> usize {
+    let deepest = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(members) => members.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + deepest.unwrap_or(0)
 }

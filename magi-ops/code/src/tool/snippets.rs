@@ -34,7 +34,9 @@ const LIMITS: Limits = Limits {
 };
 /// Room for a value or an error beside whatever was printed, and for the notes, in bytes.
 const TAIL: usize = 16 * 1024;
-const NOTES: usize = 512;
+const NOTES: usize = 1024;
+/// Longest note about what nobody handled, in bytes.
+const UNHANDLED: usize = 640;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -63,13 +65,18 @@ impl Input {
     }
 }
 
-/// A snippet without the Markdown fence around it that some models write; its lines keep their numbers.
+/// A snippet without the Markdown fence around it that some models write, of backticks or tildes; its lines keep
+/// their numbers.
 fn unfenced(source: String) -> String {
     let inner = || {
-        let inner = source.trim().strip_prefix("```")?.strip_suffix("```")?;
+        let text = source.trim();
+        let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let length = text.len() - text.trim_start_matches(mark).len();
+        let fence = text.get(..length).filter(|fence| fence.len() >= 3)?;
+        let inner = text[length..].strip_suffix(fence)?;
         let (language, body) = inner.split_once('\n')?;
         let is_word = language.trim().chars().all(char::is_alphanumeric);
-        (is_word && !body.contains("```")).then_some(body)
+        (is_word && !body.contains(fence)).then_some(body)
     };
     match inner() {
         Some(body) => {
@@ -173,6 +180,7 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
         cut,
         calls,
         unawaited,
+        unhandled,
         how,
     } = finished;
     let mut timed_out = false;
@@ -194,7 +202,7 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
             (text.to_owned(), Some("ended unexpectedly"))
         }
     };
-    let content = text(printed, &tail, cut, unawaited);
+    let content = text(printed, &tail, cut, unawaited, &unhandled);
     let calls = match calls {
         1 => "1 call".to_owned(),
         calls => format!("{calls} calls"),
@@ -209,7 +217,13 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
 }
 
 /// What was printed, then the value or the error, then what is to be said of both: [`bounds::OUTPUT`] at most.
-fn text(mut content: String, tail: &str, mut cut: bool, unawaited: usize) -> String {
+fn text(
+    mut content: String,
+    tail: &str,
+    mut cut: bool,
+    unawaited: usize,
+    unhandled: &str,
+) -> String {
     let most = bounds::OUTPUT - NOTES;
     let room = tail.floor_char_boundary((most - content.len().min(most)).max(TAIL));
     cut |= room < tail.len();
@@ -232,10 +246,14 @@ fn text(mut content: String, tail: &str, mut cut: bool, unawaited: usize) -> Str
     }
     match unawaited {
         0 => {}
-        1 => add("[1 call was not awaited and was ended]\n"),
+        1 => add("[1 call was not awaited: it was ended if it still ran]\n"),
         calls => add(&format!(
-            "[{calls} calls were not awaited and were ended]\n"
+            "[{calls} calls were not awaited: those that still ran were ended]\n"
         )),
+    }
+    if !unhandled.is_empty() {
+        let unhandled = &unhandled[..unhandled.floor_char_boundary(UNHANDLED)];
+        add(&format!("[{unhandled}]\n"));
     }
     if content.is_empty() {
         content.push_str("[no output]\n");

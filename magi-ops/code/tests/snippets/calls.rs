@@ -81,9 +81,79 @@ async fn calls_that_are_not_awaited_are_ended() {
     let outcome = played(source, Arc::clone(&player), CancellationToken::new()).await;
     assert_eq!(
         outcome.content,
-        "done\n[2 calls were not awaited and were ended]\n"
+        "done\n[2 calls were not awaited: those that still ran were ended]\n"
     );
     assert_eq!(player.running.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn calls_that_were_not_awaited_are_counted_alike_however_far_they_came() {
+    let source = "for (let i = 0; i < 80; i++) tools.fail({}); return 1";
+    for _ in 0..8 {
+        assert_eq!(
+            said_of(source).await,
+            "1\n[80 calls were not awaited: those that still ran were ended]\n"
+        );
+    }
+    let one = "tools.hang({})";
+    assert_eq!(
+        said_of(one).await,
+        "[1 call was not awaited: it was ended if it still ran]\n"
+    );
+}
+
+#[tokio::test]
+async fn a_rejection_that_nobody_handles_is_told() {
+    all_said(&[
+        (
+            "Promise.reject(new Error('lost')); return 1",
+            "1\n[1 rejection was not handled: Error: lost]\n",
+        ),
+        (
+            "tools.fail({}); await tools.nap({}); return 1",
+            "1\n[1 rejection was not handled: Error: no such file: x]\n",
+        ),
+        (
+            "const late = tools.fail({}); await tools.nap({}); try { await late } catch { return 'caught' }",
+            "caught",
+        ),
+        ("await Promise.allSettled([tools.fail({}), Promise.reject(1)]); return 1", "1"),
+        (
+            "queueMicrotask(() => { throw new Error('in a job') }); await null; return 1",
+            "1\n[1 rejection was not handled: Error: in a job]\n",
+        ),
+        (
+            "for (let i = 0; i < 5; i++) Promise.reject(i)",
+            "[5 rejections were not handled: 0; 1; 2; …]\n",
+        ),
+        (
+            "for (let i = 0; i < 5000; i++) Promise.reject('x'.repeat(1e4)); return 1",
+            &format!(
+                "1\n[256 or more rejections were not handled: {0}; {0}; {0}; …]\n",
+                "x".repeat(160)
+            ),
+        ),
+    ])
+    .await;
+    let said = failure("Promise.reject('beside'); throw new Error('own')").await;
+    assert!(
+        said.starts_with("Error: own\n    at line 1")
+            && said.ends_with("[1 rejection was not handled: beside]\n"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn an_input_nests_so_deep_and_no_deeper() {
+    for (levels, called) in [(100, true), (101, false), (127, false), (128, false)] {
+        let source = format!(
+            "let a = {{}}; for (let i = 1; i < {levels}; i++) a = {{a}}; \
+             try {{ await tools.echo(a); return 'called' }} catch (e) {{ return e.message }}"
+        );
+        let said = said_of(&source).await;
+        assert_eq!(said == "called", called, "{levels}: {said}");
+        assert!(called || said.contains("the input of a call"), "{said}");
+    }
 }
 
 #[tokio::test]
@@ -174,6 +244,8 @@ async fn a_fence_around_a_snippet_is_none_of_it() {
         "```js\nreturn 1 + 1\n```",
         "```javascript\nreturn 1 + 1\n```\n",
         "\n```\nreturn 1 + 1\n```",
+        "~~~\nreturn 1 + 1\n~~~",
+        "````js\nreturn 1 + 1\n````",
     ] {
         assert_eq!(said(source).await, "2", "{source:?}");
     }

@@ -23,6 +23,11 @@ async fn what_is_returned_is_json_and_a_string_as_it_is() {
         ("1", "[no output]\n"),
         ("return", "[no output]\n"),
         ("return new Date(0)", "\"1970-01-01T00:00:00.000Z\""),
+        ("return typeof this", "undefined"),
+        (
+            "return atob(btoa('a')) + typeof performance.now()",
+            "anumber",
+        ),
     ])
     .await;
 }
@@ -59,6 +64,31 @@ async fn an_error_tells_its_message_and_line_and_keeps_what_was_printed() {
         said.starts_with("SyntaxError: ") && said.contains("line 2"),
         "{said}"
     );
+    let any =
+        "await Promise.any([Promise.reject(new Error('why1')), Promise.reject(new Error('why2'))])";
+    let said = failure(any).await;
+    assert!(
+        said.starts_with("AggregateError") && said.contains("\n    Error: why1\n    Error: why2"),
+        "{said}"
+    );
+    let said =
+        failure("throw new Error('outer', {cause: new Error('middle', {cause: {code: 'inner'}})})")
+            .await;
+    assert!(
+        said.starts_with(
+            "Error: outer\n    caused by Error: middle\n    caused by {\"code\":\"inner\"}\n    at line 1"
+        ),
+        "{said}"
+    );
+    let round = "const e = new Error('round'); e.cause = e; console.log(e); return 1";
+    let content = super::said(round).await;
+    assert!(
+        content.starts_with("Error: round\n    caused by Error: round") && content.ends_with('1'),
+        "{content}"
+    );
+    let many = "throw new AggregateError(Array.from({length: 1e5}, () => new Error('one')))";
+    let said = failure(many).await;
+    assert!(said.contains("99990 more"), "{said}");
     assert_eq!(failure("throw 'a word'").await, "a word");
     assert_eq!(failure("throw {a: 1}").await, "{\"a\":1}");
     let said = failure("x = 1").await;
