@@ -283,3 +283,21 @@ fn what_means_nothing_in_a_definition_is_told() {
         "{doctor}"
     );
 }
+
+#[test]
+fn doctor_says_which_name_can_be_approved_and_which_definition_no_program_can_be_told() {
+    let place = unapproved(
+        &json!({"-h": {"command": "sh"}, "e": {"command": ""}, "v": {"command": "sh", "env": {"A=B": "c"}}}),
+        &json!([]),
+    );
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(doctor.contains("no `-` at its beginning"), "{doctor}");
+    for name in ["e", "v"] {
+        assert_eq!(said(&magi_code(&place, &["mcp", "approve", name])).0, 0);
+    }
+    let (code, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert_eq!(code, 1);
+    for why in ["`command` is empty", "in `env` is empty or holds `=`"] {
+        assert!(doctor.contains(why), "{doctor}");
+    }
+}

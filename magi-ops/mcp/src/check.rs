@@ -8,12 +8,13 @@ use crate::http;
 use crate::program::find;
 use crate::setting::Setting;
 
-/// Why approved servers of `servers` could not start: a program that is not there, an address or a header that is none.
+/// Why approved servers of `servers` could not start: a program that is not there or could not be given what the definition
+/// says, an address or a header that is none.
 /// Not redacted. Blocks.
 #[must_use]
 pub fn check(servers: &[McpServer], setting: &Setting) -> Vec<Reason> {
     let cause = |server: &McpServer| match server.launch.as_ref()? {
-        Launch::Command { command, env, .. } => find(command, env, setting).err(),
+        Launch::Command { command, args, env } => find(command, args, env, setting).err(),
         Launch::Http { url, headers } => http::address(url)
             .and_then(|url| http::config(&url, headers))
             .err(),

@@ -77,6 +77,9 @@ pub enum StartCause {
     Login,
     #[error("its login can't be used: {}", chain(&**.0))]
     Credentials(#[source] Box<AuthError>),
+    /// What of its definition can't be used.
+    #[error("{0}")]
+    Definition(&'static str),
     #[error("its address or a header of it can't be used: {0}")]
     Address(String),
     #[error("there is no HTTP client: {}", chain(&**.0))]

@@ -49,10 +49,15 @@ impl Program {
         env: &BTreeMap<String, String>,
         setting: &Setting,
     ) -> Result<(Self, UnixStream), StartCause> {
-        let wanted = (command.to_owned(), env.clone(), setting.clone());
+        let wanted = (
+            command.to_owned(),
+            args.to_vec(),
+            env.clone(),
+            setting.clone(),
+        );
         let prepared = tokio::task::spawn_blocking(move || {
-            let (command, env, setting) = wanted;
-            find(&command, &env, &setting)?;
+            let (command, args, env, setting) = wanted;
+            find(&command, &args, &env, &setting)?;
             setting.folder()
         });
         let prepared = prepared.await.map_err(io::Error::other);
@@ -107,12 +112,14 @@ impl Setting {
     }
 }
 
-/// Says which program there is none of: what an attempt to execute it would find. Blocks.
+/// Says why a program could not be executed so: what an attempt would find. Blocks.
 pub(crate) fn find(
     command: &str,
+    args: &[String],
     env: &BTreeMap<String, String>,
     setting: &Setting,
 ) -> Result<(), StartCause> {
+    sayable(command, args, env).map_err(StartCause::Definition)?;
     // Nothing lies in the empty folder.
     let cwd = setting.trusted.then_some(&*setting.cwd);
     let path = env.get("PATH").map(OsString::from);
@@ -141,6 +148,26 @@ pub(crate) fn find(
     })
 }
 
+/// Errs with what of a definition no program can be told.
+fn sayable(
+    command: &str,
+    args: &[String],
+    env: &BTreeMap<String, String>,
+) -> Result<(), &'static str> {
+    let mut texts = std::iter::once(command)
+        .chain(args.iter().map(String::as_str))
+        .chain(env.iter().flat_map(|(name, value)| [&**name, &**value]));
+    if command.is_empty() {
+        Err("`command` is empty")
+    } else if texts.any(|text| text.contains('\0')) {
+        Err("a word or a variable of it holds the character U+0000, which no program can be given")
+    } else if env.keys().any(|name| name.is_empty() || name.contains('=')) {
+        Err("the name of a variable in `env` is empty or holds `=`, which ends it")
+    } else {
+        Ok(())
+    }
+}
+
 fn missing() -> io::Result<()> {
     Err(io::ErrorKind::NotFound.into())
 }
@@ -150,5 +177,28 @@ fn executable(place: &Path) -> io::Result<()> {
     match about.is_file() && about.permissions().mode() & 0o111 != 0 {
         true => Ok(()),
         false => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_program_can_be_told_is_no_definition() {
+        let env = |name: &str| BTreeMap::from([(name.to_owned(), "c".to_owned())]);
+        let word = |word: &str| vec![word.to_owned()];
+        assert_eq!(sayable("x", &word("a=b\n"), &env("A")), Ok(()));
+        for (command, args, env, why) in [
+            ("", Vec::new(), env("A"), "`command` is empty"),
+            ("x\0", Vec::new(), env("A"), "U+0000"),
+            ("x", word("a\0b"), env("A"), "U+0000"),
+            ("x", Vec::new(), env("A\0"), "U+0000"),
+            ("x", Vec::new(), env("A=B"), "holds `=`"),
+            ("x", Vec::new(), env(""), "is empty"),
+        ] {
+            let told = sayable(command, &args, &env);
+            assert!(told.is_err_and(|told| told.contains(why)), "{told:?}");
+        }
     }
 }

@@ -70,7 +70,9 @@ pub(super) fn resolve(
                     Some(name) => {
                         format!("run `magi-code mcp approve {name}` if you know what it does")
                     }
-                    None => "give it a name that can be seen, to approve it by".to_owned(),
+                    None => "to approve it, give it a name of at most 64 characters that can be seen, and \
+                             no `-` at its beginning"
+                        .to_owned(),
                 };
                 notices.add(at(reason).help(help));
             }
