@@ -13,6 +13,7 @@ mod code;
 mod commands;
 mod display;
 mod masks;
+mod message;
 mod place;
 mod placeholder;
 mod programs;
@@ -32,6 +33,7 @@ use values::Value;
 use vocabulary::list;
 
 pub use display::is_unseen;
+pub use message::{REACH_BYTES, reach};
 pub use redacted::Redacted;
 pub use stream::{MAX_HELD_BYTES, StreamRedactor};
 
@@ -240,14 +242,6 @@ impl Redactor {
             true => Redacted(exact),
             false => shown,
         }
-    }
-
-    /// The same for a text that breaks off where nobody meant it to end: the first half of a secret is masked too.
-    pub fn redact_cut(&self, text: &str) -> Redacted {
-        let mut stream = self.stream();
-        let mut shown = stream.push(text).unwrap_or_default();
-        shown.push(&stream.cut());
-        shown
     }
 
     /// A redactor for text that arrives in pieces.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::code::is_wordy;
 use super::display::Display;
+use super::message::half_at_end;
 use super::tail::Tail;
 use super::values::{PREFIX_BYTES, Value};
 use super::{MASK, Redacted, Redactor, merge, steps, words};
@@ -32,6 +33,8 @@ const _: () =
 enum End {
     Open,
     Whole,
+    /// A message ends; what is said may go on in another.
+    Message,
     Cut,
 }
 
@@ -124,6 +127,18 @@ impl StreamRedactor {
         out
     }
 
+    /// A message is complete behind which more may be told of the same text: returns what was held back, but not the half of
+    /// a known secret. A secret that goes on behind it is masked there too.
+    pub fn pause(&mut self) -> Redacted {
+        // Nothing is held while a secret's rest arrives.
+        let out = match self.swallowing.is_empty() {
+            true => self.release(End::Message),
+            false => Redacted::default(),
+        };
+        self.looked = 0;
+        out
+    }
+
     /// The text breaks off where nobody meant it to end: the first half of a secret is masked too. Begins anew.
     pub fn cut(&mut self) -> Redacted {
         let out = self.release(End::Cut);
@@ -188,7 +203,8 @@ impl StreamRedactor {
     }
 
     fn release(&mut self, ends: End) -> Redacted {
-        let mut found = self.redactor.find(&self.buffer, ends == End::Whole);
+        let whole = matches!(ends, End::Whole | End::Message);
+        let mut found = self.redactor.find(&self.buffer, whole);
         steps(self.buffer.len());
         let mut end = self.buffer.len();
         for (value, state) in &self.states {
@@ -205,6 +221,11 @@ impl StreamRedactor {
                     .buffer
                     .floor_char_boundary(at.max(self.held))
                     .max(self.held);
+            }
+            (End::Message, _) => {
+                let states = self.states.iter().map(|(value, state)| (&**value, *state));
+                found.ranges.extend(half_at_end(&self.buffer, states));
+                merge(&mut found.ranges);
             }
             (End::Cut, Some(at)) => {
                 let held = self.buffer.get(at..).unwrap_or_default();

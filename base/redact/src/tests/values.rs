@@ -198,6 +198,80 @@ fn long_values_are_swallowed_not_held() {
     }
 }
 
+/// Two messages of one breath, live and as they are kept.
+fn told(redactor: &Redactor, first: &str, second: &str) -> [String; 2] {
+    let mut stream = redactor.stream();
+    let live = [first, second].map(|text| {
+        let mut shown = String::new();
+        shown.extend(stream.push(text).map(Redacted::into_string));
+        shown + stream.pause().as_str()
+    });
+    let kept = redactor.redact_message("", first).into_string()
+        + redactor.redact_message(first, second).as_str();
+    [live.concat(), kept]
+}
+
+#[test]
+fn a_secret_that_is_told_in_two_messages_is_masked_in_both() {
+    for secret in [
+        "supersecretkeyvalue0123456789",
+        "Zq7-Xw3/Kp9+Lm2=",
+        "zürich-größe-äöü-00",
+    ] {
+        let redactor = learned([secret]);
+        for (at, _) in secret.char_indices().skip(1) {
+            let (head, tail) = secret.split_at(at);
+            let (first, second) = (format!("key {head}"), format!("{tail} end"));
+            let [live, kept] = told(&redactor, &first, &second);
+            for shown in [&live, &kept] {
+                assert!(!shown.contains(tail) || tail.len() < 4, "{shown}");
+                assert!(
+                    shown.starts_with("key ") && shown.ends_with(" end"),
+                    "{shown}"
+                );
+                // Less than half of one is none.
+                if 2 * head.len() < secret.len() {
+                    assert!(shown.contains(head), "{shown}");
+                } else if head.len() >= 12 {
+                    assert!(!shown.contains(head), "{shown}");
+                }
+            }
+            // What is told as one text.
+            let joined = redactor.redact_message("", &format!("{first}{second}"));
+            assert_eq!(joined.as_str(), format!("key {MASK} end"));
+        }
+        let mut long = learned([secret]).stream();
+        let _ = long.push(&"words ".repeat(2000));
+        let _ = long.push(&secret[..secret.floor_char_boundary(secret.len() * 3 / 4)]);
+        assert!(long.pause().as_str().ends_with(MASK));
+        let rest = long.push(&secret[secret.floor_char_boundary(secret.len() * 3 / 4)..]);
+        assert!(rest.is_none_or(|rest| rest.is_empty()));
+    }
+}
+
+#[test]
+fn messages_are_shown_whole_where_no_secret_goes_on() {
+    let redactor = learned([
+        "supersecretkeyvalue0123456789",
+        "Postgres2024",
+        "/home/bob/private/key",
+    ]);
+    for (first, second) in [
+        ("It runs Postgres", " and more"),
+        ("in /home/bob", "/work"),
+        ("key supers", "\n\nonic"),
+        ("Let me look.", "It is there: src/main.rs"),
+        ("see 4f2a91", "c0 and on"),
+    ] {
+        let whole = format!("{first}{second}");
+        assert_eq!(told(&redactor, first, second), [whole.clone(), whole]);
+    }
+    // The half of a known secret at the end is masked, and only there.
+    let half = "supersecretkeyvalu";
+    let shown = redactor.redact_message("", &format!("{half} key {half}"));
+    assert_eq!(shown.as_str(), format!("{half} key {MASK}"));
+}
+
 proptest! {
     /// Against the plain definition: every place where a value stands is masked, nothing else.
     #[test]

@@ -115,8 +115,9 @@ impl Snapshot {
         let mut pages = vec![0];
         let mut total = 0;
         let mut page = PAGE_OVERHEAD;
+        let mut said = String::new();
         for message in projection.messages {
-            let text = message.redacted(redactor);
+            let text = message.redacted(redactor, &mut said);
             let texts = split(
                 &text,
                 MAX_PART_BYTES,

@@ -40,7 +40,17 @@ impl Message {
     /// Its text as it may be shown. Redacted whole, so that no cut can hide a secret from the redactor;
     /// of what broke off without what may be the beginning of one, and of what may go on without what may yet turn out
     /// to be one.
-    pub(crate) fn redacted(&self, redactor: &Redactor) -> Redacted {
+    /// What a model says in one turn is judged together: `said` is what it said before, and the next message's `said` after.
+    pub(crate) fn redacted(&self, redactor: &Redactor, said: &mut String) -> Redacted {
+        let before = match self.kind {
+            EntryKind::User => std::mem::take(said),
+            EntryKind::Assistant => {
+                let next =
+                    redact::reach(&format!("{said}{}", redact::reach(&self.text))).to_owned();
+                std::mem::replace(said, next)
+            }
+            _ => String::new(),
+        };
         match self.kind {
             EntryKind::Activity => {
                 let mut line = shown_name(&self.name, redactor);
@@ -57,6 +67,8 @@ impl Message {
             EntryKind::Diagnostic => redactor.redact(&self.text).summary(MAX_LINE_BYTES),
             _ if self.open => {
                 let mut stream = redactor.stream();
+                let _ = stream.push(&before);
+                let _ = stream.pause();
                 let mut shown = stream.push(&self.text).unwrap_or_default();
                 let held = stream.finish();
                 if held.as_str() == redact::MASK {
@@ -64,7 +76,8 @@ impl Message {
                 }
                 shown
             }
-            _ if self.partial => redactor.redact_cut(&self.text),
+            _ if self.partial => redactor.redact_cut(&before, &self.text),
+            EntryKind::Assistant => redactor.redact_message(&before, &self.text),
             _ => redactor.redact(&self.text),
         }
     }

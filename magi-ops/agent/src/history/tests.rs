@@ -407,3 +407,40 @@ fn a_compaction_is_an_entry_among_those_that_it_stands_for() {
     );
     assert!(!page.complete);
 }
+
+#[test]
+fn what_a_turn_says_in_several_messages_is_judged_together() {
+    let redactor = Redactor::default();
+    redactor.learn(["supersecretkeyvalue0123456789"]);
+    let turn = |first: &str, second: &str| {
+        let bodies = vec![
+            user("u", first),
+            user("v", second),
+            whole("a", Some(first), false),
+            piece("b", "words between "),
+            whole("b", None, false),
+            whole("c", Some(first), false),
+            whole("d", Some(second), false),
+            user("w", second),
+            whole("e", Some(second), false),
+        ];
+        let mut said = String::new();
+        let projection = project(&records(bodies));
+        let shown = projection.messages.iter();
+        let shown = shown.map(|message| message.redacted(&redactor, &mut said).into_string());
+        shown
+            .filter(|text| !text.contains("interrupted"))
+            .collect::<Vec<_>>()
+    };
+    let (head, tail) = ("key supersecretkeyvalu", "e0123456789 end");
+    let shown = turn(head, tail);
+    let masked = [
+        "key [redacted]",
+        "words between ",
+        "key [redacted]",
+        "[redacted] end",
+    ];
+    assert_eq!(shown[2..6], masked);
+    // Another turn is another text.
+    assert_eq!((&*shown[1], &*shown[7]), (tail, tail));
+}

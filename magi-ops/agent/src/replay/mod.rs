@@ -265,6 +265,7 @@ impl Projection {
         }
         let projected = projector.finish();
         let mut ends = projected.ends.into_iter().peekable();
+        let mut said = String::new();
         for (at, message) in projected.messages.into_iter().enumerate() {
             while let Some((_, end)) = ends.next_if(|(before, _)| *before <= at) {
                 this.add(ReplayBody::Terminal(end), 0);
@@ -277,7 +278,7 @@ impl Projection {
                 | EntryKind::Compaction
                 | EntryKind::Diagnostic => continue,
             };
-            let text = message.redacted(redactor);
+            let text = message.redacted(redactor, &mut said);
             this.add_text(&text, |text, part, last_part| ReplayBody::Message {
                 role,
                 text,

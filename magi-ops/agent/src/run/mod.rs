@@ -56,6 +56,7 @@ pub use queue::RunEvents;
 use queue::Sink;
 use repeats::Repeats;
 use respond::Responded;
+use segment::Said;
 pub use spec::{Authoritative, DeliveryPolicy, ParentRun, RunIds, RunPolicy, RunSpec, TextPolicy};
 pub use stop::RunErrorCode;
 use stop::Stop;
@@ -154,7 +155,7 @@ fn worker(parts: Parts) -> (RunEvents, Worker) {
         activities,
         subagents,
         batch: None,
-        shown: Redacted::default(),
+        said: Said::default(),
         content: 0,
         content_json: 0,
         unshown: 0,
@@ -184,8 +185,8 @@ struct Worker {
     sink: Sink,
     persist: Persist,
     policy: RunPolicy,
-    /// The text of all messages that ended, where the terminal event holds it.
-    shown: Redacted,
+    /// What the messages that ended say together.
+    said: Said,
     /// Bytes of assistant text so far.
     content: usize,
     /// The same as JSON.
@@ -304,7 +305,7 @@ impl Worker {
         let room = self.sink.reserve_terminal().await;
         let revision = owner.run_ended(&active, release.ended.take());
         if let Ok(room) = room {
-            let text = std::mem::take(&mut self.shown);
+            let text = std::mem::take(&mut self.said.shown);
             self.sink
                 .finish(room, |sequence, activity_dropped| MustArrive::Finished {
                     sequence,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use store::sessions::Body;
 
 use super::segment::Segment;
-use super::{Authoritative, Stop, Worker};
+use super::{Stop, Worker};
 use crate::conversation::MAX_CALL_ID_BYTES;
 use crate::startup::Selected;
 
@@ -181,7 +181,8 @@ impl Worker {
             turn.segment
                 .get_or_insert_with(|| {
                     let redactor = self.workspace.redactor();
-                    Segment::new(turn.response, redactor, &self.policy.text)
+                    let stream = self.said.stream(redactor, &self.policy.text);
+                    Segment::new(turn.response, stream)
                 })
                 .push(accepted, &self.sink, &mut self.persist)
                 .await;
@@ -216,9 +217,10 @@ impl Worker {
             return Ok(());
         };
         let redactor = self.workspace.redactor();
-        let (raw, shown, sent) = segment
+        let (raw, sent) = segment
             .finish(
                 partial,
+                &mut self.said,
                 redactor,
                 &self.policy.text,
                 &self.sink,
@@ -227,10 +229,7 @@ impl Worker {
             .await;
         self.persist.start();
         turn.text.push_str(&raw);
-        if self.policy.text.authoritative == Authoritative::AtTheEnd {
-            self.shown.push(&shown);
-            self.bound_shown()?;
-        }
+        self.bound_shown()?;
         Ok(sent?)
     }
 
@@ -238,11 +237,12 @@ impl Worker {
     fn bound_shown(&mut self) -> Result<(), Stop> {
         let text = &self.policy.text;
         let max_json = text.max_json_bytes.unwrap_or(usize::MAX);
-        let (end, _) = fit(self.shown.as_str(), text.max_bytes, max_json);
-        if end == self.shown.len() {
+        let shown = &mut self.said.shown;
+        let (end, _) = fit(shown.as_str(), text.max_bytes, max_json);
+        if end == shown.len() {
             return Ok(());
         }
-        self.shown = self.shown.part(0..end);
+        *shown = shown.part(0..end);
         Err(Stop::limit("the run's text is too long"))
     }
 }

@@ -16,6 +16,30 @@ use super::{Authoritative, TextPolicy};
 /// one that reads on ever takes.
 const CALLER_TIME: Duration = Duration::from_millis(50);
 
+/// What a run has said in the messages that ended.
+#[derive(Default)]
+pub(super) struct Said {
+    /// What is shown of all of them, where the terminal event holds it.
+    pub(super) shown: Redacted,
+    /// The same as the model wrote it; else its end, behind which a secret may go on.
+    raw: String,
+    /// Redacts what is said, from the first message on: a secret may be told in two.
+    stream: Option<StreamRedactor>,
+}
+
+impl Said {
+    /// What redacts the next message; nothing where nobody is shown it.
+    pub(super) fn stream(
+        &mut self,
+        redactor: &Redactor,
+        policy: &TextPolicy,
+    ) -> Option<StreamRedactor> {
+        let is_shown = policy.authoritative != Authoritative::Nowhere;
+        is_shown.then(|| self.stream.take().unwrap_or_else(|| redactor.stream()))
+    }
+}
+
+/// A message while it streams.
 pub(super) struct Segment {
     pub(super) id: Arc<str>,
     response: u32,
@@ -26,15 +50,15 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    pub(super) fn new(response: u32, redactor: &Redactor, policy: &TextPolicy) -> Self {
+    /// `stream` redacts what the run says, from its first message on.
+    pub(super) fn new(response: u32, stream: Option<StreamRedactor>) -> Self {
         let id: Arc<str> = crate::new_id().into();
-        let is_shown = policy.authoritative != Authoritative::Nowhere;
         Self {
             deltas: Deltas::new(Arc::clone(&id)),
             id,
             response,
             raw: String::new(),
-            stream: is_shown.then(|| redactor.stream()),
+            stream,
         }
     }
 
@@ -53,36 +77,49 @@ impl Segment {
         }
     }
 
-    /// Ends the message: the rest of its deltas, its record, its authoritative text. Returns
-    /// the raw text and what is shown of it.
+    /// Ends the message behind `said`: the rest of its deltas, its record, its authoritative text.
     pub(super) async fn finish(
         mut self,
         partial: bool,
+        said: &mut Said,
         redactor: &Redactor,
         policy: &TextPolicy,
         sink: &Sink,
         persist: &mut Persist,
-    ) -> (String, Redacted, Result<(), Lost>) {
+    ) -> (String, Result<(), Lost>) {
         let Some(mut stream) = self.stream.take() else {
             persist.message(&self.id, self.response, &self.raw, partial);
-            return (self.raw, Redacted::default(), Ok(()));
+            return (self.raw, Ok(()));
         };
         // What breaks off may break off within a secret.
-        let (rest, whole) = match partial {
-            true => (stream.cut(), redactor.redact_cut(&self.raw)),
-            false => (stream.finish(), redactor.redact(&self.raw)),
+        let rest = match partial {
+            true => stream.cut(),
+            false => stream.pause(),
         };
+        said.stream = Some(stream);
         self.deltas.push(sink, &rest).await;
         self.deltas.finish(sink).await;
         persist.message(&self.id, self.response, &self.raw, partial);
-        let sent = match policy.authoritative {
-            Authoritative::ByMessage => {
-                let max = policy.max_event_bytes;
-                self.reconcile(partial, &whole, max, sink).await
-            }
-            Authoritative::AtTheEnd | Authoritative::Nowhere => Ok(()),
+        let redacted = |before: &str, text: &str| match partial {
+            true => redactor.redact_cut(before, text),
+            false => redactor.redact_message(before, text),
         };
-        (self.raw, whole, sent)
+        let mut sent = Ok(());
+        match policy.authoritative {
+            Authoritative::ByMessage => {
+                let whole = redacted(&said.raw, &self.raw);
+                said.raw.push_str(&self.raw);
+                said.raw = redact::reach(&said.raw).to_owned();
+                let max = policy.max_event_bytes;
+                sent = self.reconcile(partial, &whole, max, sink).await;
+            }
+            Authoritative::AtTheEnd => {
+                said.raw.push_str(&self.raw);
+                said.shown = redacted("", &said.raw);
+            }
+            Authoritative::Nowhere => {}
+        }
+        (self.raw, sent)
     }
 
     async fn reconcile(

@@ -18,6 +18,7 @@ mod chunks;
 mod compaction;
 #[allow(dead_code)]
 pub(crate) mod policy;
+mod said;
 mod subagents;
 
 use policy::*;

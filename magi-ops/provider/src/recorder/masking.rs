@@ -140,7 +140,7 @@ fn cut(text: &str, redactor: &Redactor) -> String {
         .rfind('\n')
         .map_or(0, |at| at + 1);
     let (before, last) = text.split_at(at);
-    let shown = redactor.redact_cut(last);
+    let shown = redactor.redact_cut("", last);
     let last = match shown.as_str() == last.trim_end() {
         true => last,
         false => shown.as_str(),
