@@ -76,6 +76,8 @@ const FAILED: [&str; 21] = [
 ];
 /// Words that stand for none.
 const NO_REASON: [&str; 3] = ["", "null", "none"];
+/// What is said of a part of a response that is not at its end.
+const UNFINISHED: [&str; 3] = ["incomplete", "in_progress", "queued"];
 /// Failures that have no other name.
 const OTHER: &str = "other";
 
@@ -172,6 +174,15 @@ impl Ending {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a part of a response is whole by what its server says of it; what says nothing of that is.
+///
+/// # Errors
+/// For a word that names a failure.
+pub(crate) fn is_whole(status: &str) -> Result<bool, ProviderError> {
+    let (stop, word) = read(status)?;
+    Ok(stop != Finish::Cut && !UNFINISHED.contains(&word.as_str()))
 }
 
 /// What a reason means, and its word as it is compared. An error tells it as it came: what is a secret is known so.
@@ -278,6 +289,23 @@ mod tests {
         both.reason("Because").unwrap();
         both.reason("stop").unwrap();
         assert_eq!(both.check(true, false), Ok(()));
+    }
+
+    #[test]
+    fn a_part_is_whole_where_nothing_says_otherwise() {
+        for (status, whole) in [
+            ("", true),
+            ("completed", true),
+            ("zz", true),
+            ("incomplete", false),
+            ("in_progress", false),
+            ("max_tokens", false),
+        ] {
+            assert_eq!(is_whole(status), Ok(whole), "{status}");
+        }
+        for status in ["failed", "cancelled", "error"] {
+            assert_eq!(is_whole(status).unwrap_err(), ErrorKind::Failed, "{status}");
+        }
     }
 
     #[test]

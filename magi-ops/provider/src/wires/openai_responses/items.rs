@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::ProviderError;
 use crate::wires::halves::Joiner;
-use crate::wires::json::{count, word};
+use crate::wires::json::{count, take, word};
 
 /// Most items of one response.
 const MAX_ITEMS: usize = 4096;
@@ -100,6 +100,8 @@ pub(super) struct Item {
     pub(super) done: bool,
     /// The server says that it is whole, which it may be where the response is not.
     pub(super) whole: bool,
+    /// The server says that it is not whole.
+    pub(super) broken: bool,
     /// Bytes of text and calls of the response before it.
     pub(super) place: (usize, usize),
     /// Of a message its parts, of reasoning its raw text.
@@ -178,6 +180,7 @@ impl Items {
             id,
             done: false,
             whole: false,
+            broken: false,
             place,
             parts: BTreeMap::new(),
             summaries: BTreeMap::new(),
@@ -219,9 +222,33 @@ impl Items {
         own.map(|(at, _)| at).nth(nth)
     }
 
+    /// Whether something that was said or asked for is not whole, as the server says.
+    pub(super) fn is_broken(&self) -> bool {
+        let said = |item: &Item| matches!(item.kind, Kind::Message | Kind::Call);
+        self.0.iter().any(|item| item.broken && said(item))
+    }
+
     pub(super) fn has_calls(&self) -> bool {
         let is_call = |item: &Item| item.kind == Kind::Call && !item.is_nothing();
         self.0.iter().any(is_call)
+    }
+}
+
+/// All arguments of a call, by the name that its kind has for them.
+pub(super) fn whole_arguments(call: &mut Value) -> String {
+    let own = take(call, "arguments");
+    arguments(match own.is_null() {
+        true => take(call, "input"),
+        false => own,
+    })
+}
+
+/// Arguments of a call, as text or as the object itself.
+pub(super) fn arguments(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        whole => whole.to_string(),
     }
 }
 

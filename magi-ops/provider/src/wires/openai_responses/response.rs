@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::items::{Item, Items, Kind, Text, named};
+use super::items::{Item, Items, Kind, Text, arguments, named, whole_arguments};
 use super::request::state;
 use crate::config::Reasoning;
 use crate::error::{ErrorKind, ProviderError};
@@ -13,7 +13,7 @@ use crate::message::ToolCall;
 use crate::request::Request;
 use crate::response::{Chunk, Usage};
 use crate::wires::call_ids::CallIds;
-use crate::wires::finish::Ending;
+use crate::wires::finish::{Ending, is_whole};
 use crate::wires::input::{read_input, tool_name};
 use crate::wires::json::{count, take, text, word};
 use crate::wires::wire::{Progress, Reader, keep};
@@ -121,15 +121,15 @@ impl Reader for ResponseReader {
         }
         let has_calls = self.items.has_calls();
         self.ending.check(self.text > 0, has_calls)?;
-        let cut = self.ending.is_cut();
+        let cut = self.ending.is_cut() || self.items.is_broken();
         let last = self.items.0.len().saturating_sub(1);
         for at in 0..self.items.0.len() {
-            let Item {
-                kind, done, whole, ..
-            } = self.items.0[at];
+            let item = &self.items.0[at];
+            let (kind, whole) = (item.kind, item.whole);
+            let is_open = !item.done && !item.broken;
             match kind {
                 Kind::Message => self.finish_parts(at),
-                Kind::Reasoning if !cut && !done => self.finish_reasoning(at, None)?,
+                Kind::Reasoning if !cut && is_open => self.finish_reasoning(at, None)?,
                 Kind::Call => self.give_call(at, whole || !cut || at < last),
                 Kind::Reasoning | Kind::Other => {}
             }
@@ -190,8 +190,10 @@ impl ResponseReader {
             return Ok(());
         }
         let status = item["status"].as_str().unwrap_or_default();
-        let is_whole = status != "incomplete";
+        // What tools at the provider failed at fails no answer.
+        let is_whole = self.items.0[at].kind == Kind::Other || is_whole(status)?;
         self.items.0[at].whole = status == "completed";
+        self.items.0[at].broken = !is_whole;
         let encrypted = take(&mut item, "encrypted_content");
         self.fill(at, item)?;
         self.items.0[at].done = is_whole;
@@ -403,7 +405,11 @@ impl ResponseReader {
         self.out.push_back(Chunk::ToolCall(ToolCall {
             id: self.ids.claim(own),
             name: tool_name(&call.name),
-            input: read_input(input, complete),
+            input: match call.broken {
+                // Also one that looks whole does not run.
+                true => Value::String(input),
+                false => read_input(input, complete),
+            },
         }));
     }
 
@@ -464,25 +470,6 @@ fn summary(text: String) -> Chunk {
     Chunk::Reasoning {
         text,
         provider_summary: true,
-    }
-}
-
-/// All arguments of a call, by the name that its kind has for them.
-fn whole_arguments(call: &mut Value) -> String {
-    let own = take(call, "arguments");
-    arguments(if own.is_null() {
-        take(call, "input")
-    } else {
-        own
-    })
-}
-
-/// Arguments of a call, as text or as the object itself.
-fn arguments(value: Value) -> String {
-    match value {
-        Value::String(text) => text,
-        Value::Null => String::new(),
-        whole => whole.to_string(),
     }
 }
 
