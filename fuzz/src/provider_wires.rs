@@ -253,6 +253,7 @@ fn name(chunk: &Chunk) -> &'static str {
         Chunk::ToolCall(_) => "ToolCall",
         Chunk::Cut => "Cut",
         Chunk::Retry(_) => "Retry",
+        Chunk::Notice(_) => "Notice",
         Chunk::Usage(_) => "Usage",
     }
 }
@@ -303,7 +304,7 @@ fn bounded(spoken: Spoken, model: &str, said: &[Chunk], input: usize) {
                 shown += call.name.len();
             }
             Chunk::Cut => cuts += 1,
-            Chunk::Retry(_) => panic!("a body is read once"),
+            Chunk::Retry(_) | Chunk::Notice(_) => panic!("a body is read once"),
             Chunk::Usage(usage) => {
                 let cached = usage.cache_read.unwrap_or(0);
                 assert!(spoken != Spoken::Anthropic || cached <= usage.input);

@@ -28,11 +28,15 @@ const ENDED: [&str; 4] = [
 
 /// Why there are no new tokens. Its words repeat those of the issuer, which may repeat what it was sent: nothing of it is
 /// shown that was not redacted.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum RefreshError {
     /// The refresh token is good for nothing any more.
-    #[error("the issuer ended the login: {0}")]
-    Ended(String),
+    #[error("the login has ended, log in again; the issuer said (HTTP {status}){words}")]
+    Ended {
+        status: u16,
+        /// As below.
+        words: String,
+    },
     #[error("the issuer refused the refresh (HTTP {status}){words}")]
     Refused {
         status: u16,
@@ -43,6 +47,18 @@ pub enum RefreshError {
     Malformed(String),
     #[error("the issuer cannot be reached")]
     Unreachable(#[source] ProviderError),
+}
+
+/// No words of the issuer.
+impl std::fmt::Debug for RefreshError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ended { .. } => "Ended",
+            Self::Refused { .. } => "Refused",
+            Self::Malformed(_) => "Malformed",
+            Self::Unreachable(_) => "Unreachable",
+        })
+    }
 }
 
 impl RefreshError {
@@ -105,7 +121,10 @@ impl Issuer {
         };
         match status {
             200..=299 => tokens(old, &answer, now).ok_or(RefreshError::Malformed(behind)),
-            400..=499 if says_ended(&answer) => Err(RefreshError::Ended(words)),
+            400..=499 if says_ended(&answer) => Err(RefreshError::Ended {
+                status,
+                words: behind,
+            }),
             status => Err(RefreshError::Refused {
                 status,
                 words: behind,
@@ -146,10 +165,11 @@ fn tokens(old: &OAuthTokens, answer: &Value, now: SystemTime) -> Option<OAuthTok
     };
     let access_token = word("access_token")?;
     let seconds = match answer.get("expires_in") {
-        Some(Value::String(text)) => text.parse().ok(),
-        other => other.and_then(Value::as_u64),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        other => other.and_then(Value::as_f64),
     };
-    let end = seconds.and_then(|seconds| now.checked_add(Duration::from_secs(seconds)));
+    let left = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let end = left.and_then(|left| now.checked_add(left));
     let id_token = word("id_token");
     Some(OAuthTokens {
         expires_at: end.or_else(|| claims::end(&access_token)),

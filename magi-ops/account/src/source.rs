@@ -1,8 +1,8 @@
 //! The source of a stored credential: read with each request, refreshed by one at a time over all processes, and never
 //! put over what another login stored meanwhile. The redactor knows all that is read or received.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::future::BoxFuture;
 use provider::{Credential, CredentialError, CredentialSource, Secret};
@@ -27,6 +27,8 @@ const ATTEMPTS: u32 = 4;
 const BACKOFF: Duration = Duration::from_millis(500);
 /// How long after the first one another one begins at most.
 const TRIED_WITHIN: Duration = Duration::from_secs(10);
+/// How long a token is new: one that is refused meanwhile is not replaced.
+const NEW: Duration = Duration::from_secs(5 * 60);
 /// Reads and writes of the store at once.
 const THREADS: u32 = 4;
 
@@ -39,6 +41,10 @@ struct Shared {
     redactor: Redactor,
     /// Who gives new tokens; `None` where a key never ends.
     issuer: Option<Issuer>,
+    /// New tokens that could not be stored: they serve this process, which goes on trying.
+    unsaved: Mutex<Option<Unsaved>>,
+    /// The access token that the issuer gave last, and when.
+    renewed: Mutex<Option<(String, Instant)>>,
     /// What must not end before it is done.
     under_way: TaskTracker,
     threads: Pool,
@@ -59,6 +65,8 @@ impl StoredAccount {
             home,
             redactor,
             issuer,
+            unsaved: Mutex::default(),
+            renewed: Mutex::default(),
             under_way,
             threads: Pool::new(THREADS),
         }))
@@ -95,6 +103,10 @@ impl CredentialSource for StoredAccount {
                 StoredCredential::ApiKey(key) => Secret::new(&key) != *secret,
                 StoredCredential::OAuth(tokens) => {
                     if Secret::new(&tokens.access_token) == *secret {
+                        // To redeem another token for one that never served would gain nothing.
+                        if self.0.is_just_renewed(&tokens.access_token) {
+                            return Ok(false);
+                        }
                         self.refresh(tokens.access_token, ATTEMPTS).await?;
                     }
                     true
@@ -102,13 +114,31 @@ impl CredentialSource for StoredAccount {
             })
         })
     }
+
+    fn trouble(&self) -> Option<CredentialError> {
+        let mut unsaved = locked(&self.0.unsaved);
+        unsaved.as_mut()?.why.take()
+    }
+}
+
+/// Tokens that are not stored.
+struct Unsaved {
+    /// What stands in their place.
+    seen: Account,
+    credential: StoredCredential,
+    /// Why, until it is told.
+    why: Option<CredentialError>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl StoredAccount {
     /// The tokens, or new ones if these end soon.
     async fn current(&self, tokens: OAuthTokens) -> Result<OAuthTokens, CredentialError> {
         if tokens.needs_login {
-            return Err(CredentialError::LoggedOut);
+            return Err(CredentialError::LoggedOut(None));
         }
         let now = SystemTime::now();
         let end = tokens
@@ -139,6 +169,11 @@ impl StoredAccount {
     }
 }
 
+/// Somebody else holds the right to refresh all the time.
+#[derive(Debug, thiserror::Error)]
+#[error("another process of this home is renewing the login, and has not come to an end")]
+struct Held;
+
 /// Nothing begins any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the process is ending")]
@@ -168,15 +203,45 @@ impl Shared {
     }
 
     async fn load(self: &Arc<Self>) -> Result<Account, CredentialError> {
-        let account = self
-            .on_store(|this| this.home.accounts().account(&this.provider))
-            .await?;
+        let account = self.on_store(Self::read).await?;
         let secrets = account
             .credential
             .iter()
             .flat_map(StoredCredential::secrets);
         self.redactor.learn(secrets);
         Ok(account)
+    }
+
+    /// What is stored, or is to be stored in its place. Blocks.
+    fn read(&self) -> Result<Account, AccountError> {
+        let accounts = self.home.accounts();
+        let mut account = accounts.account(&self.provider)?;
+        let mut unsaved = locked(&self.unsaved);
+        let Some(Unsaved {
+            seen, credential, ..
+        }) = &*unsaved
+        else {
+            return Ok(account);
+        };
+        if account == *seen {
+            match accounts.store(&self.provider, seen, Some(credential)) {
+                Ok(_) => account = accounts.account(&self.provider)?,
+                Err(error) => {
+                    tracing::debug!(%error, "refreshed tokens are still not stored");
+                    account.credential = Some(credential.clone());
+                    return Ok(account);
+                }
+            }
+        }
+        // They are stored, or a login or a logout came between.
+        *unsaved = None;
+        Ok(account)
+    }
+
+    fn is_just_renewed(&self, access_token: &str) -> bool {
+        let renewed = locked(&self.renewed);
+        let own = renewed.as_ref().filter(|(token, _)| token == access_token);
+        own.is_some_and(|(_, when)| when.elapsed() < NEW)
     }
 
     async fn stored(self: &Arc<Self>) -> Result<StoredCredential, CredentialError> {
@@ -193,7 +258,9 @@ impl Shared {
             if let Some(lock) = lock.await? {
                 return Ok(lock);
             }
-            deadline.check().map_err(unavailable)?;
+            if deadline.check().is_err() {
+                return Err(unavailable(Held));
+            }
             tokio::time::sleep(LOCK_POLL).await;
         }
     }
@@ -241,7 +308,7 @@ impl Shared {
             return Err(CredentialError::Missing);
         };
         if old.needs_login {
-            return Err(CredentialError::LoggedOut);
+            return Err(CredentialError::LoggedOut(None));
         }
         if old.access_token != stale {
             return Ok(*old);
@@ -251,18 +318,26 @@ impl Shared {
             .as_ref()
             .is_some_and(|token| !token.is_empty());
         let Some(issuer) = self.issuer.as_ref().filter(|_| has_token) else {
-            return Err(CredentialError::LoggedOut);
+            return Err(CredentialError::LoggedOut(None));
         };
+        // The issuer gives new tokens once: what will keep them from being stored is met before.
+        self.on_store(|this| this.home.accounts().can_store(&this.provider))
+            .await?;
         let (_under_way, asked) = self.ask(issuer, &old, attempts).await?;
         let (fresh, outcome) = match asked {
-            Ok(fresh) => (fresh, Ok(())),
-            Err(error @ RefreshError::Ended(_)) => {
+            Ok(fresh) => {
+                let renewed = (fresh.access_token.clone(), Instant::now());
+                *locked(&self.renewed) = Some(renewed);
+                (fresh, Ok(()))
+            }
+            Err(error @ RefreshError::Ended { .. }) => {
                 tracing::info!(%error, "the login has ended");
                 let ended = OAuthTokens {
                     needs_login: true,
-                    ..*old
+                    ..(*old).clone()
                 };
-                (ended, Err(CredentialError::LoggedOut))
+                let error = CredentialError::LoggedOut(Some(Box::new(error)));
+                (ended, Err(error))
             }
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
@@ -272,11 +347,16 @@ impl Shared {
         };
         let stored = StoredCredential::OAuth(Box::new(fresh.clone()));
         self.redactor.learn(stored.secrets());
-        let seen = account.generation;
-        let store = move |this: &Self| {
-            this.home
-                .accounts()
-                .store(&this.provider, seen, Some(&stored))
+        let seen = Account {
+            generation: account.generation,
+            credential: Some(StoredCredential::OAuth(old)),
+        };
+        let store = {
+            let (seen, stored) = (seen.clone(), stored.clone());
+            move |this: &Self| {
+                let accounts = this.home.accounts();
+                accounts.store(&this.provider, &seen, Some(&stored))
+            }
         };
         match self.on_store(store).await {
             Ok(true) => {}
@@ -284,12 +364,20 @@ impl Shared {
             Ok(false) => {
                 return match self.stored().await? {
                     StoredCredential::OAuth(tokens) if !tokens.needs_login => Ok(*tokens),
-                    StoredCredential::OAuth(_) => Err(CredentialError::LoggedOut),
+                    StoredCredential::OAuth(_) => Err(CredentialError::LoggedOut(None)),
                     StoredCredential::ApiKey(_) => Err(CredentialError::Missing),
                 };
             }
-            // They serve this process's request all the same.
-            Err(error) => tracing::warn!(%error, "refreshed tokens are not stored"),
+            // They serve this process all the same.
+            Err(error) => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                tracing::warn!(%error, cause, "refreshed tokens are not stored");
+                *locked(&self.unsaved) = Some(Unsaved {
+                    seen,
+                    credential: stored,
+                    why: Some(error),
+                });
+            }
         }
         outcome.map(|()| fresh)
     }

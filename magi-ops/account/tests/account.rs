@@ -208,19 +208,30 @@ async fn who_ever_asks_at_once_one_refreshes() {
 #[tokio::test]
 async fn a_login_that_the_issuer_ended_stays_ended() {
     for answer in [
-        json!({"error": "invalid_grant"}),
+        json!({"error": "invalid_grant", "error_description": "zz-reason"}),
         json!({"error": {"code": "refresh_token_reused", "message": "canary"}}),
     ] {
         let server = Server::start(vec![(400, answer, SOON)]).await;
         let place = Place::with_tokens(-60);
         let error = access(&place.source(&server)).await.unwrap_err();
-        assert!(matches!(error, CredentialError::LoggedOut));
+        let CredentialError::LoggedOut(Some(said)) = &error else {
+            panic!("{error:?}");
+        };
+        let said = said.to_string();
+        assert!(
+            said.contains("log in again") && said.contains("(HTTP 400): "),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("canary") || said.ends_with("invalid_grant: zz-reason"),
+            "{said}"
+        );
         assert!(!format!("{error:?}").contains("canary"));
         // Another process knows it without asking; a new login ends it.
         let later = place.source(&server);
         assert!(matches!(
             access(&later).await,
-            Err(CredentialError::LoggedOut)
+            Err(CredentialError::LoggedOut(_))
         ));
         assert_eq!(server.asked(), 1);
         assert_eq!(
@@ -318,6 +329,13 @@ async fn what_a_server_refuses_is_replaced_once() {
         place.stored()["providers"][CODEX]["oauth"]["refresh_token"],
         "refresh-canary-1"
     );
+    // A new one that is refused too is not redeemed for yet another.
+    assert!(
+        !source
+            .rejected(&Secret::new("access-canary-2"))
+            .await
+            .unwrap()
+    );
     // Who comes late with the old one gets the new one.
     assert!(source.rejected(&refused).await.unwrap());
     assert_eq!(server.asked(), 1);
@@ -341,12 +359,85 @@ async fn a_logout_meanwhile_is_not_undone() {
         while server.asked() == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        assert!(place.home().accounts().store(CODEX, 4, None).unwrap());
+        let home = place.home();
+        let seen = home.accounts().account(CODEX).unwrap();
+        assert!(home.accounts().store(CODEX, &seen, None).unwrap());
     };
     let (refreshed, ()) = tokio::join!(source.get(), logout);
     assert!(matches!(refreshed, Err(CredentialError::Missing)));
     let record = place.stored()["providers"][CODEX].clone();
     assert_eq!(record, json!({"generation": 5}));
+}
+
+/// A login begins to count anew: the number alone does not tell it from the one that is refreshed.
+#[tokio::test]
+async fn another_login_meanwhile_stays() {
+    let (status, answer, _) = granted("access-canary-2", "refresh-canary-2");
+    let server = Server::start(vec![(status, answer, Duration::from_millis(500))]).await;
+    let place = Place::with_tokens(-60);
+    let source = place.source(&server);
+    let mut other = Place::with_tokens(3600).stored();
+    other["providers"][CODEX]["oauth"]["access_token"] = json!("other-access");
+    other["providers"][CODEX]["oauth"]["refresh_token"] = json!("other-refresh");
+    let login = async {
+        while server.asked() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        place.write(&other);
+    };
+    let (refreshed, ()) = tokio::join!(access(&source), login);
+    assert_eq!(refreshed.unwrap(), "other-access");
+    assert_eq!(place.stored(), other);
+}
+
+#[tokio::test]
+async fn no_token_is_redeemed_that_could_not_be_stored() {
+    let server = Server::start(vec![]).await;
+    let place = Place::with_tokens(-60);
+    let source = place.source(&server);
+    fs::create_dir(place.dir.path().join("auth.lock")).unwrap();
+    let Err(CredentialError::Unavailable(why)) = access(&source).await else {
+        panic!("handed out");
+    };
+    let why = why.to_string();
+    assert!(
+        why.contains("auth.lock") && why.contains("irectory"),
+        "{why}"
+    );
+    assert_eq!(server.asked(), 0);
+    assert!(source.trouble().is_none());
+}
+
+#[tokio::test]
+async fn tokens_that_cannot_be_stored_serve_and_are_told_and_stored_later() {
+    let (status, answer, _) = granted("access-canary-2", "refresh-canary-2");
+    let server = Server::start(vec![(status, answer, Duration::from_millis(300))]).await;
+    let place = Place::with_tokens(-60);
+    let source = place.source(&server);
+    let lock = place.dir.path().join("auth.lock");
+    let break_lock = async {
+        while server.asked() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        fs::remove_file(&lock).unwrap();
+        fs::create_dir(&lock).unwrap();
+    };
+    let (refreshed, ()) = tokio::join!(access(&source), break_lock);
+    assert_eq!(refreshed.unwrap(), "access-canary-2");
+    let CredentialError::Unavailable(why) = source.trouble().unwrap() else {
+        panic!("another trouble");
+    };
+    assert!(why.to_string().contains("auth.lock"), "{why}");
+    // Told once, and used on.
+    assert!(source.trouble().is_none());
+    assert_eq!(access(&source).await.unwrap(), "access-canary-2");
+    let record = || place.stored()["providers"][CODEX].clone();
+    assert_eq!(record()["oauth"]["refresh_token"], "refresh-canary-1");
+    fs::remove_dir(&lock).unwrap();
+    assert_eq!(access(&source).await.unwrap(), "access-canary-2");
+    assert_eq!(record()["oauth"]["refresh_token"], "refresh-canary-2");
+    assert_eq!(record()["generation"], 5);
+    assert_eq!(server.asked(), 1);
 }
 
 #[tokio::test]
@@ -384,7 +475,10 @@ async fn who_ends_waits_for_tokens_that_are_asked_for_and_nothing_is_asked_for_a
     under_way.wait().await;
     let stored = place.stored()["providers"][CODEX]["oauth"].clone();
     assert_eq!(stored["refresh_token"], "refresh-canary-2");
-    let again = source.rejected(&Secret::new("access-canary-2")).await;
+    let mut stored = place.stored();
+    stored["providers"][CODEX]["oauth"]["access_token"] = json!("another");
+    place.write(&stored);
+    let again = source.rejected(&Secret::new("another")).await;
     assert!(matches!(again, Err(CredentialError::Unavailable(_))));
     assert_eq!(server.asked(), 1);
 }

@@ -12,9 +12,16 @@ pub struct Secret(Arc<str>);
 
 impl Secret {
     /// White space around the value, such as the line end of a file it was read from, is no part
-    /// of it.
+    /// of it, nor is the word before it in a header that it was copied from.
     pub fn new(value: &str) -> Self {
-        Self(value.trim().into())
+        let value = value.trim();
+        let scheme = value.get(..7);
+        let bearer = scheme.filter(|scheme| scheme.eq_ignore_ascii_case("bearer "));
+        Self(
+            bearer
+                .map_or(value, |scheme| value[scheme.len()..].trim())
+                .into(),
+        )
     }
 
     /// Whether the value can stand in the header of a request: printable ASCII, at least one byte.
@@ -57,9 +64,9 @@ pub enum CredentialError {
     /// The source holds nothing for this provider, such as an unset variable.
     #[error("there is no credential")]
     Missing,
-    /// A person has to log in again.
-    #[error("the login has ended")]
-    LoggedOut,
+    /// A person has to log in again; beneath what the issuer said, where it was asked just now.
+    #[error("the login has ended: log in again")]
+    LoggedOut(#[source] Option<Box<dyn Error + Send + Sync>>),
     /// The source could not be asked just now.
     #[error("the credential cannot be read")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
@@ -87,6 +94,11 @@ pub trait CredentialSource: Send + Sync {
     fn rejected<'a>(&'a self, secret: &'a Secret) -> BoxFuture<'a, Result<bool, CredentialError>> {
         let _ = secret;
         Box::pin(std::future::ready(Ok(false)))
+    }
+
+    /// What went wrong without keeping the last [`Self::get`] from handing out a credential. Told once.
+    fn trouble(&self) -> Option<CredentialError> {
+        None
     }
 }
 

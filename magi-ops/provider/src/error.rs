@@ -23,6 +23,9 @@ pub enum ErrorKind {
     Unauthorized,
     #[error("the credential of the provider is not available")]
     NoCredential,
+    /// It serves this process, and is lost with it.
+    #[error("the renewed login of the provider cannot be stored")]
+    NotStored,
     #[error("the provider does not know the model")]
     UnknownModel,
     #[error("the provider has nothing at this address")]
@@ -38,7 +41,7 @@ pub enum ErrorKind {
     ContextLength,
     #[error("the provider cannot be reached")]
     Network,
-    #[error("the connection to the provider was lost before the answer was whole")]
+    #[error("the provider's answer broke off before it was whole")]
     Interrupted,
     #[error("the provider stopped sending")]
     Stalled,

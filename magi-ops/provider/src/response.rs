@@ -31,6 +31,8 @@ pub enum Chunk {
     Cut,
     /// Nothing has arrived yet, and the request is about to be sent once more.
     Retry(Retry),
+    /// What a person should know though the request goes on. Nothing has arrived yet.
+    Notice(ProviderError),
     /// Token counts; a later report replaces an earlier one of the same response.
     Usage(Usage),
 }

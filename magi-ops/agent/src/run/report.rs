@@ -129,6 +129,13 @@ impl Worker {
             .await
     }
 
+    /// What the run goes on without, and a person should know.
+    pub(super) async fn report_notice(&mut self, error: &ProviderError) -> Result<(), Stop> {
+        let summary = self.reason_of(error).summary(self.policy.max_summary_bytes);
+        self.diagnose(RunErrorCode::ProviderUnavailable, summary)
+            .await
+    }
+
     /// The end of a run whose response failed. This is where the reason becomes a code.
     pub(super) fn provider_failed(&self, error: &ProviderError) -> Stop {
         let summary = self.reason_of(error).summary(self.policy.max_summary_bytes);

@@ -145,6 +145,7 @@ impl Worker {
                 Chunk::Usage(usage) => turn.usage = Some(usage),
                 Chunk::Cut => turn.cut = true,
                 Chunk::Retry(retry) => self.report_retry(&retry).await?,
+                Chunk::Notice(error) => self.report_notice(&error).await?,
                 // Raw thinking is neither shown nor kept.
                 Chunk::Reasoning { .. } => {}
             }

@@ -70,7 +70,10 @@ pub fn examine(environment: &Environment) -> Examination {
             .and_then(|home| Ok(home.accounts().check()?))
     {
         let reasons = redacted(error.reasons, &environment.redactor());
-        found.notices.extend(reasons);
+        // What needs them says it already.
+        let new = reasons.into_iter();
+        let new = new.filter(|reason| !found.problems.contains(reason));
+        found.notices.extend(new);
     }
     found
 }

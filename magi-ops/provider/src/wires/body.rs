@@ -120,7 +120,7 @@ impl Body {
     fn event(&mut self, event: &Event) -> Result<Progress, ProviderError> {
         self.begun = true;
         let data = match event {
-            Event::Data(data) => data,
+            Event::Data(data) | Event::Named(_, data) => data,
             Event::Stray(line) => return self.stray(&String::from_utf8_lossy(line)),
             Event::Failure(data) => {
                 let text = String::from_utf8_lossy(data);
@@ -141,7 +141,13 @@ impl Body {
                         Value::Array(values) => values,
                         value => vec![value],
                     };
-                    for value in values {
+                    for mut value in values {
+                        if let (Event::Named(name, _), Value::Object(members)) = (event, &mut value)
+                        {
+                            members
+                                .entry("type")
+                                .or_insert_with(|| name.as_str().into());
+                        }
                         match self.reader.event(value, lone)? {
                             Progress::More => {}
                             Progress::Finishing => self.finishing = true,
@@ -188,7 +194,9 @@ impl Body {
         for value in values {
             match &value {
                 Event::Stray(text) => return Err(stray_failure(&String::from_utf8_lossy(text))),
-                Event::Data(data) | Event::Failure(data) => check_event(data)?,
+                Event::Data(data) | Event::Named(_, data) | Event::Failure(data) => {
+                    check_event(data)?;
+                }
             }
             if self.event(&value)? == Progress::Done {
                 return Ok(Progress::Done);
@@ -208,7 +216,7 @@ impl Body {
             _ => VecDeque::new(),
         };
         for event in last {
-            if let Event::Data(data) = &event {
+            if let Event::Data(data) | Event::Named(_, data) = &event {
                 // It may lack its end: only what it tells of a failure counts.
                 let value = json::value(&String::from_utf8_lossy(data));
                 value.as_ref().and_then(failure_in).map_or(Ok(()), Err)?;

@@ -204,6 +204,10 @@ impl Exchange {
         self.credential = asked
             .map_err(stalled)?
             .map_err(|error| ProviderError::new(ErrorKind::NoCredential).with_source(error))?;
+        let trouble = link.credentials.trouble();
+        let trouble =
+            trouble.map(|error| ProviderError::new(ErrorKind::NotStored).with_source(error));
+        self.ready.extend(trouble.map(Chunk::Notice));
         let target = link.wire.target(&self.request);
         let credential = self.credential.as_ref();
         let body = self.body.clone();
@@ -250,8 +254,14 @@ impl Exchange {
         }
         let progress = reading.body.read(bytes.as_deref());
         let pieces = reading.body.pieces();
-        // Counts are replaced by later ones.
-        self.spoken |= pieces.iter().any(|chunk| !matches!(chunk, Chunk::Usage(_)));
+        // Counts are replaced by later ones, and raw thinking is neither shown nor kept.
+        let is_silent = |chunk: &Chunk| match chunk {
+            Chunk::Reasoning {
+                provider_summary, ..
+            } => !provider_summary,
+            chunk => matches!(chunk, Chunk::Usage(_)),
+        };
+        self.spoken |= !pieces.iter().all(is_silent);
         self.ready.append(pieces);
         let progress = progress.map_err(|error| match reading.answer.status().as_u16() {
             200 => error,
@@ -320,7 +330,9 @@ impl Exchange {
             (self.body, self.quirks) = link.body(&self.request);
             return State::Send;
         }
-        if error == ErrorKind::Unauthorized && !std::mem::replace(&mut self.refreshed, true) {
+        // 403 is about the account, the region, the model: another token changes nothing of that.
+        let is_refused = error == ErrorKind::Unauthorized && error.status() == Some(401);
+        if is_refused && !std::mem::replace(&mut self.refreshed, true) {
             return State::Refresh(error);
         }
         self.waits += 1;

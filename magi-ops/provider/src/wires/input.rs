@@ -14,10 +14,41 @@ pub(crate) fn read_input(text: String, complete: bool) -> Value {
         return json!({});
     }
     let inner = fenced(&text).unwrap_or(&text);
-    match json::value(inner) {
+    let value = json::value(inner);
+    match value.or_else(|| json::value(&with_escapes(inner)?)) {
         Some(value) => unwrapped(value),
         None => one_of(inner).unwrap_or(Value::String(text)),
     }
+}
+
+/// The same with escapes where line ends and tabs stand raw within strings, as some models write them; `None` if none does.
+fn with_escapes(text: &str) -> Option<String> {
+    let mut escaped = String::with_capacity(text.len() + 16);
+    let (mut nesting, mut has_changed) = (json::Nesting::default(), false);
+    let mut is_escaped = false;
+    for c in text.chars() {
+        let escape = match c {
+            '\n' => "\\n",
+            '\r' => "\\r",
+            '\t' => "\\t",
+            _ => "",
+        };
+        if is_escaped && !escape.is_empty() {
+            return None;
+        }
+        is_escaped = nesting.in_string && c == '\\' && !is_escaped;
+        if nesting.in_string && !escape.is_empty() {
+            escaped.push_str(escape);
+            has_changed = true;
+        } else {
+            escaped.push(c);
+        }
+        let mut bytes = [0; 4];
+        for byte in c.encode_utf8(&mut bytes).bytes() {
+            nesting.read(byte);
+        }
+    }
+    has_changed.then_some(escaped)
 }
 
 /// What stands in the fence that is all of `text`.
@@ -102,6 +133,20 @@ mod tests {
         assert_eq!(read(&deep), Value::String(deep));
         assert_eq!(input_object(&json!({"a": 1})), json!({"a": 1}));
         assert_eq!(input_object(&json!("{")), json!({"invalid_input": "{"}));
+    }
+
+    #[test]
+    fn raw_line_ends_within_strings_are_line_ends() {
+        let own = json!({"content": "a\n\tb\r\n\\", "path": "x"});
+        for sent in [
+            "{\"content\": \"a\n\tb\r\n\\\\\",\n\t\"path\": \"x\"}",
+            "```json\n{\"content\": \"a\n\tb\r\n\\\\\", \"path\": \"x\"}\n```",
+        ] {
+            assert_eq!(read(sent), own, "{sent}");
+        }
+        for broken in ["{\"a\": \"b\n", "{\"a\": \"b\n\"", "{\"a\": \"\\\n\"}"] {
+            assert_eq!(read(broken), Value::String(broken.to_owned()), "{broken}");
+        }
     }
 
     #[test]

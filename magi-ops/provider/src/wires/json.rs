@@ -291,16 +291,20 @@ pub(crate) fn first_of(choices: Value) -> Option<Value> {
     }
 }
 
+/// Largest count that is one: what is beyond it no JSON client holds exactly.
+const MAX_COUNT: u64 = (1 << 53) - 1;
+
 /// A count, whichever way the server writes numbers.
 pub(crate) fn count(value: &Value) -> Option<u64> {
-    match value {
+    let count = match value {
         Value::Number(number) => number.as_u64().or_else(|| {
             let number = number.as_f64().filter(|number| *number >= 0.0)?;
             Some(number as u64)
         }),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
-    }
+    };
+    count.filter(|count| *count <= MAX_COUNT)
 }
 
 /// A word, such as an id, that some servers write as a number.
@@ -375,6 +379,24 @@ mod tests {
                 ErrorKind::Malformed,
                 "{broken}"
             );
+        }
+    }
+
+    #[test]
+    fn counts_are_what_every_client_can_hold() {
+        for (value, expected) in [
+            (json!(7), Some(7)),
+            (json!("7"), Some(7)),
+            (json!(7.5), Some(7)),
+            (
+                json!(9_007_199_254_740_991_u64),
+                Some(9_007_199_254_740_991),
+            ),
+            (json!(9_007_199_254_740_992_u64), None),
+            (json!(1e30), None),
+            (json!(-1), None),
+        ] {
+            assert_eq!(count(&value), expected, "{value}");
         }
     }
 

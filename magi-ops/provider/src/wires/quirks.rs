@@ -16,7 +16,7 @@ use crate::message::Message;
 const MAX_MODELS: usize = 256;
 /// Most images of one model that are known to be refused; a model that refuses more gets none any more.
 const MAX_REFUSED_IMAGES: usize = 256;
-/// A limit below this counts as none: it is not the length that the server minds.
+/// No limit is below this: where shorter images are refused, it is not their length that the server minds.
 const LEAST_IMAGE_LIMIT: usize = 64 * 1024;
 
 /// How a server's requests differ from the usual ones.
@@ -107,12 +107,13 @@ impl Quirks {
         match image_refusal(status, text) {
             None => return false,
             Some(ImageRefusal::Every) => self.max_image_bytes = Some(0),
-            Some(ImageRefusal::Longest) => {
-                // The encoded length counts with some: three quarters of that.
-                let most = longest / 4 * 3;
-                self.max_image_bytes = Some(if most > LEAST_IMAGE_LIMIT { most } else { 0 });
+            // The encoded length counts with some: three quarters of that.
+            Some(ImageRefusal::Longest) if longest / 4 * 3 > LEAST_IMAGE_LIMIT => {
+                self.max_image_bytes = Some(longest / 4 * 3);
             }
-            Some(ImageRefusal::One) => {
+            // Of a body that is too long the images are the least.
+            Some(ImageRefusal::Longest) if status == Some(413) => return false,
+            Some(ImageRefusal::Longest | ImageRefusal::One) => {
                 let newest = images::newest(sent.messages, sent.images);
                 let meant = images::meant(text, sent.body, newest);
                 self.refused_images

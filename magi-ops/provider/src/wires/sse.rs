@@ -12,10 +12,17 @@ use crate::error::ProviderError;
 /// Longest line and longest data of one event, in bytes.
 pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
+/// Longest name of an event that is kept, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+/// The name of events that have none.
+const USUAL_NAME: &[u8] = b"message";
+
 /// One event. Its data are not always UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
     Data(Vec<u8>),
+    /// The same with a name, which may say what the data leave out.
+    Named(String, Vec<u8>),
     /// Its name says that it tells of a failure.
     Failure(Vec<u8>),
     /// A line that is no field of an event, or a field that tells of a failure.
@@ -27,7 +34,7 @@ impl Event {
     /// The data as text; of a stray line nothing.
     pub(crate) fn text(self) -> Option<String> {
         match self {
-            Self::Data(data) | Self::Failure(data) => {
+            Self::Data(data) | Self::Named(_, data) | Self::Failure(data) => {
                 Some(String::from_utf8_lossy(&data).into_owned())
             }
             Self::Stray(_) => None,
@@ -46,6 +53,8 @@ pub(crate) struct Decoder {
     nesting: (Nesting, usize),
     /// The name of the event that has begun says error.
     error: bool,
+    /// That name, if it tells anything.
+    name: String,
     /// The last byte was a CR: an LF right after it belongs to the same line end.
     after_cr: bool,
     /// A whole line has been read.
@@ -123,6 +132,10 @@ impl Decoder {
             self.error |= [&b"error"[..], b"exception", b"fail", b"fatal"]
                 .into_iter()
                 .any(says);
+            self.name = match name.len() <= MAX_NAME_BYTES && name != USUAL_NAME {
+                true => String::from_utf8_lossy(name).trim().to_owned(),
+                false => String::new(),
+            };
         }
         let value = match field(line, b"data") {
             Some(value) => value,
@@ -166,10 +179,14 @@ impl Decoder {
     fn end_event(&mut self, events: &mut VecDeque<Event>) {
         self.nesting = Default::default();
         let (data, error) = (self.data.take(), std::mem::take(&mut self.error));
+        let name = std::mem::take(&mut self.name);
         // A failure needs no words.
         events.extend(match (data, error) {
             (data, true) => Some(Event::Failure(data.unwrap_or_default())),
-            (data, false) => data.map(Event::Data),
+            (data, false) => data.map(|data| match name.is_empty() {
+                true => Event::Data(data),
+                false => Event::Named(name, data),
+            }),
         });
     }
 
@@ -344,6 +361,11 @@ mod tests {
         decoder.push(stream, &mut events).unwrap();
         let failure = |data: &str| Event::Failure(data.into());
         assert_eq!(events, [failure(""), failure("x")]);
+        let stream =
+            "event: response.done\nid: 1\ndata: x\n\nevent: message\ndata: y\n\ndata: z\n\n";
+        let named = Event::Named("response.done".into(), "x".into());
+        let [y, z] = ["y", "z"].map(|data| Event::Data(data.into()));
+        assert_eq!(read_whole(stream), [named, y, z]);
         assert_eq!(decoder.finish().unwrap(), [Event::Data("last".into())]);
         assert!(decoder.finish().unwrap().is_empty());
     }

@@ -141,6 +141,16 @@ pub(crate) fn budget(level: ThinkingLevel) -> Option<u64> {
     })
 }
 
+/// Least output that is left for the answer beside the thinking, in tokens.
+pub(crate) const ANSWER_TOKENS: u64 = 8_192;
+
+/// Most tokens of thinking in a response of `max_tokens`: half of a small one, where there is no room for a whole answer
+/// beside it.
+pub(crate) fn thinking_room(max_tokens: u64) -> u64 {
+    let half = (max_tokens / 2).min(ANSWER_TOKENS);
+    max_tokens.saturating_sub(ANSWER_TOKENS).max(half)
+}
+
 /// Reads the events of one response. What says *error* has been taken out before.
 pub(crate) trait Reader: Send {
     /// Reads one event. `lone`: halves of characters are in its texts, see [`super::halves`].

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    KEY, Server, Step, answer, body_end, events, packet, prompt, quick, read, request, stream_head,
-    streamed, text,
+    KEY, Server, Step, answer, body_end, events, packet, plain, prompt, quick, read, request,
+    stream_head, streamed, text,
 };
 
 pub(crate) const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","content":[],"usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":100,"output_tokens":1}}}"#;
@@ -459,4 +459,30 @@ async fn a_connection_serves_the_next_request_too() {
         connections.push(server.asked().await.connection);
     }
     assert_eq!(connections, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn an_event_s_name_says_what_its_data_leave_out() {
+    let stream = "event: content_block_start\ndata: {\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n\
+        event: content_block_delta\ndata: {\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n\
+        event: message_delta\ndata: {\"delta\":{\"stop_reason\":\"end_turn\"}}\n\nevent: message_stop\ndata: {}\n\n";
+    let steps = plain(200, "content-type: text/event-stream\r\n", stream);
+    let read = answer(Api::Anthropic, prompt(), steps).await;
+    assert_eq!(read, (vec![text("Hi")], None));
+}
+
+#[tokio::test]
+async fn a_nought_takes_no_count_back() {
+    let events = [
+        json!({"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"input_tokens": 0, "output_tokens": 5}}),
+        json!({"type": "message_stop"}),
+    ];
+    let events = events.map(|event| event.to_string());
+    let (chunks, error) = answer(Api::Anthropic, prompt(), streamed(&events)).await;
+    assert_eq!(error, None);
+    let Some(Chunk::Usage(usage)) = chunks.last() else {
+        panic!("{chunks:?}");
+    };
+    assert_eq!((usage.input, usage.output), (10, 5));
 }

@@ -400,3 +400,18 @@ async fn output_before_a_malformed_event_is_kept() {
         (vec![text("Half")], Some(ErrorKind::Malformed))
     );
 }
+
+#[tokio::test]
+async fn raw_thinking_alone_is_nothing_that_was_said() {
+    let thinking = json!({"choices": [{"delta": {"reasoning_content": "hm"}}]}).to_string();
+    let lost = vec![stream_head(), events(&[thinking]), Step::Close];
+    let server = Server::start(vec![lost, healthy()]).await;
+    let (chunks, error) = read(respond(&server, quick())).await;
+    assert_eq!(error, None);
+    let tries: Vec<_> = retries(&chunks)
+        .iter()
+        .map(|retry| retry.why.kind())
+        .collect();
+    assert_eq!(tries, [ErrorKind::Interrupted]);
+    assert_eq!(chunks.last(), Some(&text("ok")));
+}

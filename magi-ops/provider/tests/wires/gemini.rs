@@ -197,7 +197,7 @@ async fn every_reason_to_finish_has_its_meaning() {
         ("MISSING_THOUGHT_SIGNATURE", Err(ErrorKind::Failed)),
         ("MALFORMED_RESPONSE", Err(ErrorKind::Failed)),
         ("OTHER", Err(ErrorKind::Failed)),
-        ("FINISH_REASON_UNSPECIFIED", Err(ErrorKind::Interrupted)),
+        ("FINISH_REASON_UNSPECIFIED", Err(ErrorKind::Malformed)),
         ("SOMETHING_NEW", Err(ErrorKind::Malformed)),
     ] {
         let events = [say("a"), call.clone(), finish(reason)];
@@ -316,4 +316,49 @@ async fn signatures_that_a_server_demands_are_filled_in() {
     server.asked().await;
     let second = server.asked().await.body;
     assert!(second["contents"][1]["parts"][0]["thoughtSignature"].is_string());
+}
+
+#[tokio::test]
+async fn other_spellings_and_numbers_are_read_for_what_they_mean() {
+    let plain_names = json!({
+        "candidates": [{"content": {"parts": [{"function_call": {"name": "list", "args": {}}, "thought_signature": "s"}]}, "finish_reason": "STOP"}],
+        "usage_metadata": {"prompt_token_count": 7, "candidates_token_count": 2},
+    });
+    let (chunks, error) = read_of(THINKS, &[plain_names]).await;
+    assert_eq!(error, None);
+    assert!(
+        matches!(
+            chunks[0],
+            Chunk::Usage(Usage {
+                input: 7,
+                output: 2,
+                ..
+            })
+        ),
+        "{chunks:?}"
+    );
+    assert!(matches!(chunks.last(), Some(Chunk::ToolCall(call)) if call.name == "list"));
+    let numbered = |reason: Value| {
+        let mut event = say("Hi");
+        event["candidates"][0]["finishReason"] = reason;
+        [event]
+    };
+    for (reason, error) in [
+        (json!(1), None),
+        (json!(3), Some(ErrorKind::Filtered)),
+        (json!(0), Some(ErrorKind::Malformed)),
+        (json!(77), Some(ErrorKind::Malformed)),
+        (
+            json!("FINISH_REASON_UNSPECIFIED"),
+            Some(ErrorKind::Malformed),
+        ),
+    ] {
+        let (chunks, ended) = read_of(THINKS, &numbered(reason.clone())).await;
+        assert_eq!((&chunks[..], ended), (&[text("Hi")][..], error), "{reason}");
+    }
+    let (_, ended) = read_of(THINKS, &[json!({"prompt_feedback": {"block_reason": 1}})]).await;
+    assert_eq!(ended, Some(ErrorKind::Filtered));
+    // One that is told later counts.
+    let later = [numbered(json!(0)), [finish("STOP")]].concat();
+    assert_eq!(read_of(THINKS, &later).await.1, None);
 }

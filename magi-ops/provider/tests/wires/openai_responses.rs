@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{KEY, Server, answer, plain, prompt, quick, read, streamed, text};
 
+mod said;
 mod servers;
 
 fn event(kind: &str, members: Value) -> String {
@@ -251,7 +252,8 @@ async fn the_output_limit_ends_with_what_came() {
     for (arguments, status, expected) in [
         ("", "incomplete", json!("")),
         ("{\"pa", "incomplete", json!("{\"pa")),
-        ("{\"path\":\"x\"}", "incomplete", json!({"path": "x"})),
+        ("{\"path\":\"x\"}", "incomplete", json!("{\"path\":\"x\"}")),
+        ("{\"path\":\"x\"}", "", json!({"path": "x"})),
         ("", "", json!("")),
         ("", "completed", json!({})),
     ] {

@@ -87,10 +87,8 @@ impl Document {
                 provider,
                 "a record of an account is not right"
             );
-            self.wrong(
-                "a record of an account is not in the form that a login writes",
-                None,
-            )
+            let why = format!("the record of `{provider}` is not in the form that a login writes");
+            self.wrong(&why, None)
         })?;
         let Record {
             generation,
@@ -112,13 +110,34 @@ impl Document {
         generation: u64,
         credential: Option<&StoredCredential>,
     ) {
-        let mut record = json!({ "generation": generation });
+        let mut record = match self.providers.remove(provider) {
+            Some(Value::Object(record)) => record,
+            _ => Map::new(),
+        };
+        let key = record.remove("api_key");
+        let tokens = record.remove("oauth");
+        record.insert("generation".into(), generation.into());
         match credential {
-            None => {}
-            Some(StoredCredential::ApiKey(key)) => record["api_key"] = json!(key),
-            Some(StoredCredential::OAuth(tokens)) => record["oauth"] = tokens.write(),
+            None => record.retain(|name, _| name == "generation"),
+            Some(StoredCredential::ApiKey(key)) => {
+                record.insert("api_key".into(), json!(key));
+            }
+            Some(StoredCredential::OAuth(fresh)) => {
+                // What nobody knows of a login stays with it, and so does the key that it stands before.
+                let tokens = tokens.and_then(|tokens| match tokens {
+                    Value::Object(tokens) => Some(tokens),
+                    _ => None,
+                });
+                let mut tokens = tokens.unwrap_or_default();
+                tokens.remove("needs_login");
+                if let Value::Object(fresh) = fresh.write() {
+                    tokens.extend(fresh);
+                }
+                record.insert("oauth".into(), tokens.into());
+                record.extend(key.map(|key| ("api_key".to_owned(), key)));
+            }
         }
-        self.providers.insert(provider.to_owned(), record);
+        self.providers.insert(provider.to_owned(), record.into());
     }
 
     /// Every text of it, with the name of its member.

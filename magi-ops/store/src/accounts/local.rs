@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Access, FlockOperation, access, flock};
 use rustix::io::Errno;
 use serde_json::{Map, Value};
 
@@ -40,16 +40,25 @@ impl AccountStore for LocalHome {
     fn store(
         &self,
         provider: &str,
-        seen: u64,
+        seen: &Account,
         credential: Option<&StoredCredential>,
     ) -> Result<bool, AccountError> {
         change(self, |document| {
-            let is_seen = document.account(provider)?.generation == seen;
+            let is_seen = document.account(provider)? == *seen;
             if is_seen {
-                document.put(provider, seen.saturating_add(1), credential);
+                document.put(provider, seen.generation.saturating_add(1), credential);
             }
             Ok(is_seen)
         })
+    }
+
+    fn can_store(&self, provider: &str) -> Result<(), AccountError> {
+        change(self, |document| document.account(provider).map(|_| false))?;
+        let path = self.accounts_file();
+        let path = path.canonicalize().unwrap_or(path);
+        let folder = path.parent().unwrap_or(&path);
+        let unwritten = |error: Errno| unwritable(folder, &error.into());
+        access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(unwritten)
     }
 
     fn texts(&self) -> Result<Vec<(String, String)>, AccountError> {
@@ -106,9 +115,11 @@ fn change(
     // A linked file is replaced where it really is, so that the link stays one.
     let path = path.canonicalize().unwrap_or(path);
     let unwritten = |error: io::Error| unwritable(&path, &error);
-    let lock = open_lock(&home.root().join(LOCK_NAME)).map_err(unwritten)?;
-    if !lock_within(&lock, LOCK_WAIT).map_err(unwritten)? {
-        return Err(unwritten(io::ErrorKind::WouldBlock.into()));
+    let lock_path = home.root().join(LOCK_NAME);
+    let unlocked = |error: io::Error| unwritable(&lock_path, &error);
+    let lock = open_lock(&lock_path).map_err(unlocked)?;
+    if !lock_within(&lock, LOCK_WAIT).map_err(unlocked)? {
+        return Err(unlocked(io::ErrorKind::WouldBlock.into()));
     }
     let mut document = Document::read(&path)?;
     if !decide(&mut document)? {

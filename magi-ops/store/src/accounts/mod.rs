@@ -64,17 +64,24 @@ pub trait AccountStore: Debug + Send + Sync {
     /// As [`Self::check`].
     fn account(&self, provider: &str) -> Result<Account, AccountError>;
 
-    /// Stores `credential` of `provider`, or nothing, unless that changed since it had the generation `seen`. Whether it
-    /// was stored; the records of others are kept as they are.
+    /// Stores `credential` of `provider`, or nothing, unless something else than `seen` is stored by now: a login may begin
+    /// to count anew, so the generation alone does not tell. Whether it was stored; the records of others are kept as
+    /// they are.
     ///
     /// # Errors
     /// As [`Self::check`], and when nothing can be written; then nothing is changed.
     fn store(
         &self,
         provider: &str,
-        seen: u64,
+        seen: &Account,
         credential: Option<&StoredCredential>,
     ) -> Result<bool, AccountError>;
+
+    /// Whether something could be stored of `provider` now, which changes nothing: for whoever gets only once what is to be stored.
+    ///
+    /// # Errors
+    /// As [`Self::store`], as far as it can be told before.
+    fn can_store(&self, provider: &str) -> Result<(), AccountError>;
 
     /// Every text that is stored, of whomever, with the name of its member. For whoever must know what not to show: also
     /// what is no concern of this process can be come upon by its commands.

@@ -59,7 +59,11 @@ fn the_form_that_a_login_writes_is_read() {
         fs::write(home.accounts_file(), wrong).unwrap();
         let error = home.check().unwrap_err();
         assert!(!format!("{error} {error:?}").contains("canary"), "{error}");
-        assert!(home.store(CODEX, 0, None).is_err(), "{wrong}");
+        assert!(
+            home.store(CODEX, &Account::default(), None).is_err(),
+            "{wrong}"
+        );
+        assert!(home.can_store(CODEX).is_err(), "{wrong}");
         assert_eq!(fs::read_to_string(home.accounts_file()).unwrap(), wrong);
     }
     let shown = format!("{:?}", tokens("canary"));
@@ -71,17 +75,27 @@ fn only_who_saw_the_latest_generation_stores() {
     let (_dir, home) = home();
     let other = r#"{"more":[1],"providers":{"anthropic":{"generation":1,"api_key":"k","own":2}}}"#;
     fs::write(home.accounts_file(), other).unwrap();
-    assert!(home.store(CODEX, 0, Some(&tokens("a"))).unwrap());
-    assert!(!home.store(CODEX, 0, Some(&tokens("late"))).unwrap());
-    assert!(home.store(CODEX, 1, Some(&tokens("b"))).unwrap());
+    let none = Account::default();
+    assert!(home.store(CODEX, &none, Some(&tokens("a"))).unwrap());
+    assert!(!home.store(CODEX, &none, Some(&tokens("late"))).unwrap());
+    let seen = home.account(CODEX).unwrap();
+    assert!(home.store(CODEX, &seen, Some(&tokens("b"))).unwrap());
+    // Another login that counts from the same number.
+    let other = Account {
+        generation: 2,
+        ..seen
+    };
+    assert!(!home.store(CODEX, &other, Some(&tokens("c"))).unwrap());
     let account = home.account(CODEX).unwrap();
     assert_eq!(
         (account.generation, account.credential),
         (2, Some(tokens("b")))
     );
     // A logout advances it too, also where nothing is stored.
-    assert!(home.store(CODEX, 2, None).unwrap());
-    assert!(home.store(CODEX, 3, None).unwrap());
+    for _ in 0..2 {
+        let seen = home.account(CODEX).unwrap();
+        assert!(home.store(CODEX, &seen, None).unwrap());
+    }
     let account = home.account(CODEX).unwrap();
     assert_eq!((account.generation, account.credential), (4, None));
     let kept: Value = serde_json::from_slice(&fs::read(home.accounts_file()).unwrap()).unwrap();
@@ -101,11 +115,13 @@ fn only_who_saw_the_latest_generation_stores() {
 fn what_is_stored_for_servers_stands_beside_the_providers() {
     let (_dir, home) = home();
     assert_eq!(home.server_account("s").unwrap(), None);
-    assert!(home.store(CODEX, 0, Some(&tokens("a"))).unwrap());
+    let none = Account::default();
+    assert!(home.store(CODEX, &none, Some(&tokens("a"))).unwrap());
     home.store_server_account("s", Some(json!({"a": 1})))
         .unwrap();
     home.store_server_account("t", Some(json!(2))).unwrap();
-    assert!(home.store(CODEX, 1, Some(&tokens("b"))).unwrap());
+    let seen = home.account(CODEX).unwrap();
+    assert!(home.store(CODEX, &seen, Some(&tokens("b"))).unwrap());
     assert_eq!(home.server_account("s").unwrap(), Some(json!({"a": 1})));
     home.store_server_account("s", None).unwrap();
     assert_eq!(home.server_account("s").unwrap(), None);
@@ -121,7 +137,10 @@ fn a_linked_file_stays_where_it_is() {
     let real = dir.path().join("elsewhere.json");
     fs::write(&real, "{}").unwrap();
     std::os::unix::fs::symlink(&real, home.accounts_file()).unwrap();
-    assert!(home.store(CODEX, 0, Some(&tokens("a"))).unwrap());
+    home.can_store(CODEX).unwrap();
+    assert_eq!(fs::read_to_string(&real).unwrap(), "{}");
+    let none = Account::default();
+    assert!(home.store(CODEX, &none, Some(&tokens("a"))).unwrap());
     assert!(home.accounts_file().is_symlink());
     assert!(fs::read_to_string(&real).unwrap().contains("access_token"));
 }
@@ -134,20 +153,62 @@ fn stores_at_once_lose_none_and_one_refreshes_at_a_time() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..8 {
-                    let seen = home.account(CODEX).unwrap().generation;
-                    let done = home.store(CODEX, seen, Some(&tokens("x"))).unwrap();
+                    let seen = home.account(CODEX).unwrap();
+                    let done = home.store(CODEX, &seen, Some(&tokens("x"))).unwrap();
                     stored.fetch_add(usize::from(done), Ordering::Relaxed);
                 }
             });
         }
     });
-    let generation = home.account(CODEX).unwrap().generation;
-    assert_eq!(generation, stored.into_inner() as u64);
+    let seen = home.account(CODEX).unwrap();
+    assert_eq!(seen.generation, stored.into_inner() as u64);
     let held = home.try_refresh(CODEX).unwrap().unwrap();
     assert!(home.try_refresh(CODEX).unwrap().is_none());
     assert!(home.try_refresh("another/../x").unwrap().is_some());
     // Others read and store meanwhile.
-    assert!(home.store(CODEX, generation, None).unwrap());
+    assert!(home.store(CODEX, &seen, None).unwrap());
     drop(held);
     assert!(home.try_refresh(CODEX).unwrap().is_some());
+}
+
+#[test]
+fn what_keeps_from_storing_is_told_before() {
+    let (_dir, home) = home();
+    home.can_store(CODEX).unwrap();
+    assert!(!home.accounts_file().exists());
+    let lock = home.root().join("auth.lock");
+    fs::remove_file(&lock).unwrap();
+    fs::create_dir(&lock).unwrap();
+    let error = home.can_store(CODEX).unwrap_err().to_string();
+    assert!(
+        error.contains("auth.lock") && error.contains("irectory"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_nobody_knows_of_a_login_stays_with_it() {
+    let (_dir, home) = home();
+    let stored = r#"{"providers":{"openai-codex":{"generation":1,"own":1,"api_key":"k","oauth":{
+        "access_token":"a","more":[2],"needs_login":true}}}}"#;
+    fs::write(home.accounts_file(), stored).unwrap();
+    let seen = home.account(CODEX).unwrap();
+    assert!(home.store(CODEX, &seen, Some(&tokens("b"))).unwrap());
+    let kept: Value = serde_json::from_slice(&fs::read(home.accounts_file()).unwrap()).unwrap();
+    let record = &kept["providers"][CODEX];
+    assert_eq!(
+        (&record["own"], &record["api_key"]),
+        (&json!(1), &json!("k"))
+    );
+    let login = &record["oauth"];
+    assert_eq!(
+        (&login["more"], &login["access_token"]),
+        (&json!([2]), &json!("b"))
+    );
+    assert!(login.get("needs_login").is_none());
+    // Nothing of it stays behind a logout.
+    let seen = home.account(CODEX).unwrap();
+    assert!(home.store(CODEX, &seen, None).unwrap());
+    let kept: Value = serde_json::from_slice(&fs::read(home.accounts_file()).unwrap()).unwrap();
+    assert_eq!(kept["providers"][CODEX], json!({"generation": 3}));
 }

@@ -111,6 +111,7 @@ impl Worker {
                 Ok(Chunk::Retry(retry)) if self.shortening.held.is_none() => {
                     self.report_retry(&retry).await?;
                 }
+                Ok(Chunk::Notice(error)) => self.report_notice(&error).await?,
                 // It was offered no tools, and what it thinks is no summary.
                 Ok(_) => {}
                 Err(error) if error == ErrorKind::Cancelled => {

@@ -134,3 +134,14 @@ async fn summaries_beyond_the_bound_are_a_content_limit() {
         RECONCILED.max_activities
     );
 }
+
+#[tokio::test]
+async fn what_a_request_goes_on_without_is_told() {
+    let why = ProviderError::new(provider::ErrorKind::NotStored)
+        .with_source(std::io::Error::other("zz-reason"));
+    let played = play(vec![vec![Chunk::Notice(why), text("Whole.")]]).await;
+    assert_eq!(error_code(&played.events), None);
+    let told = diagnostics(&played.events);
+    let words = "the renewed login of the provider cannot be stored: zz-reason";
+    assert_eq!(told, [(RunErrorCode::ProviderUnavailable, words)]);
+}

@@ -366,7 +366,9 @@ impl MessageReader {
         let thought = new.pointer("/output_tokens_details/thinking_tokens");
         let named = COUNTS.iter().map(|name| new.get(name));
         for (kept, new) in self.counts.iter_mut().zip(named.chain([thought])) {
-            *kept = new.and_then(count).or(*kept);
+            // Gateways put a nought where they have nothing to add.
+            let new = new.and_then(count).filter(|new| *new > 0 || kept.is_none());
+            *kept = new.or(*kept);
         }
         if !told {
             return;

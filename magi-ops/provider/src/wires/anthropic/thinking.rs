@@ -5,10 +5,8 @@ use serde_json::{Value, json};
 
 use crate::message::ThinkingLevel;
 use crate::models::{self, known};
-use crate::wires::wire::{budget, effort};
+use crate::wires::wire::{budget, effort, thinking_room};
 
-/// Least output that is left for the answer beside the thinking, in tokens.
-const ANSWER_TOKENS: u64 = 8_192;
 /// Least thinking that the API takes, in tokens.
 const LEAST_BUDGET: u64 = 1_024;
 
@@ -35,11 +33,7 @@ pub(super) fn thinking(model: &str, level: ThinkingLevel, max_tokens: u64) -> Op
             summaries: true,
         });
     }
-    // Half of a small output, where there is no room for a whole answer beside it.
-    let room = max_tokens
-        .saturating_sub(ANSWER_TOKENS)
-        .max((max_tokens / 2).min(ANSWER_TOKENS));
-    let budget = room.min(budget(level)?);
+    let budget = thinking_room(max_tokens).min(budget(level)?);
     (budget >= LEAST_BUDGET).then(|| Thinking {
         thinking: json!({ "type": "enabled", "budget_tokens": budget }),
         effort: None,
@@ -52,6 +46,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::wires::wire::ANSWER_TOKENS;
 
     fn most(model: &str) -> u64 {
         known(model).max_output_tokens.unwrap_or(32_000)

@@ -15,10 +15,13 @@ use crate::wires::quirks::NO_SIGNATURE;
 use crate::wires::turns::{
     Answered, Part, Place, Turn, elements, parts, says_something, turns, wire_name, with_elements,
 };
-use crate::wires::wire::{Parameters, budget, effort};
+use crate::wires::wire::{Parameters, budget, effort, thinking_room};
 
 /// The member of a part that its server wants back.
 pub(super) const SIGNATURE: &str = "thoughtSignature";
+
+/// Least thinking that every model takes, in tokens.
+const LEAST_BUDGET: u64 = 512;
 
 /// A signature of a part of the text, at its place, as an item of the state that is kept. The API refuses it with
 /// another part than its own.
@@ -70,7 +73,11 @@ pub(super) fn thinking(request: &Request, parameters: &Parameters<'_>) -> Option
     match known {
         Some(Thinking::Budget) => {
             if let Some(budget) = budget(level).filter(|_| takes("thinkingBudget")) {
-                thinking["thinkingBudget"] = json!(budget);
+                let room = parameters.max_tokens.map_or(u64::MAX, thinking_room);
+                let budget = budget.min(room);
+                if budget >= LEAST_BUDGET {
+                    thinking["thinkingBudget"] = json!(budget);
+                }
             }
         }
         _ => {
@@ -112,10 +119,13 @@ pub(super) fn body(request: &Request, parameters: &Parameters<'_>) -> Vec<u8> {
 }
 
 fn contents(part: &[Message], parameters: &Parameters<'_>) -> Vec<Value> {
-    let mut contents = Vec::with_capacity(part.len());
-    let mut push = |role: &str, parts: Vec<Value>| {
-        if !parts.is_empty() {
-            contents.push(json!({ "role": role, "parts": parts }));
+    let mut contents: Vec<(&str, Vec<Value>)> = Vec::with_capacity(part.len());
+    let mut push = |role, parts: Vec<Value>| {
+        // Results and the next prompt are one content.
+        match contents.last_mut() {
+            _ if parts.is_empty() => {}
+            Some((last, content)) if *last == role => content.extend(parts),
+            _ => contents.push((role, parts)),
         }
     };
     for turn in turns(part, parameters) {
@@ -134,7 +144,9 @@ fn contents(part: &[Message], parameters: &Parameters<'_>) -> Vec<Value> {
             }
         }
     }
-    contents
+    let contents = contents.into_iter();
+    let contents = contents.map(|(role, parts)| json!({ "role": role, "parts": parts }));
+    contents.collect()
 }
 
 /// One response's parts in the order they came.

@@ -15,13 +15,22 @@ use crate::wires::call_ids::CallIds;
 use crate::wires::finish::Ending;
 use crate::wires::halves::Joiner;
 use crate::wires::input::{read_input, tool_name, unwrapped};
-use crate::wires::json::{count, first_of, take, text, word};
+use crate::wires::json::{self, count, first_of, text, word};
 use crate::wires::wire::{Progress, Reader, keep};
 
 /// Most calls of one response.
 const MAX_CALLS: usize = 4096;
 /// What reasons end with that are none.
 const UNSPECIFIED: &str = "UNSPECIFIED";
+/// Reasons to finish by their numbers, as far as all servers of this API agree on them.
+const REASONS: [&str; 6] = [
+    "FINISH_REASON_UNSPECIFIED",
+    "STOP",
+    "MAX_TOKENS",
+    "SAFETY",
+    "RECITATION",
+    "OTHER",
+];
 
 /// Reads one answer.
 pub(super) struct ContentReader {
@@ -36,6 +45,8 @@ pub(super) struct ContentReader {
     /// Bytes of text so far.
     text: usize,
     ending: Ending,
+    /// The last reason to finish that says nothing.
+    unspecified: Option<String>,
     out: VecDeque<Chunk>,
     /// Halves of characters are in the event's texts.
     lone: bool,
@@ -58,8 +69,8 @@ impl Reader for ContentReader {
             inner @ Value::Object(_) => inner,
             _ => event,
         };
-        self.count(&event["usageMetadata"]);
-        blocked(&event["promptFeedback"])?;
+        self.count(&take(&mut event, "usageMetadata"));
+        blocked(&mut take(&mut event, "promptFeedback"))?;
         if let Some(candidate) = first_of(take(&mut event, "candidates")) {
             self.candidate(candidate)?;
         }
@@ -71,7 +82,14 @@ impl Reader for ContentReader {
     }
 
     fn end(&mut self) -> Result<(), ProviderError> {
-        self.ending.check(self.text > 0, !self.calls.is_empty())?;
+        let checked = self.ending.check(self.text > 0, !self.calls.is_empty());
+        checked.map_err(|error| match &self.unspecified {
+            Some(word) if error == ErrorKind::Interrupted => {
+                ProviderError::malformed("it ends for a reason that nobody knows")
+                    .with_message(word)
+            }
+            _ => error,
+        })?;
         if let Some(rest) = self.said.finish() {
             self.say(rest.into());
         }
@@ -118,6 +136,7 @@ impl ContentReader {
             calls: Vec::new(),
             text: 0,
             ending: Ending::default(),
+            unspecified: None,
             out: VecDeque::new(),
             lone: false,
             said: Joiner::default(),
@@ -138,29 +157,29 @@ impl ContentReader {
         for part in parts {
             self.part(part)?;
         }
-        let reason = candidate["finishReason"].as_str().unwrap_or_default();
-        if reason.is_empty() || reason.ends_with(UNSPECIFIED) {
+        let reason = named(take(&mut candidate, "finishReason"), &REASONS);
+        if reason.is_empty() {
             return Ok(());
         }
+        if reason.ends_with(UNSPECIFIED) {
+            self.unspecified = Some(reason);
+            return Ok(());
+        }
+        let words = take(&mut candidate, "finishMessage");
         self.ending
-            .reason(reason)
-            .map_err(|failure| match candidate["finishMessage"].as_str() {
+            .reason(&reason)
+            .map_err(|failure| match words.as_str() {
                 Some(words) => failure.with_message(&format!("{reason}: {words}")),
                 None => failure,
             })
     }
 
     fn part(&mut self, mut part: Value) -> Result<(), ProviderError> {
-        let signature = [SIGNATURE, "thought_signature"]
-            .iter()
-            .map(|name| take(&mut part, name))
-            .find(|signature| signature.as_str().is_some_and(|text| !text.is_empty()));
-        let signature = signature.filter(|_| self.wanted != Some(Reasoning::None));
-        let call = ["functionCall", "function_call"]
-            .iter()
-            .map(|name| take(&mut part, name))
-            .find(Value::is_object);
-        if let Some(mut call) = call {
+        let signature = Some(take(&mut part, SIGNATURE))
+            .filter(|signature| signature.as_str().is_some_and(|text| !text.is_empty()))
+            .filter(|_| self.wanted != Some(Reasoning::None));
+        let mut call = take(&mut part, "functionCall");
+        if call.is_object() {
             self.tell_thought();
             if self.calls.len() == MAX_CALLS {
                 return Err(ProviderError::malformed("too many calls"));
@@ -235,7 +254,7 @@ impl ContentReader {
     }
 
     fn count(&mut self, counts: &Value) {
-        let of = |name: &str| counts.get(name).and_then(count);
+        let of = |name: &str| member(counts, name).and_then(count);
         let (prompt, said) = (of("promptTokenCount"), of("candidatesTokenCount"));
         let thought = of("thoughtsTokenCount");
         if prompt.is_none() && said.is_none() && thought.is_none() {
@@ -255,15 +274,52 @@ impl ContentReader {
     }
 }
 
+/// The member `name`, which is as JSON of this API writes it, or as its protocol itself does: `finish_reason`.
+fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let own = value.get(name).filter(|own| !own.is_null());
+    own.or_else(|| value.get(plain(name)))
+}
+
+fn plain(name: &str) -> String {
+    let mut plain = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() {
+            plain.push('_');
+        }
+        plain.push(c.to_ascii_lowercase());
+    }
+    plain
+}
+
+/// The same, taken.
+fn take(value: &mut Value, name: &str) -> Value {
+    match json::take(value, name) {
+        Value::Null => json::take(value, &plain(name)),
+        own => own,
+    }
+}
+
+/// A word that some servers write as its number; 0 stands for none where the words are not known.
+fn named(word: Value, words: &[&str]) -> String {
+    match count(&word).filter(|_| word.is_number()) {
+        Some(0) if words.is_empty() => String::new(),
+        Some(number) => {
+            let known = usize::try_from(number).ok().and_then(|at| words.get(at));
+            known.map_or_else(|| format!("reason {number}"), |word| (*word).to_owned())
+        }
+        None => text(word).unwrap_or_default(),
+    }
+}
+
 /// A filter refused the prompt.
-fn blocked(feedback: &Value) -> Result<(), ProviderError> {
-    let reason = feedback["blockReason"].as_str().unwrap_or_default();
+fn blocked(feedback: &mut Value) -> Result<(), ProviderError> {
+    let reason = named(take(feedback, "blockReason"), &[]);
     if reason.is_empty() || reason.ends_with(UNSPECIFIED) {
         return Ok(());
     }
-    let words = match feedback["blockReasonMessage"].as_str() {
+    let words = match take(feedback, "blockReasonMessage").as_str() {
         Some(words) => format!("{reason}: {words}"),
-        None => reason.to_owned(),
+        None => reason,
     };
     Err(ProviderError::new(ErrorKind::Filtered).with_message(&words))
 }

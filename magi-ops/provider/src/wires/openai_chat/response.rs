@@ -273,7 +273,9 @@ impl CompletionReader {
         self.out.push_back(Chunk::Usage(Usage {
             input: input.unwrap_or(0),
             output: output.unwrap_or(0),
-            cache_read: of("/prompt_tokens_details/cached_tokens"),
+            // DeepSeek has a name of its own.
+            cache_read: of("/prompt_tokens_details/cached_tokens")
+                .or_else(|| of("/prompt_cache_hit_tokens")),
             reasoning: of("/completion_tokens_details/reasoning_tokens"),
         }));
     }

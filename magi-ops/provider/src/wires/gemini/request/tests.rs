@@ -68,6 +68,7 @@ fn a_conversation_becomes_contents_with_signatures_at_their_parts() {
     let results = json!({"role": "user", "parts": [
         {"functionResponse": {"name": "read", "id": "f-1", "response": {"output": "text"}}},
         {"functionResponse": {"name": "read", "response": {"error": "no"}}},
+        {"text": "on"},
     ]});
     let expected = json!({
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
@@ -88,7 +89,6 @@ fn a_conversation_becomes_contents_with_signatures_at_their_parts() {
                 {"text": "d"},
             ]},
             results,
-            {"role": "user", "parts": [{"text": "on"}]},
         ],
     });
     assert_eq!(usual(&conversation("p")), expected);
@@ -157,16 +157,47 @@ fn thinking_is_asked_for_as_each_model_takes_it() {
             ..Request::default()
         };
         let limits = ModelLimits {
-            max_output_tokens: Some(7),
+            max_output_tokens: Some(65_536),
             ..ModelLimits::default()
         };
         let sent = sent(&request, limits, &Quirks::default());
         let generation = &sent["generationConfig"];
-        assert_eq!(generation["maxOutputTokens"], 7);
+        assert_eq!(generation["maxOutputTokens"], 65_536);
         assert_eq!(
             generation.get("thinkingConfig").cloned(),
             expected,
             "{model} {level:?}"
+        );
+    }
+}
+
+#[test]
+fn thinking_leaves_room_for_the_answer() {
+    for (most, expected) in [
+        (100, json!({"includeThoughts": true})),
+        (
+            4_000,
+            json!({"includeThoughts": true, "thinkingBudget": 2_000}),
+        ),
+        (
+            20_000,
+            json!({"includeThoughts": true, "thinkingBudget": 11_808}),
+        ),
+        (
+            65_536,
+            json!({"includeThoughts": true, "thinkingBudget": 20_480}),
+        ),
+    ] {
+        let request = Request {
+            model: "gemini-2.5-pro".into(),
+            thinking: ThinkingLevel::High,
+            max_output: Some(most),
+            ..Request::default()
+        };
+        let sent = usual(&request);
+        assert_eq!(
+            sent["generationConfig"]["thinkingConfig"], expected,
+            "{most}"
         );
     }
 }
@@ -207,7 +238,9 @@ fn images_of_a_result_follow_all_results() {
     let sent = usual(&request);
     let parts = sent["contents"][2]["parts"].as_array().unwrap();
     let image = json!({"inlineData": {"mimeType": "image/gif", "data": "R0lGODlh"}});
-    assert_eq!((parts.len(), &parts[2]), (3, &image));
+    // And the next prompt follows those.
+    assert_eq!((parts.len(), &parts[2]), (4, &image));
+    assert!(parts[3]["text"].is_string());
     let error = parts[1]["functionResponse"]["response"]["error"].as_str();
     assert!(error.unwrap().contains("[image: "));
 }
