@@ -100,7 +100,7 @@ fn a_run_of_local_agent_calls_it() {
     let (started, ended) = (json!("started"), json!("completed"));
     let (subject, summary) = (
         json!("thirdparty_words a.txt"),
-        json!("thirdparty_words a.txt (3 words)"),
+        json!("thirdparty_words a.txt: 3 words"),
     );
     assert_eq!(
         shown,
