@@ -21,6 +21,9 @@ const INTRODUCTION: &str = "This is an offline demonstration: no model is asked 
 const HOW_TO_CHOOSE: &str = "To work with a real model, set `provider` and `model` in settings.json \
     (in MC_HOME, by default ~/.magi-code), or MC_PROVIDER and MC_MODEL in the environment.";
 
+/// Behind what is said before a call: a frontend may show all of a turn as one text.
+const BEHIND: &str = "\n\n";
+
 /// Entries of the listing that the answer names.
 const NAMED: usize = 5;
 
@@ -31,7 +34,9 @@ pub(crate) fn response(request: &Request, current: &[Message]) -> Vec<Step> {
     let listing = result(current, "list");
     match current.iter().filter(answered).count() {
         0 if offered("list") => vec![
-            say(format!("{INTRODUCTION}First I list the working directory.")),
+            say(format!(
+                "{INTRODUCTION}First I list the working directory.{BEHIND}"
+            )),
             ask("list", json!({})),
         ],
         0 => vec![say(format!(
@@ -45,7 +50,7 @@ pub(crate) fn response(request: &Request, current: &[Message]) -> Vec<Step> {
                 .and_then(|text| Listing::parse(text).choose());
             match file {
                 Some(file) => vec![
-                    say(format!("Next I read {file}.")),
+                    say(format!("Next I read {file}.{BEHIND}")),
                     ask("read", json!({ "path": file })),
                 ],
                 None => vec![say(report(current, offered("read")))],
