@@ -249,7 +249,8 @@ impl Word<'_> {
         let bytes = self.text.as_bytes();
         let name_ends =
             bytes.get(self.end).is_none_or(|b| !b.is_ascii_alphabetic()) || self.behind() == "s";
-        if !name_ends || value.contains('(') || value.contains("::") || self.names_itself(value) {
+        let is_code = value.contains('(') || value.contains("::") || self.names_itself(value);
+        if !name_ends || is_code || self.is_directory(value) {
             return false;
         }
         if self.is_about() {
@@ -306,6 +307,13 @@ impl Word<'_> {
             || is_constant(value)
     }
 
+    /// `'PWD': '/home/a/work'`: where a process stands, and no password.
+    fn is_directory(&self, value: &str) -> bool {
+        matches!(&self.text[self.name.clone()], "PWD" | "OLDPWD")
+            && value.starts_with('/')
+            && !is_random(value, SESSION_BYTES)
+    }
+
     /// The text ends within a value.
     fn wait(&self, from: usize, value: &str, found: &mut Found) {
         let secret = matches!(self.class, Class::Password | Class::Pass | Class::Header);
@@ -354,6 +362,7 @@ impl Word<'_> {
                         && !value.bytes().any(|b| b.is_ascii_digit()))
         };
         is_placeholder(value)
+            || self.is_directory(value)
             || is_expression(value, None) && is_path(value)
             || is_message(value)
             || named()
