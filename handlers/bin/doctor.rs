@@ -40,6 +40,14 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
         true => add_failing(&mut found, args.cwd.as_deref())?,
         false => found.notices.extend(untried(&found)),
     }
+    #[cfg(feature = "log")]
+    found
+        .notices
+        .extend(crate::log::odd().into_iter().map(|why| Reason {
+            variable: Some("MC_LOG".to_owned()),
+            help: Some("see *Environment* in docs/configuration.md".to_owned()),
+            ..Reason::new(why)
+        }));
     let status = i32::from(!found.problems.is_empty());
     if args.json {
         let all = |reasons: &[Reason]| reasons.iter().map(object).collect::<Vec<_>>();
@@ -62,10 +70,16 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
         writeln!(text, "{}: {}", shown(&server.name), server.state.word())?;
     }
     let (problems, notices) = (found.problems.len(), found.notices.len());
-    let verdict = if problems == 0 {
-        "A start would succeed"
-    } else {
-        "A start would fail"
+    let started: Vec<_> = approved(&found).map(|server| shown(&server.name)).collect();
+    let verdict = match (problems, tries || started.is_empty()) {
+        (0, true) => "A start would succeed".to_owned(),
+        (0, false) => {
+            let started = started.join(", ");
+            format!(
+                "A start would succeed if these MCP servers start, which was not tried: {started}"
+            )
+        }
+        _ => "A start would fail".to_owned(),
     };
     writeln!(text, "{verdict}: problems {problems}, notices {notices}.")?;
     Ok((status, text))
@@ -80,21 +94,22 @@ fn add_failing(found: &mut Examination, cwd: Option<&Path>) -> anyhow::Result<()
     Ok(())
 }
 
+/// The servers that a start would start.
+fn approved(found: &Examination) -> impl Iterator<Item = &McpServer> {
+    let servers = found.servers.iter();
+    servers.filter(|server| server.state == ServerState::Approved)
+}
+
 /// What a start would do that is not tried here.
 fn untried(found: &Examination) -> Vec<Reason> {
-    let approved = found
-        .servers
-        .iter()
-        .filter(|server| server.state == ServerState::Approved);
     let seen = |server: &&McpServer| {
         !found
             .problems
             .iter()
             .any(|known| known.key == server.named.key)
     };
-    let told = approved.filter(seen).map(|server| Reason {
-        reason: "a start begins with this server; whether that succeeds is not tried here"
-            .to_owned(),
+    let told = approved(found).filter(seen).map(|server| Reason {
+        reason: "every start starts this server; whether that succeeds was not tried".to_owned(),
         help: command_word(&server.name)
             .map(|name| format!("run `magi-code mcp test {name}` to try it")),
         ..server.named.clone()

@@ -62,6 +62,9 @@ enum Command {
         /// On standard input and output, which must be pipes
         #[arg(long, required = true)]
         stdio: bool,
+        /// A file that is there, to add why a start or a call failed to; `try` reads it
+        #[arg(long, hide = true)]
+        reasons: Option<std::path::PathBuf>,
     },
     /// Hold one turn with a child of its own and show what happens
     #[cfg(feature = "try")]
@@ -69,10 +72,10 @@ enum Command {
     /// Say what is wrong with the configuration and what is ignored of it
     #[cfg(feature = "doctor")]
     Doctor(doctor::DoctorArgs),
-    /// Let a project's own files configure providers, permissions and instructions
+    /// Let a project's own files, and those of everything below it, configure providers, permissions and instructions
     #[cfg(feature = "trust")]
     Trust(trust::TrustArgs),
-    /// Take back the trust in a project
+    /// Take back the trust in a project and everything below it
     #[cfg(feature = "trust")]
     Untrust(trust::TrustArgs),
     /// See the MCP servers of this directory, and say which of them may be started
@@ -112,11 +115,12 @@ fn refuse(status: i32, why: &str) -> i32 {
     status
 }
 
-/// What the process keeps secret, known to its log too, which begins here if it is asked for.
-fn logged() -> redact::Redactor {
+/// What the process keeps secret, known to its log too, which begins here if it is asked for, in `reasons` for `try`.
+#[cfg_attr(not(feature = "log"), allow(unused_variables))]
+fn logged(reasons: Option<&std::path::Path>) -> redact::Redactor {
     let redactor = redact::Redactor::of_process();
     #[cfg(feature = "log")]
-    log::start(redactor.clone());
+    log::start(redactor.clone(), reasons);
     redactor
 }
 
@@ -137,11 +141,11 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
     match (cli.app, cli.command) {
         #[cfg(feature = "application-service")]
         (Some(App::Service), None) => {
-            handlers::magi::serve_application_service(stdio, logged()).map(served)
+            handlers::magi::serve_application_service(stdio, logged(None)).map(served)
         }
         #[cfg(feature = "local-agent")]
-        (None, Some(Command::Serve { .. })) => {
-            handlers::magi::serve_local_agent(stdio, logged()).map(served)
+        (None, Some(Command::Serve { reasons, .. })) => {
+            handlers::magi::serve_local_agent(stdio, logged(reasons.as_deref())).map(served)
         }
         #[cfg(feature = "try")]
         (None, Some(Command::Try(args))) => try_turn::run(args, stdio),

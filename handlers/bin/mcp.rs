@@ -43,6 +43,9 @@ pub(crate) fn run(command: &McpCommand, stdio: Stdio) -> anyhow::Result<i32> {
         McpCommand::Revoke { name } => approve(name, false).map(|done| {
             let name = shown(&done.server.name);
             match done.changed {
+                true if done.server.state == ServerState::Elsewhere => {
+                    format!("{name} is approved nowhere any more\n")
+                }
                 true => format!("{name} is not started any more\n"),
                 false => format!("{name} was not approved\n"),
             }
@@ -72,7 +75,13 @@ pub(crate) fn run(command: &McpCommand, stdio: Stdio) -> anyhow::Result<i32> {
 }
 
 /// What was approved: nobody should have to look elsewhere for what will run.
-fn approved(Approval { changed, server }: &Approval) -> String {
+fn approved(
+    Approval {
+        changed,
+        server,
+        unstartable,
+    }: &Approval,
+) -> String {
     let (name, place) = (shown(&server.name), place(server));
     let mut text = match changed {
         true => format!("{name} may be started as it is defined now in {place}:\n"),
@@ -82,13 +91,25 @@ fn approved(Approval { changed, server }: &Approval) -> String {
     if server.is_other_approved {
         text += "The other definition of this name that was approved before is not any more.\n";
     }
+    if server.is_trust_said {
+        text += TRUSTED;
+    }
+    for reason in unstartable {
+        text += &format!("As it stands it can't be started: {}\n", lines(reason));
+    }
     text
 }
+
+/// What `trust` beside a definition comes to.
+const TRUSTED: &str = "    `trust` is set: its tools run without a question\n";
 
 /// A server's name, its state, and where it is defined on one line, and below it what a start would do.
 fn list() -> Result<String, Vec<Reason>> {
     let servers = servers()?;
-    if servers.is_empty() {
+    if servers
+        .iter()
+        .all(|server| server.state == ServerState::Elsewhere)
+    {
         complain("no MCP servers are defined here");
     }
     let names: Vec<_> = servers.iter().map(|server| shown(&server.name)).collect();
@@ -101,6 +122,12 @@ fn list() -> Result<String, Vec<Reason>> {
             place(server)
         );
         text.extend(launch_line(server).map(|line| format!("    {line}\n")));
+        if server.is_trust_said {
+            text += TRUSTED;
+        }
+        if server.state == ServerState::Elsewhere {
+            text += "    approved, and defined in another project or not any more; `mcp revoke` takes the approval out\n";
+        }
         if server.is_other_approved && server.state == ServerState::Waiting {
             text += "    what is approved of its name is another definition\n";
         }

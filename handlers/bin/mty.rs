@@ -150,7 +150,7 @@ fn run(stdio: Stdio) -> anyhow::Result<i32> {
     let command = match cli.command {
         Command::Agent(args) => {
             #[cfg(feature = "log")]
-            log::start(redact::Redactor::of_process());
+            log::start(redact::Redactor::of_process(), None);
             return agent(stdio, &args);
         }
         command => command,

@@ -17,10 +17,16 @@ pub(crate) fn run(args: &TrustArgs, trusted: bool) -> Result<String, String> {
     let done = trust(args.directory.as_deref(), trusted)
         .map_err(|reasons| reasons.iter().map(lines).collect::<Vec<_>>().join("\n"))?;
     let project = shown_path(&done.project);
-    Ok(match (trusted, done.changed) {
-        (true, true) => format!("{project} is trusted now: its own files count\n"),
+    let mut text = match (trusted, done.changed) {
+        (true, true) => format!(
+            "{project} is trusted now, and everything below it: a project's own files count there\n"
+        ),
         (true, false) => format!("{project} was trusted already\n"),
-        (false, true) => format!("{project} is not trusted any more\n"),
+        (false, true) => format!("{project} is not trusted any more, nor what lies below it\n"),
         (false, false) => format!("{project} was not trusted\n"),
-    })
+    };
+    if trusted && done.is_wide {
+        text += "Your home directory lies in it: whatever is cloned there counts too. `magi-code untrust` takes that back.\n";
+    }
+    Ok(text)
 }

@@ -4,6 +4,7 @@
 mod asker;
 mod held;
 mod input;
+mod reasons;
 mod screen;
 mod step;
 
@@ -15,11 +16,12 @@ use std::time::Duration;
 use asker::{Asker, read_terminal};
 use consumer::Error;
 use consumer::local_agent::{
-    Answer, AnswerParams, CancelParams, Child, Client, Event, History, Incoming, Launch,
-    OpenParams, Outcome, Persistence, REQUIRED_FOR_TURNS, Request, StartParams, Transcript,
+    ActivityState, Answer, AnswerParams, CancelParams, Child, Client, Event, History, Incoming,
+    Launch, OpenParams, Outcome, Persistence, REQUIRED_FOR_TURNS, Request, StartParams, Transcript,
 };
 use held::Held;
 use host::transport::Stdio;
+use reasons::Reasons;
 use screen::{Remarks, Screen, Terminals};
 use step::{Failure, Stop, explain, step};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -110,6 +112,10 @@ async fn attempt(
     for notice in &configuration.notices {
         screen.remark(&handlers::configuration::lines(notice));
     }
+    for odd in crate::log::odd() {
+        screen.remark(&odd);
+    }
+    let mut reasons = Reasons::begin(&mut launch);
     let mut child = match Child::spawn(launch) {
         Ok(child) => child,
         Err(error) => {
@@ -130,6 +136,7 @@ async fn attempt(
         interrupts: &mut interrupts,
         asker: &mut asker,
         held: Held::default(),
+        reasons: &mut reasons,
     };
     let ended = turn.converse(&args.prompt).await;
     // Whatever happened, the line of words that stands open is ended before the last remarks.
@@ -143,13 +150,14 @@ async fn attempt(
         (Err(stop), _) => stop,
     };
     screen.remark(&format!("magi-code try: {}", status.why));
-    let mut problems = configuration.problems;
-    if status.by_servers && problems.is_empty() {
-        // Which ones and why the wire does not tell either, so they are tried once more.
-        problems = handlers::configuration::failing_servers(place.as_deref()).await;
-    }
-    for problem in &problems {
+    for problem in &configuration.problems {
         screen.remark(&handlers::configuration::lines(problem));
+    }
+    if configuration.problems.is_empty() {
+        // What only a start can find, such as servers that don't start.
+        for reason in reasons.of_the_start() {
+            screen.remark(&reason);
+        }
     }
     if child.kill().await.is_err() {
         screen.remark("magi-code try: the server could not be ended");
@@ -168,6 +176,7 @@ struct Turn<'a, 'w, R, W> {
     interrupts: &'a mut mpsc::Receiver<()>,
     asker: &'a mut Asker,
     held: Held,
+    reasons: &'a mut Reasons,
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
@@ -180,10 +189,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
             self.client.negotiate(REQUIRED_FOR_TURNS),
         )
         .await
-        .map_err(|failure| Stop {
-            by_servers: matches!(&failure, Failure::Client(Error::Refused("mcp_unavailable"))),
-            ..Stop::before(explain("the server did not start", failure))
-        })?;
+        .map_err(|failure| Stop::before(explain("the server did not start", failure)))?;
         introduce(self.screen, &initialized.status);
         let created = self
             .call(Request::SessionCreate)
@@ -316,6 +322,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Turn<'_, '_, R, W> {
             Event::ActivityEvent(activity) => {
                 self.screen
                     .activity(activity.state, &activity.name, &activity.summary);
+                if activity.state == ActivityState::Failed
+                    && let Some(why) = self.reasons.of_call(&activity.activity_id)
+                {
+                    self.screen.remark(&format!("    {why}"));
+                }
                 return Ok(());
             }
             Event::Diagnostic(diagnostic) => {
@@ -445,8 +456,7 @@ fn introduce(screen: &mut Screen<'_>, status: &consumer::local_agent::Status) {
     if status.provider.as_deref() == Some("fixture") {
         screen.remark(
             "This is the offline demonstration: no model is asked, but the process, the pipes, the tools and the \
-             session are real.\nFor a real model set \"provider\" and \"model\" in ~/.magi-code/settings.json (or in \
-             $MC_HOME), or MC_PROVIDER and MC_MODEL; see docs/configuration.md.",
+             session are real. docs/configuration.md shows the settings of real models.",
         );
     }
 }

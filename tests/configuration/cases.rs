@@ -144,13 +144,14 @@ pub(super) const CASES: &[Case] = &[
         &["login", "none is stored", "another provider"],
         PROVIDER,
     ),
-    case(
-        &[(SETTINGS, "{\"provider\": \"anthropic\"}")],
-        At(SETTINGS, 1, 2),
-        Some("provider"),
-        &["without a model", "MC_MODEL"],
-        PROVIDER,
-    ),
+    Case {
+        files: &[(SETTINGS, "{\"provider\": \"anthropic\"}")],
+        vars: &[("ANTHROPIC_API_KEY", "k")],
+        place: At(SETTINGS, 1, 2),
+        key: Some("provider"),
+        words: &["without a model", "MC_MODEL"],
+        code: PROVIDER,
+    },
     case(
         &[(SETTINGS, "{\"model\": \"fixture-modle\"}")],
         At(SETTINGS, 1, 2),
@@ -314,7 +315,7 @@ pub(super) const CASES: &[Case] = &[
         )],
         At(SETTINGS, 3, 5),
         Some("permissions.bash.deny.0"),
-        &["matches nothing", "write `git push`"],
+        &["read as `git push`", "write `git push`"],
         None,
     ),
     case(
@@ -388,7 +389,7 @@ pub(super) const CASES: &[Case] = &[
         )],
         At(SETTINGS, 3, 5),
         Some("permissions.bash.deny.0"),
-        &["matches nothing", "write `git push`"],
+        &["read as `git push`", "write `git push`"],
         None,
     ),
     case(

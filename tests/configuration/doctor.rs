@@ -33,7 +33,13 @@ fn place_of(case: &Case) -> std::sync::Arc<Place> {
             );
         match content.strip_prefix("-> ") {
             Some(target) => std::os::unix::fs::symlink(target, path).unwrap(),
-            None => fs::write(path, content).unwrap(),
+            None => {
+                fs::write(&path, content).unwrap();
+                if path.ends_with("auth.json") {
+                    let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+                    fs::set_permissions(path, own).unwrap();
+                }
+            }
         }
     }
     place
@@ -257,7 +263,10 @@ fn an_approved_server_and_one_that_is_off_wait_for_nothing() {
     let done = magi_code(&place, &["doctor"], &[]);
     let out = text(&done.stdout);
     assert!(out.ends_with("problems 0, notices 1.\n"), "{out}");
-    assert!(out.contains("not tried here"), "{out}");
+    assert!(
+        out.contains("if these MCP servers start, which was not tried: on: problems 0"),
+        "{out}"
+    );
     assert!(
         out.contains("MCP servers:\noff: disabled\non: approved\n"),
         "{out}"
@@ -299,4 +308,91 @@ fn a_home_that_takes_no_sessions_is_told() {
         out.contains("\n    make it writable, or set MC_HOME to another one\n"),
         "{out}"
     );
+}
+
+#[test]
+fn what_keeps_a_provider_from_being_selected_comes_at_once() {
+    let custom = |more: Value| {
+        let mut own = json!({"api": "openai-chat", "base_url": "http://u:p@127.0.0.1:1/v1"});
+        own.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!({"provider": "l", "model": "zz", "providers": {"l": own}})
+    };
+    for (settings, words) in [
+        (
+            custom(json!({"context_window": "128k"})),
+            &["a text stands where", "user name"][..],
+        ),
+        (
+            custom(json!({"models": ["a"], "api_key_env": "NOPE"})),
+            &["offers no model `zz`", "NOPE", "user name"],
+        ),
+        (
+            json!({"provider": "anthropic"}),
+            &["without a model", "ANTHROPIC_API_KEY"],
+        ),
+        // What follows from a word that is wrong itself is no problem of its own.
+        (
+            custom(json!({"models": [7]})),
+            &["a number stands", "user name"],
+        ),
+        (
+            json!({"provider": "l", "model": "m", "providers": {"l": {"apii": "ollama"}}}),
+            &["did you mean `api`"],
+        ),
+        (
+            json!({"provider": "l", "model": "m", "providers": {"l": 7}}),
+            &["a number stands"],
+        ),
+    ] {
+        let place = Place::new();
+        place.write_settings(&settings);
+        let done = magi_code(&place, &["doctor", "--json"], &[]);
+        let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+        let problems = found["problems"].as_array().unwrap();
+        assert_eq!(problems.len(), words.len(), "{settings}: {found}");
+        for word in words {
+            assert!(
+                found["problems"].to_string().contains(word),
+                "{word}: {found}"
+            );
+        }
+    }
+}
+
+#[test]
+fn variables_that_come_to_nothing_and_credentials_that_others_read_are_told() {
+    let place = Place::new();
+    place.write_file("file", "");
+    place.write_settings(&json!({}));
+    let accounts = place.mc_home().join("auth.json");
+    fs::write(&accounts, r#"{"version":1,"providers":{}}"#).unwrap();
+    let mode = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+    fs::set_permissions(&accounts, mode(0o644)).unwrap();
+    let file = place.work().join("file");
+    let vars = [
+        ("MC_RECORD", file.to_str().unwrap()),
+        ("MC_LOG", "inof,agent=loudly"),
+    ];
+    let out = text(&magi_code(&place, &["doctor"], &vars).stdout);
+    let said = text(&magi_code(&place, &["try", "hi"], &vars).stderr);
+    for word in [
+        "exchanges with models can't be kept",
+        "MC_LOG is no filter",
+        "may read or change these credentials (mode 644)",
+        "chmod 600 ",
+    ] {
+        assert_eq!(out.matches(word).count(), 1, "{word}: {out}");
+        assert_eq!(said.matches(word).count(), 1, "{word}: {said}");
+    }
+    fs::set_permissions(&accounts, mode(0o600)).unwrap();
+    let done = magi_code(&place, &["doctor"], &[("MC_LOG", "off")]);
+    assert!(text(&done.stdout).ends_with("notices 0.\n"), "{done:?}");
+    fs::remove_dir_all(place.mc_home().join("logs")).unwrap();
+    fs::write(place.mc_home().join("logs"), "").unwrap();
+    let done = magi_code(&place, &["doctor"], &[("MC_LOG", "agnet=info")]);
+    for word in ["called `agnet`", "no log can be written"] {
+        assert!(text(&done.stdout).contains(word), "{done:?}");
+    }
 }

@@ -11,6 +11,99 @@ const TRUSTING: (&str, &str) = (SETTINGS, "{\"projects\": {\"@WORK\": {\"trusted
 /// A content of `-> PATH` is a link, and `@HOME` and `@WORK` stand for the two directories.
 pub(super) const CASES: &[Case] = &[
     case(
+        &[("home/agents/default.md", "---\ndescription: d\n---\nWords.")],
+        At("home/agents/default.md", 1, 1),
+        None,
+        &["has the name `default`, which is taken", "another name"],
+        PROFILE,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            r#"{"permissions": {"bash": {"default": "allow", "ask": ["touch"]}}}"#,
+        )],
+        At(SETTINGS, 1, 47),
+        Some("permissions.bash.ask"),
+        &[
+            "unknown member `ask`",
+            "guards nothing",
+            "leave the command out of `allow`, and set `default` to `ask`",
+        ],
+        CONFIGURATION,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            r#"{"projects": {"/x": {"permissions": {"bash": {"warn": ["rm"]}}}}}"#,
+        )],
+        At(SETTINGS, 1, 47),
+        Some("projects./x.permissions.bash.warn"),
+        &[
+            "unknown member `warn`",
+            "guards nothing",
+            "`default`, `allow`, `deny`",
+        ],
+        CONFIGURATION,
+    ),
+    case(
+        &[(PROJECT, r#"{"permissions": {"bash": {"ask": ["rm"]}}}"#)],
+        At(PROJECT, 1, 27),
+        Some("permissions.bash.ask"),
+        &["guards nothing"],
+        CONFIGURATION,
+    ),
+    case(
+        &[(SETTINGS, r#"{"thinking_level": "xhigh"}"#)],
+        At(SETTINGS, 1, 20),
+        Some("thinking_level"),
+        &["`xhigh`", "did you mean `x_high`?"],
+        CONFIGURATION,
+    ),
+    case(
+        &[(SETTINGS, r#"{"retention_days": -1}"#)],
+        At(SETTINGS, 1, 20),
+        Some("retention_days"),
+        &["this number is not a whole number from 0 on"],
+        CONFIGURATION,
+    ),
+    case(
+        &[(
+            SETTINGS,
+            r#"{"provider": "l", "model": "m", "providers": {"l": {"api": "openai-chat", "base_url": "http://127.0.0.1:1/v1", "api_key_env": "sk-proj-abcdefghijklmnopqrstuvwx0123456789"}}}"#,
+        )],
+        At(SETTINGS, 1, 112),
+        Some("providers.l.api_key_env"),
+        &[
+            "this looks like a key",
+            "name the variable that holds the key",
+        ],
+        CONFIGURATION,
+    ),
+    case(
+        &[(SETTINGS, r#"{"permissions": {"mcp__nope__x": "deny"}}"#)],
+        At(SETTINGS, 1, 18),
+        Some("permissions.mcp__nope__x"),
+        &["no MCP server is called `nope` here", "guards nothing now"],
+        None,
+    ),
+    case(
+        &[(
+            PROJECT,
+            r#"{"permissions": {"code": {"mcp__nope__x": "ask"}}}"#,
+        )],
+        At(PROJECT, 1, 27),
+        Some("permissions.code.mcp__nope__x"),
+        &["no MCP server is called `nope` here"],
+        None,
+    ),
+    case(
+        &[(SETTINGS, r#"{"instructions": ["~/x.md"]}"#)],
+        At(SETTINGS, 1, 19),
+        Some("instructions.0"),
+        &["there is no such file", "nothing is put in for `~`"],
+        CONFIGURATION,
+    ),
+    case(
         &[(SETTINGS, "{\"permissions\": {\"zzz\": \"deny\"}}")],
         At(SETTINGS, 1, 18),
         Some("permissions.zzz"),
@@ -148,7 +241,10 @@ pub(super) const CASES: &[Case] = &[
         None,
     ),
     case(
-        &[(SETTINGS, "{\"mcp_servers\": {\"a\": {\"command\": \"x\"}}}")],
+        &[(
+            SETTINGS,
+            "{\"mcp_servers\": {\"a\": {\"command\": \"true\"}}}",
+        )],
         At(SETTINGS, 1, 18),
         Some("mcp_servers.a"),
         &["waits for approval", "magi-code mcp approve a"],
@@ -168,7 +264,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         &[(
             SETTINGS,
-            "{\"mcp_servers\": {\"a\": {\"command\": \"x\", \"approved\": \"sha256:0\"}}}",
+            "{\"mcp_servers\": {\"a\": {\"command\": \"true\", \"approved\": \"sha256:0\"}}}",
         )],
         At(SETTINGS, 1, 18),
         Some("mcp_servers.a"),
@@ -300,13 +396,6 @@ pub(super) const CASES: &[Case] = &[
         At(SETTINGS, 1, 33),
         Some("providers.x.models.0"),
         &["`id` is missing", "add `id`"],
-        CONFIGURATION,
-    ),
-    case(
-        &[(SETTINGS, "{\"retention_days\": -1}")],
-        At(SETTINGS, 1, 20),
-        Some("retention_days"),
-        &["whole number, not below 0", "write"],
         CONFIGURATION,
     ),
     case(

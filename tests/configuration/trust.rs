@@ -237,6 +237,22 @@ fn trusting_changes_its_own_bytes_only() {
 }
 
 #[test]
+fn who_trusts_everything_is_told_how_much_that_is() {
+    for (directory, is_wide) in [(".", false), ("/", true), ("@HOME", true)] {
+        let place = Place::new();
+        fs::create_dir_all(place.home()).unwrap();
+        let directory = match directory {
+            "@HOME" => place.home(),
+            other => other.into(),
+        };
+        let done = magi_code(&place, &["trust", directory.to_str().unwrap()], &[]);
+        let out = text(&done.stdout);
+        assert!(out.contains("and everything below it"), "{out}");
+        assert_eq!(out.contains("Your home directory"), is_wide, "{out}");
+    }
+}
+
+#[test]
 fn what_cannot_be_trusted_changes_nothing() {
     let place = Place::new();
     place.write_settings(&json!({}));

@@ -301,3 +301,107 @@ fn doctor_says_which_name_can_be_approved_and_which_definition_no_program_can_be
         assert!(doctor.contains(why), "{doctor}");
     }
 }
+
+#[test]
+fn an_approval_is_seen_and_revoked_where_its_definition_is_not() {
+    let place = untrusted(&json!({}), &json!([]));
+    let theirs = json!({"mcp_servers": {"calc": misbehaving(&[])}});
+    place.write_file(".magi-code/settings.json", &theirs.to_string());
+    magi_code(&place, &["mcp", "approve", "calc"]);
+    place.write_file(".magi-code/settings.json", "{}");
+    let (code, list) = said(&magi_code(&place, &["mcp", "list"]));
+    assert!(
+        code == 0 && list.contains("calc  not defined here") && list.contains("settings.json:"),
+        "{list}"
+    );
+    for (command, why) in [
+        ("test", "it is not defined here"),
+        (
+            "approve",
+            "not defined here, so there is nothing to approve",
+        ),
+    ] {
+        let (code, text) = said(&magi_code(&place, &["mcp", command, "calc"]));
+        assert!(code == 1 && text.contains(why), "{command}: {text}");
+    }
+    let (code, revoked) = said(&magi_code(&place, &["mcp", "revoke", "calc"]));
+    assert!(
+        code == 0 && revoked.contains("approved nowhere any more"),
+        "{revoked}"
+    );
+    assert_eq!(
+        settings(&place)["mcp_servers"]["calc"]["approved"],
+        Value::Null
+    );
+    let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+    assert!(
+        !list.contains("calc") && list.contains("no MCP servers"),
+        "{list}"
+    );
+    // What is left of it is no definition that lacks something.
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(doctor.ends_with("problems 0, notices 0.\n"), "{doctor}");
+}
+
+#[test]
+fn who_approves_is_told_of_trust_and_of_what_cannot_start() {
+    let place = unapproved(
+        &json!({
+            "ws": {"url": "ws://127.0.0.1/"},
+            "home": {"command": "~/bin/x"},
+            "free": {"command": "true", "trust": true},
+        }),
+        &json!([]),
+    );
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(
+        doctor.contains("the MCP server `ws` does not start"),
+        "{doctor}"
+    );
+    for name in ["ws", "home"] {
+        let (code, text) = said(&magi_code(&place, &["mcp", "approve", name]));
+        assert!(
+            code == 0 && text.contains("As it stands it can't be started: "),
+            "{text}"
+        );
+        assert!(!text.contains("run without a question"), "{text}");
+    }
+    let (_, text) = said(&magi_code(&place, &["mcp", "approve", "free"]));
+    let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+    for text in [&text, &list] {
+        assert_eq!(
+            text.matches("its tools run without a question").count(),
+            1,
+            "{text}"
+        );
+    }
+    assert!(!text.contains("can't be started"), "{text}");
+}
+
+#[test]
+fn a_variable_that_nothing_is_put_in_for_is_named_with_its_member() {
+    let place = unapproved(
+        &json!({"s": {"command": "true", "env": {"TOKEN": "${MYTOK}"}}}),
+        &json!([]),
+    );
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(
+        doctor.contains("`${MYTOK}` stands as it is") && doctor.contains("mcp_servers.s.env.TOKEN"),
+        "{doctor}"
+    );
+    let (_, list) = said(&magi_code(&place, &["mcp", "list"]));
+    assert!(list.contains("${MYTOK}"), "{list}");
+}
+
+#[test]
+fn a_project_that_trusts_its_server_is_told_what_to_do_instead() {
+    let place = unapproved(&json!({}), &json!([]));
+    let theirs = json!({"mcp_servers": {"calc": {"command": "true", "trust": true}}});
+    place.write_file(".magi-code/settings.json", &theirs.to_string());
+    let (_, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(
+        doctor.contains("no project trusts its servers")
+            && doctor.contains("or define the server there"),
+        "{doctor}"
+    );
+}

@@ -419,3 +419,32 @@ fn a_login_is_asked_of_approved_servers_alone() {
     );
     assert_eq!(server.asked(), Vec::<Value>::new());
 }
+
+#[test]
+fn a_login_with_a_server_that_asks_for_none_registers_nobody() {
+    let server = HttpServer::start(&[]);
+    let place = place(
+        &json!({"web": server.definition(), "s": {"command": "true"}}),
+        &json!([]),
+    );
+    let (code, text) = crate::setting::said(&magi_code(&place, &["mcp", "login", "web"]));
+    assert!(
+        code == 1
+            && text.contains("this server asks for no login")
+            && text.contains("`magi-code mcp test web` tries it without"),
+        "{text}"
+    );
+    assert!(
+        server
+            .asked()
+            .iter()
+            .all(|request| request["method"] != "POST"),
+        "{:?}",
+        server.asked()
+    );
+    let (code, text) = crate::setting::said(&magi_code(&place, &["mcp", "login", "s"]));
+    assert!(
+        code == 1 && text.contains("only a server over HTTP") && text.contains("by `env`"),
+        "{text}"
+    );
+}

@@ -145,3 +145,105 @@ fn what_only_a_start_can_tell_is_said_to_be_untried_and_told_by_a_turn() {
     }
     assert!(settings(&place)["mcp_servers"]["bad"]["trust"] == true);
 }
+
+#[test]
+fn a_relative_script_of_a_project_that_is_not_trusted_is_a_problem() {
+    let definition = json!({"command": "python3", "args": ["-u", "server.py"]});
+    let place = untrusted(&json!({"s": definition}), &json!([]));
+    place.write_file("server.py", "open('ran', 'w')");
+    approve(&place);
+    let (code, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert_eq!(
+        (code, doctor.matches("`server.py` is relative").count()),
+        (1, 1),
+        "{doctor}"
+    );
+    let (code, tried) = said(&magi_code(&place, &["try", "hi"]));
+    assert!(
+        code == 2 && tried.contains("`server.py` is relative"),
+        "{tried}"
+    );
+    assert!(!place.work().join("ran").exists());
+    place.trust();
+    let (code, doctor) = said(&magi_code(&place, &["doctor"]));
+    assert!(
+        code == 0 && doctor.contains("if these MCP servers start, which was not tried: s:"),
+        "{doctor}"
+    );
+}
+
+#[test]
+fn a_refused_start_starts_each_server_once_and_none_where_one_plainly_cannot() {
+    let counted = |path: &Path| {
+        let script = format!(
+            "echo started >> '{}'; echo no frobnicator >&2; exit 3",
+            path.display()
+        );
+        json!({"command": "/bin/sh", "args": ["-c", script]})
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    let starts = |path: &Path| {
+        std::fs::read_to_string(path)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    let place = untrusted(
+        &json!({"one": counted(&one), "other": counted(&other)}),
+        &json!([]),
+    );
+    approve(&place);
+    let (code, tried) = said(&magi_code(&place, &["try", "hi"]));
+    assert_eq!((code, starts(&one), starts(&other)), (2, 1, 1), "{tried}");
+    for word in [
+        "the MCP server `one` does not start",
+        "the MCP server `other` does not start",
+        "exit code 3",
+        "settings.json:",
+        "magi-code mcp test one",
+    ] {
+        assert!(tried.contains(word), "{word}: {tried}");
+    }
+    let place = untrusted(
+        &json!({"one": counted(&one), "gone": {"command": "/no/such/program"}}),
+        &json!([]),
+    );
+    approve(&place);
+    let (code, tried) = said(&magi_code(&place, &["try", "hi"]));
+    assert_eq!((code, starts(&one)), (2, 1), "{tried}");
+    assert!(
+        tried.contains("`/no/such/program` can't be started"),
+        "{tried}"
+    );
+    let (_, tested) = said(&magi_code(&place, &["mcp", "test", "one"]));
+    assert_eq!(starts(&one), 2, "{tested}");
+}
+
+#[test]
+fn what_a_call_failed_for_is_told_by_try() {
+    let calls = [
+        (
+            "mcp__s__fail",
+            json!({"text": "it went wrong\nin the second line"}),
+        ),
+        (
+            "code",
+            json!({"source": "console.log('printed'); return tools.nope({})"}),
+        ),
+        ("code", json!({"source": "const const"})),
+    ];
+    let place = crate::setting::place(&json!({"s": misbehaving(&[])}), &steps(&calls));
+    let (_, tried) = said(&magi_code(&place, &["try", "go"]));
+    for word in [
+        "TypeError: not a function at line 1",
+        "SyntaxError",
+        "it went wrong",
+    ] {
+        assert_eq!(tried.matches(word).count(), 1, "{word}: {tried}");
+    }
+    assert!(
+        !tried.contains("printed") && !tried.contains("second line"),
+        "{tried}"
+    );
+}

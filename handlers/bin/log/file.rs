@@ -27,18 +27,7 @@ impl LogFile {
     /// # Errors
     /// If the folder or the file can't be made, or the folder is a link.
     pub(super) fn create(home: &Path) -> io::Result<Self> {
-        let folder = home.join("logs");
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)?;
-        let own = fs::symlink_metadata(&folder)?;
-        if !own.is_dir() {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        if own.permissions().mode() & 0o777 != 0o700 {
-            fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
-        }
+        let folder = prepare(home)?;
         remove_old(&folder);
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let date = now.get(..10).unwrap_or("0000-00-00");
@@ -73,6 +62,27 @@ impl LogFile {
         self.bytes = 0;
         Ok(())
     }
+}
+
+/// The folder of the logs, made where it is missing, for its owner alone.
+///
+/// # Errors
+/// If it can't be made or written, or is a link.
+pub(super) fn prepare(home: &Path) -> io::Result<PathBuf> {
+    let folder = home.join("logs");
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)?;
+    let own = fs::symlink_metadata(&folder)?;
+    if !own.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    if own.permissions().mode() & 0o777 != 0o700 {
+        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+    }
+    rustix::fs::access(&folder, rustix::fs::Access::WRITE_OK)?;
+    Ok(folder)
 }
 
 /// Appends; never through a link.

@@ -160,9 +160,9 @@ where
 }
 
 /// Fields as JSON, texts redacted and bounded.
-struct Fields<'a> {
-    redactor: &'a Redactor,
-    map: Map<String, Value>,
+pub(super) struct Fields<'a> {
+    pub(super) redactor: &'a Redactor,
+    pub(super) map: Map<String, Value>,
 }
 
 impl Fields<'_> {

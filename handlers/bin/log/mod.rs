@@ -3,8 +3,9 @@
 
 mod file;
 mod lines;
+mod reasons;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use redact::Redactor;
 use tracing_subscriber::Layer as _;
@@ -13,6 +14,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 
 use file::LogFile;
 use lines::Lines;
+use reasons::Reasons;
 
 /// The parts of both programs that log something, by the names of their crates; a test compares them with the manifests.
 const PARTS: &[&str] = &[
@@ -30,37 +32,32 @@ const PARTS: &[&str] = &[
 /// The log's own lines, which every filter lets pass.
 const OWN: &str = "log";
 
-/// Begins to log what `MC_LOG` asks for. A filter that can't be read counts as `info`, and a name that no part has logs
-/// nothing; the first lines say both. Where no log can be written there is none. What `redactor` learns later counts for
-/// later lines.
-pub(crate) fn start(redactor: Redactor) {
-    let Some(wanted) = std::env::var_os("MC_LOG").filter(|filter| !filter.is_empty()) else {
-        return;
-    };
-    let wanted = wanted.to_string_lossy();
-    let wanted = switch(wanted.trim()).unwrap_or(&wanted);
-    let parsed: Result<Targets, _> = wanted.parse();
-    let filter = match &parsed {
-        Ok(filter) => filter.clone(),
-        Err(_) => Targets::new().with_default(LevelFilter::INFO),
-    };
-    let asks = filter
-        .iter()
-        .map(|(_, level)| level)
-        .chain(filter.default_level());
-    if asks.max().is_none_or(|most| most == LevelFilter::OFF) {
+/// Begins to log what `MC_LOG` asks for, and to tell why a start or a call failed in the file `reasons`, if there is one. A
+/// filter that can't be read counts as `info`, and a name that no part has logs nothing; the first lines say both. Where no
+/// log can be written there is none. What `redactor` learns later counts for later lines.
+pub(crate) fn start(redactor: Redactor, reasons: Option<&Path>) {
+    let wanted = Wanted::of_process();
+    let file = wanted
+        .as_ref()
+        .filter(|wanted| wanted.is_on())
+        .and_then(|_| LogFile::create(&home()?).ok());
+    let is_logged = file.is_some();
+    let lines = file.zip(wanted.as_ref()).map(|(file, wanted)| {
+        // The SDK of MCP tells whole messages, of which results are never logged.
+        let filter = wanted.filter.clone().with_target("rmcp", LevelFilter::OFF);
+        let filter = filter.with_target(OWN, LevelFilter::INFO);
+        Lines::new(file, redactor.clone()).with_filter(filter)
+    });
+    let reasons = reasons.and_then(|path| Reasons::new(path, redactor).ok());
+    let reasons = reasons.map(|reasons| {
+        let told = Targets::new().with_target("agent", LevelFilter::INFO);
+        reasons.with_filter(told)
+    });
+    if lines.is_none() && reasons.is_none() {
         return;
     }
-    let Some(file) = home().and_then(|home| LogFile::create(&home).ok()) else {
-        return;
-    };
-    let unknown = unknown(&filter);
-    // The SDK of MCP tells whole messages, of which results are never logged.
-    let filter = filter.with_target("rmcp", LevelFilter::OFF);
-    let filter = filter.with_target(OWN, LevelFilter::INFO);
-    let lines = Lines::new(file, redactor).with_filter(filter);
-    let subscriber = tracing_subscriber::registry().with(lines);
-    if tracing::subscriber::set_global_default(subscriber).is_err() {
+    let subscriber = tracing_subscriber::registry().with(lines).with(reasons);
+    if tracing::subscriber::set_global_default(subscriber).is_err() || !is_logged {
         return;
     }
     tracing::info!(
@@ -69,12 +66,84 @@ pub(crate) fn start(redactor: Redactor) {
         pid = std::process::id(),
         "the log begins"
     );
-    if let Err(error) = parsed {
-        tracing::warn!(target: OWN, %error, "MC_LOG is no filter such as `info` or `agent=debug`; what is logged is `info`");
+    let Some(Wanted { filter, unread }) = wanted else {
+        return;
+    };
+    if let Some(error) = unread {
+        tracing::warn!(target: OWN, error, "{UNREAD}");
     }
-    for name in unknown {
+    for name in unknown(&filter) {
         let parts = PARTS.join(", ");
         tracing::warn!(target: OWN, name, parts, "MC_LOG names no part of this program, so that word logs nothing");
+    }
+}
+
+const UNREAD: &str =
+    "MC_LOG is no filter such as `info` or `agent=debug`; what is logged is `info`";
+
+/// What is odd about `MC_LOG`, and why its log can't be written: for who reads no log.
+#[allow(dead_code)] // one of the two programs has a command that tells it
+pub(crate) fn odd() -> Vec<String> {
+    let Some(wanted) = Wanted::of_process() else {
+        return Vec::new();
+    };
+    let unread = wanted.unread.iter().map(|why| format!("{UNREAD} ({why})"));
+    let unknown = unknown(&wanted.filter).into_iter();
+    let mut odd: Vec<_> = unread
+        .chain(unknown.map(|name| {
+            format!(
+                "no part of this program is called `{name}`, so that word of MC_LOG logs nothing"
+            )
+        }))
+        .collect();
+    if wanted.is_on()
+        && let Some(Err(error)) = home().map(|home| file::prepare(&home))
+    {
+        odd.push(format!("no log can be written: {error}"));
+    }
+    odd
+}
+
+/// What `MC_LOG` asks for.
+struct Wanted {
+    filter: Targets,
+    /// Why it can't be read.
+    unread: Option<String>,
+}
+
+impl Wanted {
+    /// `None` where it is not set.
+    fn of_process() -> Option<Self> {
+        let wanted = std::env::var_os("MC_LOG").filter(|filter| !filter.is_empty())?;
+        Some(Self::of(&wanted.to_string_lossy()))
+    }
+
+    fn of(wanted: &str) -> Self {
+        let wanted = switch(wanted.trim()).unwrap_or(wanted);
+        match wanted.parse() {
+            Ok(filter) => Self {
+                filter,
+                unread: None,
+            },
+            Err(error) => Self {
+                filter: Targets::new().with_default(LevelFilter::INFO),
+                unread: Some(with_sources(&error)),
+            },
+        }
+    }
+
+    fn is_on(&self) -> bool {
+        let asks = self.filter.iter().map(|(_, level)| level);
+        let asks = asks.chain(self.filter.default_level());
+        asks.max().is_some_and(|most| most != LevelFilter::OFF)
+    }
+}
+
+/// What an error says, and what was behind it.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", with_sources(source)),
+        None => error.to_string(),
     }
 }
 

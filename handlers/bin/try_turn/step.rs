@@ -11,8 +11,6 @@ use tokio::time::timeout;
 pub(super) struct Stop {
     pub(super) status: i32,
     pub(super) why: String,
-    /// MCP servers do not start.
-    pub(super) by_servers: bool,
 }
 
 impl Stop {
@@ -27,7 +25,6 @@ impl Stop {
         Self {
             status: 1,
             why: why.into(),
-            by_servers: false,
         }
     }
 }

@@ -200,6 +200,7 @@ async fn see_on(
         interrupts: &mut interrupts,
         asker: &mut asker,
         held: Held::default(),
+        reasons: &mut Reasons::default(),
     };
     let ((), ended) = tokio::join!(server, turn.converse("hi"));
     screen.end_line().unwrap();
@@ -243,7 +244,6 @@ async fn a_turn_from_words_to_history() {
     for part in [
         "provider fixture, model fixture-model",
         "offline demonstration",
-        "MC_PROVIDER",
         "docs/configuration.md",
         "[started] read README.md\n[completed] read README.md\n",
         "turn completed; durable",

@@ -157,6 +157,7 @@ impl Replay {
                 name,
                 input,
                 parent: None,
+                ..
             } => {
                 check(&activity_id)?;
                 if call_id.len() > MAX_CALL_ID_BYTES {

@@ -111,6 +111,7 @@ async fn ours(home: &std::path::Path) -> (Servers, ToolSet) {
         trust: true,
         digest: String::new(),
         is_other_approved: false,
+        is_trust_said: true,
         named: Reason::default(),
     };
     let setting = Setting {

@@ -11,7 +11,9 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use redact::Redactor;
 use reqwest::Url;
-use rmcp::transport::auth::{AuthError, AuthorizationRequest, AuthorizationSession};
+use rmcp::transport::auth::{
+    AuthError, AuthorizationMetadataSource, AuthorizationRequest, AuthorizationSession,
+};
 use store::settings::{Launch, McpServer};
 use store::{AccountError, Home};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -42,6 +44,8 @@ const CALLBACK: &str = "/callback";
 pub enum LoginError {
     #[error("only a server over HTTP has logins")]
     NoAddress,
+    #[error("this server asks for no login")]
+    NotAsked,
     #[error("{0}")]
     Server(#[from] StartCause),
     #[error("nothing on this machine can be listened to: {0}")]
@@ -74,6 +78,36 @@ pub enum LoginError {
     Late,
 }
 
+impl LoginError {
+    /// What to do about it, for the server `name`.
+    #[must_use]
+    pub fn help(&self, name: &str) -> String {
+        let command = |verb: &str| {
+            let name = store::command_word(name)?;
+            Some(format!("`magi-code mcp {verb} {name}`"))
+        };
+        match self {
+            Self::NoAddress => "a program is given its credentials by `env`, or as its own documentation says".to_owned(),
+            Self::NotAsked => match command("test") {
+                Some(test) => format!("there is nothing to do: {test} tries it without"),
+                None => "there is nothing to do".to_owned(),
+            },
+            Self::Late | Self::Refused(..) | Self::Denied(_) | Self::Broken(_) => match command("login") {
+                Some(login) => format!("run {login} once more"),
+                None => "try it once more".to_owned(),
+            },
+            Self::Listener(_) => "let this user listen on 127.0.0.1".to_owned(),
+            Self::Accounts(_) => "let your user write `auth.json` in MC_HOME, and what it lies in".to_owned(),
+            Self::Server(_)
+            | Self::Discovery(_)
+            | Self::Elsewhere { .. }
+            | Self::Plain(_) => {
+                "correct `url`, or ask who runs the server; a token that you have goes into `headers`".to_owned()
+            }
+        }
+    }
+}
+
 /// Logs in: `show` is given the address that the person has to visit. Returns when the credentials are stored, none of
 /// which `redactor` shows.
 ///
@@ -102,9 +136,14 @@ pub async fn log_in(
 
     let unusable = |error: AuthError| LoginError::Discovery(Box::new(error));
     let client = http::client(&url)?;
-    let made = login::manager(client, &server.name, &url, home, redactor).await;
+    let made = login::manager(client.clone(), &server.name, &url, home, redactor).await;
     let (mut manager, trouble) = made.map_err(unusable)?;
     let found = manager.resolve_metadata().await.map_err(unusable)?;
+    // A server that says nothing of a login has one where the older revision puts it, or none: then nobody registers there.
+    let is_guessed = found.source == AuthorizationMetadataSource::LegacyEndpointFallback;
+    if is_guessed && !wants_login(&client, &url).await {
+        return Err(LoginError::NotAsked);
+    }
     let metadata = &found.metadata;
     let asked = [
         Some(&metadata.token_endpoint),
@@ -147,6 +186,16 @@ pub async fn log_in(
     };
     respond(&mut browser, stored.is_ok(), words).await;
     stored
+}
+
+/// Whether a request without credentials is refused for that; where there is no answer, it may be.
+async fn wants_login(client: &reqwest::Client, url: &Url) -> bool {
+    let request = client.get(url.clone());
+    let request = request.header(reqwest::header::ACCEPT, "text/event-stream");
+    match timeout(REQUEST_TIME, request.send()).await {
+        Ok(Ok(answer)) => answer.status() == reqwest::StatusCode::UNAUTHORIZED,
+        Ok(Err(_)) | Err(_) => true,
+    }
 }
 
 /// What an address that the browser was sent back to says against the login.

@@ -58,6 +58,8 @@ pub enum StartCause {
         #[source]
         source: std::io::Error,
     },
+    #[error("`{}` is relative, and programs of servers start in an empty folder as long as this project is not trusted", store::shown(.0))]
+    Script(String),
     #[error("{0}")]
     Process(#[from] ProcessError),
     #[error("there is no empty folder to start it in: {0}")]
@@ -123,6 +125,7 @@ impl StartCause {
                 "write the program alone in `command`, and what it is started with in `args`"
                     .to_owned()
             }
+            Self::Script(_) => "write an absolute path, or run `magi-code trust` in the project if you know everything that it configures".to_owned(),
             _ => {
                 let test = command("test").map(|test| format!(", try {test}"));
                 let test = test.unwrap_or_default();

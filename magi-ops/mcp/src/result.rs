@@ -51,7 +51,7 @@ pub(crate) fn outcome(result: &Value) -> ToolOutcome {
         .any(says)
     {
         let words = "the server's answer is no result of a tool: it has no content";
-        return ToolOutcome::failed(words, "the server answers with no result");
+        return ToolOutcome::failed(words, "the server answers with no result").because(words);
     }
     let content = result.get("content");
     let parts = content.and_then(Value::as_array);
@@ -94,9 +94,11 @@ pub(crate) fn outcome(result: &Value) -> ToolOutcome {
     }
     let content = text.finish();
     if result.get("isError") == Some(&Value::Bool(true)) {
+        // As much as a first line takes.
+        let why = content[..content.floor_char_boundary(4096)].to_owned();
         return ToolOutcome {
             images,
-            ..ToolOutcome::failed(content, "the server tells an error")
+            ..ToolOutcome::failed(content, "the server tells an error").because(why)
         };
     }
     let lines = content.lines().count();
@@ -113,6 +115,7 @@ pub(crate) fn outcome(result: &Value) -> ToolOutcome {
         is_error: false,
         timed_out: false,
         summary,
+        why: None,
     }
 }
 

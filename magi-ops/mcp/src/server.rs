@@ -20,6 +20,7 @@ use tokio::time::{timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tools::process::ProcessError;
 
+use crate::check::failing;
 use crate::client::Client;
 use crate::connection::{Connection, END_TIME, EXIT_TIME, Used};
 use crate::error::{CallError, START_TIME, StartCause, StartError, Trouble};
@@ -116,6 +117,11 @@ impl Server {
             waiting: AtomicUsize::default(),
             closing,
         }
+    }
+
+    /// Why it plainly can't start, if so. Blocks.
+    pub(crate) fn failing(&self) -> Option<StartError> {
+        failing(&self.definition, &self.setting)
     }
 
     /// What it offered last.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures_util::future::{BoxFuture, join_all};
 use store::Reason;
 use store::settings::{McpServer, ServerState};
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tools::{Context, ToolSet};
 
@@ -59,7 +60,7 @@ impl Servers {
     }
 
     /// Starts all of them side by side, unless they run: each has 10 s, its list of tools included. Where one fails the
-    /// others are ended. Gives what of their tools is left out. Dropping the future ends what was started.
+    /// others are ended, and where one plainly can't start, none is started. Gives what of their tools is left out. Dropping the future ends what was started.
     ///
     /// # Errors
     /// With every server that failed, once all others are gone.
@@ -72,6 +73,18 @@ impl Servers {
         let mut connected = self.connected.lock().await;
         if *connected {
             return Ok(Vec::new());
+        }
+        // What a server does at its start need not be done when another one of them keeps it from being used.
+        let all = self.all.clone();
+        let failing = spawn_blocking(move || {
+            let failing = all.iter().map(|server| server.failing());
+            failing.flatten().collect::<Vec<_>>()
+        });
+        match failing.await {
+            Ok(errors) if errors.is_empty() => {}
+            Ok(errors) => return Err(errors),
+            // Each start looks once more.
+            Err(error) => tracing::error!(%error, "the look at the servers broke off"),
         }
         // Whoever stops waiting stops what it waited for.
         let unwound = Unwound(self.all.clone());

@@ -68,7 +68,9 @@ impl Tool for ServerTool {
                 Ok(result) => outcome(&result),
                 Err(CallError::Cancelled) => ToolError::Cancelled.into(),
                 Err(CallError::Late) => ToolError::TimedOut.into(),
-                Err(error) => ToolOutcome::failed(error.to_string(), error.label()),
+                Err(error) => {
+                    ToolOutcome::failed(error.to_string(), error.label()).because(error.to_string())
+                }
             }
         })
     }

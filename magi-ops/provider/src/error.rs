@@ -186,7 +186,11 @@ impl From<ErrorKind> for ProviderError {
 
 impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind)?;
+        match (self.kind, self.status) {
+            // Tried again as an overload is, and none for a person.
+            (ErrorKind::Overloaded, Some(500)) => f.write_str("the provider failed within")?,
+            (kind, _) => write!(f, "{kind}")?,
+        }
         if let Some(about) = &self.about {
             write!(f, " {about}")?;
         }

@@ -262,13 +262,17 @@ pub fn near_miss<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Op
     if word.len() > LONGEST {
         return None;
     }
-    let lower = word.to_lowercase();
-    let plain = lower.replace('-', "_");
+    let plain = |word: &str| word.to_lowercase().replace('-', "_");
+    let joined = |word: &str| plain(word).replace('_', "");
+    let (meant, meant_joined) = (plain(word), joined(word));
     known
         .into_iter()
         .filter_map(|known| {
-            let distance =
-                strsim::damerau_levenshtein(&plain, &known.to_lowercase().replace('-', "_"));
+            let distance = match joined(known) == meant_joined {
+                // What only parts its words otherwise is nearer than any other word.
+                true => 0,
+                false => strsim::damerau_levenshtein(&meant, &plain(known)),
+            };
             let most = match known.chars().count() {
                 0..=2 => 0,
                 3..=5 => 1,

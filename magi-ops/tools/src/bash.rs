@@ -173,5 +173,6 @@ fn outcome(finished: &Finished, timeout_ms: u64) -> ToolOutcome {
         is_error: note.is_some(),
         timed_out: finished.timed_out,
         summary: format!("{how}, {lines}"),
+        why: None,
     }
 }

@@ -229,6 +229,9 @@ pub struct ToolOutcome {
     /// What came of it, for a person: one line of at most 200 bytes, such as `3 lines` or `not found`, without file content
     /// and without the input's own words. The tool's name and what the call is about stand before it.
     pub summary: String,
+    /// Why it failed, in the words of another program or of what a model wrote: for the log, and for the person who
+    /// looks on, as far as its first line and 300 bytes go. `None` where the summary says it all.
+    pub why: Option<String>,
 }
 
 impl ToolOutcome {
@@ -241,7 +244,15 @@ impl ToolOutcome {
             is_error: true,
             timed_out: false,
             summary: summary.to_owned(),
+            why: None,
         }
+    }
+
+    /// The same with the words that tell why it failed.
+    #[must_use]
+    pub fn because(mut self, why: impl Into<String>) -> Self {
+        self.why = Some(why.into());
+        self
     }
 }
 
@@ -276,6 +287,7 @@ impl From<Success> for ToolOutcome {
             is_error: false,
             timed_out: false,
             summary: success.summary,
+            why: None,
         }
     }
 }

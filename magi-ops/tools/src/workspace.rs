@@ -36,6 +36,12 @@ pub struct Scope {
     pub(crate) replacing: Arc<Mutex<()>>,
 }
 
+/// What is shown of a path outside of the workspace: without that word it would look like one inside.
+fn elsewhere(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    printable(&name.to_string_lossy()) + " outside the workspace"
+}
+
 impl Context {
     /// What may be seen, resolved now.
     ///
@@ -46,23 +52,19 @@ impl Context {
         Scope::new(self, None)
     }
 
-    /// The path of an input as a person is shown it, by its words alone: relative inside the workspace, its
-    /// last part elsewhere. No file is looked at.
+    /// The path of an input as a person is shown it, by its words alone: relative inside the workspace, elsewhere its
+    /// last part, and that it is elsewhere. No file is looked at.
     pub fn subject(&self, path: &str) -> String {
         let path = match (tilde(path), &self.home) {
             (Some(Some(below)), Some(home)) => home.join(below),
             _ => self.workspace.join(path),
         };
         let path = lexical(&path);
-        let shown = match path.strip_prefix(&self.workspace) {
-            Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
-            Ok(inside) => inside.to_string_lossy(),
-            Err(_) => path
-                .file_name()
-                .unwrap_or(path.as_os_str())
-                .to_string_lossy(),
-        };
-        printable(&shown)
+        match path.strip_prefix(&self.workspace) {
+            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Ok(inside) => printable(&inside.to_string_lossy()),
+            Err(_) => elsewhere(&path),
+        }
     }
 }
 
@@ -219,13 +221,12 @@ impl Scope {
         printable(&path.to_string_lossy())
     }
 
-    /// The path as a summary may name it: elsewhere only its last part.
+    /// The path as a summary may name it: elsewhere only its last part, and that it is elsewhere.
     pub fn named(&self, resolved: &Path) -> String {
         if resolved.starts_with(&self.workspace) {
             return self.shown(resolved);
         }
-        let name = resolved.file_name().unwrap_or(resolved.as_os_str());
-        printable(&name.to_string_lossy())
+        elsewhere(resolved)
     }
 
     /// Opens a resolved path for reading if it is a regular file. Never blocks on a FIFO or a

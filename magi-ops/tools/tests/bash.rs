@@ -51,6 +51,7 @@ async fn output_and_failure_are_told() {
             is_error,
             timed_out: false,
             summary: summary.to_owned(),
+            why: None,
         };
         assert_eq!(outcome, expected, "{command}");
     }

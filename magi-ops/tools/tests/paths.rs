@@ -245,7 +245,10 @@ async fn a_tilde_is_the_persons_home() {
             place.outside.join("new.txt").display()
         )
     );
-    assert_eq!(tools.subject("write", &input), "new.txt");
+    assert_eq!(
+        tools.subject("write", &input),
+        "new.txt outside the workspace"
+    );
     for path in ["~root/x", "~odd", "~~"] {
         for (tool, input) in [
             ("read", json!({ "path": path })),
@@ -281,7 +284,11 @@ async fn a_call_says_what_it_is_about() {
             json!({ "path": absolute, "old": "secret" }),
             "src/lib.rs",
         ),
-        ("write", json!({ "path": elsewhere }), "notes.txt"),
+        (
+            "write",
+            json!({ "path": elsewhere }),
+            "notes.txt outside the workspace",
+        ),
         ("list", json!({}), ""),
         ("list", json!({ "path": place.workspace }), "."),
         ("grep", json!({ "pattern": "secret", "path": "src" }), "src"),

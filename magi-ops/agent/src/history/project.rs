@@ -29,7 +29,7 @@ pub(crate) struct Message {
     name: String,
     /// Of an activity, how far it came; else empty.
     state: &'static str,
-    /// Of an activity, the line that was shown of it, once it had ended.
+    /// Of an activity, the line that was shown of it last.
     pub(crate) text: String,
     pub(crate) partial: bool,
     /// Its end is not at hand: its text may go on, or broke off anywhere.
@@ -234,12 +234,16 @@ impl Projector {
                 }
             }
             Body::ToolStarted {
-                activity_id, name, ..
+                activity_id,
+                name,
+                subject,
+                ..
             } => {
                 // The id that it had while it ran.
                 let id = activity_id.clone();
                 let kind = EntryKind::Activity;
-                let place = self.add(id, kind, String::new(), true);
+                let subject = subject.clone().unwrap_or_default();
+                let place = self.add(id, kind, subject, true);
                 let message = &mut self.out.messages[place];
                 message.name.clone_from(name);
                 message.state = "started";

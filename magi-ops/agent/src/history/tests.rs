@@ -82,6 +82,7 @@ fn tool(id: &str) -> Body {
         response: 0,
         name: "read".into(),
         input: json!({"path": "input-canary"}),
+        subject: None,
         parent: None,
     }
 }
@@ -146,6 +147,7 @@ fn activities_and_diagnostics_are_one_bounded_line() {
         response: 0,
         name: name.into(),
         input: json!({}),
+        subject: None,
         parent: None,
     };
     let ended = |name: &str, summary: &str| Body::ToolFinished {
@@ -196,6 +198,18 @@ fn activities_and_diagnostics_are_one_bounded_line() {
             ended("read", summary),
         ]);
         assert_eq!(all[1].1, shown_as);
+    }
+    // What a call is about stands there also if nobody stored its end.
+    for (subject, begun) in [
+        ("read a.txt", "read started: a.txt"),
+        ("read", "read started"),
+    ] {
+        let mut start = started("read");
+        if let Body::ToolStarted { subject: own, .. } = &mut start {
+            *own = Some(subject.to_owned());
+        }
+        let (all, _) = shown(vec![user("u", "x"), start]);
+        assert_eq!(all[1].1, begun);
     }
     let diagnostic = Body::Diagnostic {
         code: "c".into(),

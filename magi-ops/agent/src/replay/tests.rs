@@ -235,6 +235,7 @@ fn messages_and_ends_are_shown_and_nothing_else() {
             response: 0,
             name: "read".into(),
             input: json!({"path": "p"}),
+            subject: None,
             parent: None,
         },
         Body::ToolFinished {

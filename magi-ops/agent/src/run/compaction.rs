@@ -200,7 +200,13 @@ impl Worker {
         match done {
             Ok(()) => {
                 let (after, basis) = self.length();
-                let words = format!("about {before} tokens became about {after}");
+                let words = match after < before {
+                    true => format!("about {before} tokens became about {after}"),
+                    // Of a few words a summary with what it comes in is longer, and the turn may need it all the same.
+                    false => format!(
+                        "a summary stands in place of what was before; about {after} tokens"
+                    ),
+                };
                 let state = CompactionState::Completed;
                 self.report_compaction(&begun, state, Some(after), &words)
                     .await?;

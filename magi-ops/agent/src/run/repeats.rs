@@ -105,6 +105,7 @@ mod tests {
             is_error: false,
             timed_out: false,
             summary: String::new(),
+            why: None,
         };
         repeats.count(response, &call, &outcome)
     }

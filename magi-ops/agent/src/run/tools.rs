@@ -225,6 +225,7 @@ impl Worker {
             true => Flush::Written,
             false => Flush::Durable,
         };
+        let summary = self.line_on(call, "");
         let activity_id = crate::new_id();
         self.persist.push(Body::ToolStarted {
             activity_id: activity_id.clone(),
@@ -232,11 +233,11 @@ impl Worker {
             response: begun.response,
             name: call.name.clone(),
             input: call.input.clone(),
+            subject: Some(summary.as_str().to_owned()),
             parent: begun.parent.map(str::to_owned),
         });
         // Before it runs: whatever becomes of this process, the session knows that it may have had an effect.
         self.persist.settle(flush).await;
-        let summary = self.line_on(call, "");
         self.tool_activity(begun, &activity_id, ActivityState::Started, summary, None)
             .await?;
         Ok(activity_id)
@@ -258,7 +259,12 @@ impl Worker {
     ) -> Result<(), Stop> {
         let summary = self.line_on(ended.call, &outcome.summary);
         if outcome.is_error {
-            self.log_failure(&ended.call.name, &activity_id, &summary, &outcome.content);
+            self.log_failure(
+                &ended.call.name,
+                &activity_id,
+                &summary,
+                outcome.why.as_deref(),
+            );
         }
         self.persist.push(Body::ToolFinished {
             activity_id: activity_id.clone(),
@@ -285,12 +291,13 @@ impl Worker {
 
     /// That a call failed, and why. What a tool put out is none of the log's, but what another program says of its
     /// failure is the reason.
-    fn log_failure(&self, tool: &str, activity: &str, summary: &Redacted, content: &str) {
+    fn log_failure(&self, tool: &str, activity: &str, summary: &Redacted, why: Option<&str>) {
         const MAX_WORDS: usize = 300;
         let redactor = self.workspace.redactor();
-        let spec = self.equipment.tools.spec(tool);
-        let is_servers = spec.is_some_and(|spec| spec.server.is_some());
-        let words = is_servers.then(|| redactor.redact(content).summary(MAX_WORDS));
+        let first = |text: &str| text.lines().next().map(str::to_owned);
+        // Redacted whole: a secret may go over the end of a line.
+        let words = why.and_then(|why| first(redactor.redact(why).as_str()));
+        let words = words.map(|words| redactor.redact(&words).summary(MAX_WORDS));
         let tool = shown_name(tool, redactor);
         info!(
             tool = tool.as_str(),

@@ -62,6 +62,18 @@ impl StartupError {
         self.reasons
     }
 
+    /// The same with what else is known to be wrong.
+    #[must_use]
+    pub(crate) fn and(mut self, more: Option<Self>) -> Self {
+        let more = more.into_iter().flat_map(|error| error.reasons);
+        for reason in more {
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
+        self
+    }
+
     /// The same with secrets hidden: words of files may be any.
     #[must_use]
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use store::Reason;
-use store::settings::McpServer;
+use store::settings::{McpServer, ServerState};
+use store::{Reason, near_miss};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
 
@@ -13,7 +13,7 @@ use super::error::redacted;
 use super::guidance::Guidance;
 use super::select::{select, unusable_addresses};
 use super::servers::unstartable;
-use super::services::Services;
+use super::services::{Services, recorder};
 use super::workspace::{Workspace, named_keys};
 use super::{Environment, StartupStatus};
 
@@ -45,9 +45,14 @@ pub fn examine(environment: &Environment) -> Examination {
                 Ok(selected) => found.notices = workspace.unavailable_models(&selected),
                 Err(error) => found.problems = error.reasons,
             }
-            found.problems.extend(workspace.unstartable_servers());
+            found
+                .problems
+                .extend(workspace.unstartable_servers(ServerState::Approved));
             found.servers = workspace.settings().mcp_servers.clone();
             found.notices.splice(0..0, status.notices);
+            found
+                .notices
+                .extend(workspace.unstartable_servers(ServerState::Waiting));
             found.notices.extend(workspace.unusable_addresses());
         }
         Err(error) => {
@@ -63,17 +68,26 @@ pub fn examine(environment: &Environment) -> Examination {
         let reasons = redacted(home.unwritable(), &environment.redactor());
         found.notices.extend(reasons);
     }
-    // A start goes on without them: only what needs a login fails later.
-    if status.context_id.is_some()
-        && let Err(error) = environment
-            .home()
-            .and_then(|home| Ok(home.accounts().check()?))
-    {
-        let reasons = redacted(error.reasons, &environment.redactor());
+    // A start goes on without them: only what needs a login fails later, and nothing is kept of exchanges.
+    if status.context_id.is_some() {
+        let checked = environment.home().and_then(|home| {
+            home.accounts().check()?;
+            Ok(home.accounts().exposed().into_iter().collect())
+        });
+        let reasons = checked.unwrap_or_else(|error| error.reasons);
+        let reasons = redacted(reasons, &environment.redactor());
         // What needs them says it already.
         let new = reasons.into_iter();
         let new = new.filter(|reason| !found.problems.contains(reason));
         found.notices.extend(new);
+    }
+    if let Err(error) = recorder(environment, &environment.redactor()) {
+        let why = format!("exchanges with models can't be kept: {error}");
+        let reason = Reason::of_variable("MC_RECORD", why);
+        let reason = reason.help("name a folder that you may write, or unset it");
+        found
+            .notices
+            .extend(redacted(vec![reason], &environment.redactor()));
     }
     found
 }
@@ -86,6 +100,28 @@ fn add_new(known: &mut Vec<Reason>, more: Vec<Reason>) {
     }
 }
 
+/// Whether a selection fails for another reason than that settings could not be read: what follows from a word that is
+/// `wrong` itself is no news.
+fn is_news(reason: &Reason, wrong: &[Reason], provider: &str) -> bool {
+    let own = ["providers", provider].join(".");
+    let key = reason.key.as_deref().unwrap_or_default();
+    let (parent, member) = key.rsplit_once('.').unwrap_or(("", key));
+    wrong.iter().all(|wrong| {
+        // A file that can't be read may have said anything.
+        let Some(wrong) = wrong.key.as_deref() else {
+            return false;
+        };
+        let below = wrong.strip_prefix(&own);
+        let is_selection = matches!(wrong, "provider" | "model" | "providers") || below == Some("");
+        let is_models = key == "model" && below.is_some_and(|below| below.starts_with(".models"));
+        // The same member, or one that was to be it.
+        let is_meant = wrong
+            .rsplit_once('.')
+            .is_some_and(|(of, misspelt)| of == parent && near_miss(misspelt, [member]).is_some());
+        !is_selection && !is_models && !is_meant
+    })
+}
+
 /// What is wrong and what is ignored behind the stage at which startup fails. Redacted.
 fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
     let redactor = environment.redactor();
@@ -94,13 +130,9 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
         return Examination::default();
     };
     let mut found = Examination::default();
-    let (mut settings, is_selection_known) = match environment.settings(&*home, &cwd) {
-        Ok(settings) => (settings, true),
-        // Where the settings' own words for the provider are wrong, what follows from them is no news.
-        Err(error) => (
-            error.usable().clone(),
-            !error.concerns(&["provider", "model"]),
-        ),
+    let (mut settings, wrong) = match environment.settings(&*home, &cwd) {
+        Ok(settings) => (settings, Vec::new()),
+        Err(error) => (error.usable().clone(), error.into_reasons()),
     };
     redactor.learn(named_keys(&settings, environment));
     let notices = &mut found.notices;
@@ -111,12 +143,14 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
         Err(error) => found.problems = error.reasons,
     }
     let guard = Guard::this_program();
-    found
-        .problems
-        .extend(unstartable(&home, &cwd, &settings, &guard, &redactor));
+    let of_state = |state| unstartable(&home, &cwd, &settings, state, &guard, &redactor);
+    found.problems.extend(of_state(ServerState::Approved));
+    found.notices.extend(of_state(ServerState::Waiting));
     let providers = ProviderCache::new(redactor.clone(), Arc::clone(&home), None);
-    if is_selection_known && let Err(error) = select(&settings, environment, &providers) {
-        found.problems.extend(error.reasons);
+    if let Err(error) = select(&settings, environment, &providers) {
+        let news = error.reasons.into_iter();
+        let news = news.filter(|reason| is_news(reason, &wrong, &settings.provider));
+        found.problems.extend(news);
     }
     found
         .notices

@@ -2,11 +2,12 @@
 //! Where an approval is kept is the store's part; what is asked of a server stands in `ask`.
 
 use redact::Reading;
-use store::settings::{EditError, Launch, McpServer, Settings, SettingsError};
+use store::settings::{EditError, Launch, McpServer, ServerState, Settings, SettingsError};
 use store::{Reason, quoted};
+use tools::guard::Guard;
 
 use super::error::redacted;
-use super::servers::keep_secret;
+use super::servers::{keep_secret, unstartable};
 use super::{Environment, StartupError};
 
 #[cfg(feature = "mcp")]
@@ -31,6 +32,8 @@ pub struct Approval {
     pub changed: bool,
     /// The definition that it is about.
     pub server: McpServer,
+    /// Why it could not be started as it is defined, as far as that can be seen, redacted.
+    pub unstartable: Vec<Reason>,
 }
 
 /// Says in the person's settings that the definition of this server that counts here may be started, or that none may.
@@ -47,19 +50,38 @@ pub fn approve(
 }
 
 fn change(environment: &Environment, name: &str, approved: bool) -> Result<Approval, Vec<Reason>> {
-    let server = named(known(environment)?, name)?;
+    let mut settings = known(environment)?;
+    let server = named(&settings, name)?;
     let digest = approved.then_some(&*server.digest);
     if approved && server.launch.is_none() {
-        let reason = "this server cannot be started, so there is nothing to approve".to_owned();
+        let reason = match server.state {
+            ServerState::Elsewhere => {
+                "this server is not defined here, so there is nothing to approve"
+            }
+            _ => "this server cannot be started, so there is nothing to approve",
+        };
         return Err(vec![Reason {
-            reason,
+            reason: reason.to_owned(),
             ..server.named
         }]);
     }
     let home = environment.home().map_err(StartupError::into_reasons)?;
     let changed = home.settings().approve_server(name, digest);
     let changed = changed.map_err(EditError::into_reasons)?;
-    Ok(Approval { changed, server })
+    settings
+        .mcp_servers
+        .retain(|other| other.name == server.name);
+    let cwd = environment
+        .canonical_cwd()
+        .map_err(StartupError::into_reasons)?;
+    let (guard, redactor) = (Guard::this_program(), environment.redactor());
+    keep_secret(&settings.mcp_servers, &redactor);
+    let unstartable = unstartable(&home, &cwd, &settings, server.state, &guard, &redactor);
+    Ok(Approval {
+        changed,
+        unstartable: redacted(unstartable, &redactor),
+        server,
+    })
 }
 
 /// What a start of a server would do, on one line in which everything is seen but what is secret: its variables, program
@@ -101,12 +123,13 @@ pub fn launch_line(environment: &Environment, server: &McpServer) -> Option<Stri
 }
 
 /// The server of this name that counts under these settings.
-fn named(settings: Settings, name: &str) -> Result<McpServer, Vec<Reason>> {
-    let servers = settings.mcp_servers;
+fn named(settings: &Settings, name: &str) -> Result<McpServer, Vec<Reason>> {
+    let servers = &settings.mcp_servers;
     let names: Vec<_> = servers.iter().map(|server| server.name.clone()).collect();
     servers
-        .into_iter()
+        .iter()
         .find(|server| server.name == name)
+        .cloned()
         .ok_or_else(|| {
             let meant = store::near_miss(name, names.iter().map(String::as_str));
             let reason = format!(

@@ -93,11 +93,15 @@ pub(crate) fn select(
 ) -> Result<Selected, StartupError> {
     let provider = settings.provider.as_str();
     // Told before the model: a provider that there is not has none.
-    known(settings, provider)?;
+    known(settings, provider).map_err(|error| match settings.providers.contains_key(provider) {
+        true => with_the_rest(error, settings, environment, providers, provider),
+        false => error,
+    })?;
     let model = settings.model.as_deref().ok_or_else(|| {
         let why = format!("`{}` is selected without a model", shown(provider));
         let help = "set `model` in the settings, or MC_MODEL";
-        StartupError::unavailable(settings.reason(&["provider"], why).help(help))
+        let error = StartupError::unavailable(settings.reason(&["provider"], why).help(help));
+        with_the_rest(error, settings, environment, providers, provider)
     })?;
     let choice = Choice::of(provider, model, settings.thinking_level);
     select_choice(settings, environment, providers, choice)
@@ -283,6 +287,7 @@ fn remote(
     known(settings, id)?;
     let own = settings.providers.get(id);
     let built_in = built_in_api(id);
+    let all = |error| with_the_rest(error, settings, environment, providers, id);
     let api = match (own.and_then(|own| own.api), built_in) {
         // A built-in provider has its wire.
         (Some(api), Some(built_in)) if api != built_in => {
@@ -293,7 +298,7 @@ fn remote(
             let why = format!("this built-in provider speaks no other wire than `{word}`");
             let reason = settings.reason(&["providers", id, "api"], why);
             let help = "give a server of your own another name";
-            return Err(StartupError::invalid(reason.help(help)));
+            return Err(all(StartupError::invalid(reason.help(help))));
         }
         (own, built_in) => own.or(built_in).unwrap_or(Api::OpenaiChat),
     };
@@ -301,12 +306,9 @@ fn remote(
     let listed =
         |own: &ProviderSettings| own.models.is_empty() || own.model(&choice.model).is_some();
     if built_in.is_none() && !own.is_none_or(listed) {
-        return Err(not_offered(settings, id, &choice.model));
+        return Err(all(not_offered(settings, id, &choice.model)));
     }
-    let login = login(settings, environment, providers, id)?;
-    if matches!(&login, Login::Key { key, .. } if !key.can_be_sent()) {
-        return Err(unsendable(settings, id));
-    }
+    let login = sendable_login(settings, environment, providers, id).map_err(all)?;
     let models = own.map_or_else(ModelLimits::default, limits);
     Ok(Remote {
         config: ProviderConfig {
@@ -317,6 +319,47 @@ fn remote(
         },
         login,
     })
+}
+
+/// The same with everything else that keeps the provider from being used: one look tells all.
+fn with_the_rest(
+    error: StartupError,
+    settings: &Settings,
+    environment: &Environment,
+    providers: &ProviderCache,
+    id: &str,
+) -> StartupError {
+    if id == FIXTURE_ID {
+        return error;
+    }
+    let own = settings.providers.get(id);
+    let api = built_in_api(id).or(own.and_then(|own| own.api));
+    let unbuilt = api.and_then(|api| {
+        let config = ProviderConfig {
+            id: id.to_owned(),
+            api,
+            base_url: own.and_then(|own| own.base_url.clone()),
+            models: ModelLimits::default(),
+        };
+        let login = Login::Nothing;
+        let built = providers.build(Remote { config, login });
+        built.err().map(|error| unbuilt(settings, id, &error))
+    });
+    let login = sendable_login(settings, environment, providers, id).err();
+    error.and(unbuilt).and(login)
+}
+
+/// What a provider authenticates with, as far as a request can carry it.
+fn sendable_login(
+    settings: &Settings,
+    environment: &Environment,
+    providers: &ProviderCache,
+    id: &str,
+) -> Result<Login, StartupError> {
+    match login(settings, environment, providers, id)? {
+        Login::Key { key, .. } if !key.can_be_sent() => Err(unsendable(settings, id)),
+        login => Ok(login),
+    }
 }
 
 /// What the settings of a provider say of its models.
@@ -337,14 +380,13 @@ fn key_variable<'a>(settings: &'a Settings, provider: &str) -> Option<&'a str> {
     named.or((provider == ANTHROPIC_ID).then_some(ANTHROPIC_KEY))
 }
 
-/// What `provider` authenticates with, or why that is not there.
+/// What `provider`, which is known, authenticates with, or why that is not there.
 fn login(
     settings: &Settings,
     environment: &Environment,
     providers: &ProviderCache,
     provider: &str,
 ) -> Result<Login, StartupError> {
-    known(settings, provider)?;
     let own = settings.providers.get(provider);
     let variable = key_variable(settings, provider).filter(|_| provider != FIXTURE_ID);
     if variable.is_none() && provider != CODEX_ID {
@@ -437,7 +479,9 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
         let settings = environment.settings(&*home, &environment.cwd)?;
         home.accounts().check()?;
         let providers = ProviderCache::new(redactor.clone(), home, None);
-        Ok(login(&settings, environment, &providers, &settings.provider).is_ok())
+        let provider = &settings.provider;
+        Ok(known(&settings, provider).is_ok()
+            && login(&settings, environment, &providers, provider).is_ok())
     };
     ready().map_err(|error: StartupError| error.redacted(&redactor))
 }

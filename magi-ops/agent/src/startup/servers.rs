@@ -121,22 +121,34 @@ pub(super) fn setting(
     }
 }
 
-/// Why servers that are approved could not start, as far as that can be seen without starting one. Not redacted. Blocks.
+/// Why servers in this state could not start, once they are approved, as far as that can be seen without starting one. Not
+/// redacted. Blocks.
 #[cfg_attr(not(feature = "mcp"), allow(unused_variables))]
 pub(super) fn unstartable(
     home: &Arc<dyn Home>,
     cwd: &Path,
     settings: &Settings,
+    state: ServerState,
     guard: &Guard,
     redactor: &Redactor,
 ) -> Vec<Reason> {
     #[cfg(feature = "mcp")]
     return mcp::check(
         &settings.mcp_servers,
+        state,
         &setting(home, cwd, settings, guard, redactor),
     );
     #[cfg(not(feature = "mcp"))]
     return Vec::new();
+}
+
+/// Whether a value is `${NAME}` and nothing else.
+fn names_variable(value: &str) -> bool {
+    let name = value
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'));
+    let in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.is_some_and(|name| !name.is_empty() && name.bytes().all(in_name))
 }
 
 /// Headers carry credentials, and so do variables that are named as such.
@@ -145,6 +157,8 @@ pub(super) fn keep_secret(servers: &[McpServer], redactor: &Redactor) {
         match launch {
             Launch::Command { env, .. } => {
                 let variables = env.iter().map(|(name, value)| (&**name, &**value));
+                // The name of a variable that was to be put in is what a person has to see.
+                let variables = variables.filter(|(_, value)| !names_variable(value));
                 redactor.learn_variables(variables);
             }
             Launch::Http { headers, .. } => {
@@ -155,7 +169,8 @@ pub(super) fn keep_secret(servers: &[McpServer], redactor: &Redactor) {
                         value.split_once(' ').map(|(_, behind)| behind),
                     ]
                 });
-                redactor.learn(values.flatten());
+                let values = values.flatten().filter(|value| !names_variable(value));
+                redactor.learn(values);
             }
         }
     }

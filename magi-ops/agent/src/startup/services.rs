@@ -64,7 +64,9 @@ impl Services {
             providers: ProviderCache::new(
                 redactor.clone(),
                 Arc::clone(&home),
-                recorder(environment, &redactor),
+                recorder(environment, &redactor)
+                    .inspect_err(|error| tracing::warn!(%error, "MC_RECORD names no usable folder"))
+                    .unwrap_or_default(),
             ),
             home,
             redactor,
@@ -106,14 +108,19 @@ impl Services {
 }
 
 /// What keeps the exchanges with models, if `MC_RECORD` names a folder for them.
-fn recorder(environment: &Environment, redactor: &Redactor) -> Option<Arc<Recorder>> {
+///
+/// # Errors
+/// When nothing can be kept there.
+pub(super) fn recorder(
+    environment: &Environment,
+    redactor: &Redactor,
+) -> std::io::Result<Option<Arc<Recorder>>> {
     let folder = environment
         .var("MC_RECORD")
-        .filter(|folder| !folder.is_empty())?;
-    let recorder = Recorder::create(&environment.cwd.join(folder), redactor.clone());
+        .filter(|folder| !folder.is_empty());
     let recorder =
-        recorder.inspect_err(|error| tracing::warn!(%error, "MC_RECORD names no usable folder"));
-    recorder.ok().map(Arc::new)
+        folder.map(|folder| Recorder::create(&environment.cwd.join(folder), redactor.clone()));
+    Ok(recorder.transpose()?.map(Arc::new))
 }
 
 impl std::fmt::Debug for Services {

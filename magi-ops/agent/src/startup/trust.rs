@@ -16,6 +16,8 @@ pub struct Trusted {
     pub project: PathBuf,
     /// Whether something else held for it before.
     pub changed: bool,
+    /// Whether the person's home directory lies in it, and so nearly everything that is ever cloned.
+    pub is_wide: bool,
 }
 
 /// Says in the person's settings whether the files of the project in `directory` are trusted. Blocks.
@@ -49,5 +51,13 @@ fn change(
     let home = environment.home().map_err(StartupError::into_reasons)?;
     let changed = home.settings().set_trusted(&project, trusted);
     let changed = changed.map_err(EditError::into_reasons)?;
-    Ok(Trusted { project, changed })
+    let user_home = environment.user_home.as_deref();
+    let user_home = user_home.and_then(|home| home.canonicalize().ok());
+    let is_wide = project.parent().is_none()
+        || user_home.is_some_and(|user_home| user_home.starts_with(&project));
+    Ok(Trusted {
+        project,
+        changed,
+        is_wide,
+    })
 }

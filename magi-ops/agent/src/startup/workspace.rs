@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use store::resources::Profile;
-use store::settings::{CommandEnvironment, Settings, SettingsError};
+use store::settings::{CommandEnvironment, ServerState, Settings, SettingsError};
 use store::{Home, LocalPlaces, Reason, Redactor};
 use tokio_util::sync::CancellationToken;
 use tools::guard::Guard;
@@ -77,13 +77,14 @@ impl Workspace {
         unusable_addresses(&self.settings, &self.services.providers)
     }
 
-    /// Why servers that are approved could not start, as far as that can be seen. Blocks.
-    pub(super) fn unstartable_servers(&self) -> Vec<Reason> {
+    /// Why servers in this state could not start, once they are approved, as far as that can be seen. Blocks.
+    pub(super) fn unstartable_servers(&self, state: ServerState) -> Vec<Reason> {
         let home = &self.services.home;
         let reasons = servers::unstartable(
             home,
             &self.cwd,
             &self.settings,
+            state,
             &self.guard,
             self.redactor(),
         );

@@ -87,18 +87,33 @@ fn unfenced(source: String) -> String {
     }
 }
 
-/// What of `tools.…` in a source names no tool: the engine only tells that it is no function.
-fn unknown_tool(source: &str, tools: &[String]) -> Option<String> {
+/// The first line of what an error says, and where it was.
+fn first_words(said: &str) -> String {
+    let mut lines = said.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let place = lines
+        .next()
+        .filter(|place| place.starts_with("at ") || place.starts_with("near "));
+    match place {
+        Some(place) => format!("{first} {place}"),
+        None => first.to_owned(),
+    }
+}
+
+/// What of `tools.…` in a source names no tool: the engine only tells that it is no function. With `called` only what is
+/// called there.
+fn unknown_tool(source: &str, tools: &[String], called: bool) -> Option<String> {
     const MOST: usize = 8;
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    let called = source.match_indices("tools").find_map(|(at, word)| {
+    let found = source.match_indices("tools").find_map(|(at, word)| {
         let is_whole = !source[..at].ends_with(is_part);
         let name = source[at + word.len()..]
             .trim_start()
             .strip_prefix('.')?
             .trim_start();
-        let name = &name[..name.find(|c| !is_part(c)).unwrap_or(name.len())];
-        let is_name = is_whole && name.starts_with(|c: char| !c.is_ascii_digit());
+        let (name, behind) = name.split_at(name.find(|c| !is_part(c)).unwrap_or(name.len()));
+        let is_meant = !called || behind.trim_start().starts_with('(');
+        let is_name = is_whole && is_meant && name.starts_with(|c: char| !c.is_ascii_digit());
         (is_name && name.len() <= 64 && tools.iter().all(|tool| tool != name)).then_some(name)
     })?;
     let named: Vec<_> = tools
@@ -108,7 +123,7 @@ fn unknown_tool(source: &str, tools: &[String]) -> Option<String> {
         .collect();
     let more = if tools.len() > MOST { ", …" } else { "" };
     Some(format!(
-        "[`tools.{called}` is no tool here; there are {}{more}]",
+        "[`tools.{found}` is no tool here; there are {}{more}]",
         named.join(", ")
     ))
 }
@@ -161,15 +176,24 @@ async fn run(call: Call, cx: &Context) -> Result<ToolOutcome, ToolError> {
     let tools = caller.tools();
     let tools: Vec<_> = tools.iter().map(|spec| spec.name.clone()).collect();
     let cancel = call.deadline.cancellation();
-    let unknown = unknown_tool(&source, &tools);
+    let unknown = unknown_tool(&source, &tools, false);
+    // Who catches the error knows no more than the engine.
+    let caught = unknown_tool(&source, &tools, true);
     let finished = process::run(cx.guard.path(), source, tools, &*caller, cancel).await;
     let mut finished = finished.map_err(|error| {
         tracing::warn!(%error, "a snippet can't be run");
         ToolError::Command(format!("the snippet can't be run: {error}"))
     })?;
-    if let (How::Ended(Ended::Threw(text)), Some(unknown)) = (&mut finished.how, unknown) {
-        *text += "\n";
-        *text += &unknown;
+    let noted = match &mut finished.how {
+        How::Ended(Ended::Threw(text)) => Some((text, unknown)),
+        How::Ended(Ended::Returned(value)) => Some((value.get_or_insert_default(), caught)),
+        _ => None,
+    };
+    if let Some((text, Some(note))) = noted {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        *text += &note;
     }
     outcome(finished)
 }
@@ -211,7 +235,7 @@ fn outcome(finished: Finished) -> Result<ToolOutcome, ToolError> {
         None => Success::text(content, calls).into(),
         Some(label) => ToolOutcome {
             timed_out,
-            ..ToolOutcome::failed(content, &format!("{label}, {calls}"))
+            ..ToolOutcome::failed(content, &format!("{label}, {calls}")).because(first_words(&tail))
         },
     })
 }

@@ -226,6 +226,11 @@ async fn a_name_of_no_tool_says_so() {
             "{content}"
         );
     }
+    // Also where the snippet catches that; not where it only looks.
+    let said = said_of("try { await tools.nope({}) } catch (e) { return e.message }").await;
+    assert_eq!(said.lines().next(), Some("not a function"), "{said}");
+    assert!(said.contains("[`tools.nope` is no tool here; "), "{said}");
+    assert_eq!(said_of("return typeof tools.nope").await, "undefined");
     for (source, why) in [
         ("null.x; tools.echo", "line 1"),
         ("/* mytools.x tools.1 */ null.x", "line 1"),

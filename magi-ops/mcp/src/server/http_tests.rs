@@ -40,6 +40,7 @@ impl Fake {
             }),
             state: ServerState::Approved,
             is_other_approved: false,
+            is_trust_said: true,
             trust: true,
             digest: String::new(),
             named: Reason::new("a test"),

@@ -87,6 +87,7 @@ async fn connected() -> (Server, Other) {
         launch: None,
         state: ServerState::Approved,
         is_other_approved: false,
+        is_trust_said: true,
         trust: true,
         digest: String::new(),
         named: Reason::new("a test"),

@@ -64,7 +64,7 @@ impl Recorder {
     /// Keeps exchanges in `folder`, which is created if need be and made private to the person. Blocks.
     ///
     /// # Errors
-    /// If the folder can't be made or is none.
+    /// If the folder can't be made or written, or is none.
     pub fn create(folder: &Path, redactor: Redactor) -> io::Result<Self> {
         DirBuilder::new()
             .recursive(true)
@@ -77,6 +77,10 @@ impl Recorder {
         if own.permissions().mode() & 0o777 != 0o700 {
             fs::set_permissions(folder, Permissions::from_mode(0o700))?;
         }
+        // Somebody else's folder, or one on a disk that can't be written.
+        let probe = folder.join(format!(".probe-{}", std::process::id()));
+        fs::File::create(&probe)?;
+        fs::remove_file(&probe)?;
         Ok(Self {
             folder: folder.to_owned(),
             redactor,

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::document::Document;
 use super::{Account, AccountError, AccountStore, RefreshLock, StoredCredential};
 use crate::file::{self, Links};
 use crate::local::LocalHome;
-use crate::reason::Reason;
+use crate::reason::{Reason, quoted, shown_path};
 
 /// The member that holds what is stored for MCP servers, by name.
 const SERVERS: &str = "mcp_servers";
@@ -31,6 +31,18 @@ impl AccountStore for LocalHome {
             .providers
             .keys()
             .try_for_each(|provider| document.account(provider).map(drop))
+    }
+
+    fn exposed(&self) -> Option<Reason> {
+        let path = self.accounts_file();
+        let mode = std::fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then(|| {
+            let why = format!(
+                "others of this machine may read or change these credentials (mode {mode:o})"
+            );
+            let help = format!("run `chmod 600 {}`", quoted(&shown_path(&path)));
+            Reason::of_file(&path, why).help(help)
+        })
     }
 
     fn account(&self, provider: &str) -> Result<Account, AccountError> {

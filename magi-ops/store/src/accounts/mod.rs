@@ -58,6 +58,11 @@ pub trait AccountStore: Debug + Send + Sync {
     /// For what cannot be read, or is not in the form that a login writes.
     fn check(&self) -> Result<(), AccountError>;
 
+    /// What is to be said of credentials that others than their owner may read, if that is so.
+    fn exposed(&self) -> Option<Reason> {
+        None
+    }
+
     /// What is stored of `provider` at this moment.
     ///
     /// # Errors

@@ -72,8 +72,10 @@ pub(super) fn load(
             }
             // Somebody asked for this file by name: to go on without it would be to ignore them.
             Ok(Found::Missing) => problems.add(about(
-                Reason::of_file(path, "there is no such file")
-                    .help("write it, or take it out of the settings"),
+                Reason::of_file(path, "there is no such file").help(match is_unexpanded(path) {
+                    true => "write the whole path: nothing is put in for `~` or a variable",
+                    false => "write it, or take it out of the settings",
+                }),
             )),
             // An AGENTS.md that is there and can't be read may hold what must not be ignored.
             Err(error) => problems.add(about(file::unreadable(path, &error))),
@@ -211,4 +213,12 @@ fn whole_characters(bytes: &[u8]) -> usize {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         _ => bytes.len(),
     }
+}
+
+/// Whether a part of a path is what a shell would put something in for.
+fn is_unexpanded(path: &Path) -> bool {
+    path.components().any(|part| {
+        let part = part.as_os_str().as_encoded_bytes();
+        part == b"~" || part.starts_with(b"$")
+    })
 }

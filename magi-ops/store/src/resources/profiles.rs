@@ -15,6 +15,8 @@ use crate::settings::{MAX_NAME_BYTES, is_of_server};
 pub const MAX_PROFILE_BYTES: usize = 64 * 1024;
 /// Most profiles of one directory.
 pub const MAX_PROFILES: usize = 64;
+/// What a subagent without a profile is told by: one of this name would look like it.
+const UNNAMED: &str = "default";
 /// What a front matter may hold.
 const MEMBERS: [&str; 5] = ["name", "description", "tools", "model", "disabled"];
 /// Most tools of one profile.
@@ -205,6 +207,10 @@ fn parse(
             "has a name beyond `[a-z0-9-]{1,64}`",
             help.to_owned(),
         );
+    }
+    if name == UNNAMED {
+        let help = "give it another name: a task without a profile is told by this one".to_owned();
+        return at("name", "has the name `default`, which is taken", help);
     }
     if document.flag("disabled")? {
         return Ok((name.to_owned(), None));

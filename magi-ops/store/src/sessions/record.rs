@@ -146,6 +146,9 @@ pub enum Body {
         response: u32,
         name: String,
         input: Value,
+        /// What the call is about, as it was shown while it ran: redacted, one line that begins with the name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subject: Option<String>,
         /// The activity that made this call. Such a one is none of the conversation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<String>,
@@ -250,6 +253,7 @@ mod tests {
                     response: 0,
                     name: "n".into(),
                     input: json!({ "numbers": numbers }),
+                    subject: None,
                     parent: None,
                 },
             };

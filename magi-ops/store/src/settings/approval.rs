@@ -28,11 +28,15 @@ pub(super) fn resolve(
             (None, Some(server)) => (server, global.1, true),
             (None, None) => continue,
         };
-        // What a person said of a definition that another project has.
-        if !server.is_stated() && (server.approved.is_some() || server.trust.is_some()) {
+        let path = ["mcp_servers", name];
+        // What a person said of a definition that another project has; a null is what an approval leaves that was revoked.
+        let is_elsewhere = is_persons && !server.is_stated() && {
+            let mut members = source.into_iter().flat_map(|source| source.members(&path));
+            members.any(|member| matches!(member, "approved" | "trust"))
+        };
+        if is_elsewhere && server.approved.is_none() {
             continue;
         }
-        let path = ["mcp_servers", name];
         let at = |reason: &str| {
             source.map_or_else(Reason::default, |source| source.reason(&path, reason))
         };
@@ -45,6 +49,7 @@ pub(super) fn resolve(
         let approved = of_person.and_then(|own| own.approved.as_ref());
         let is_approved = approved == Some(&digest);
         let state = match (&launch, is_off, is_approved) {
+            _ if is_elsewhere => ServerState::Elsewhere,
             (None, ..) => ServerState::Unusable,
             (Some(_), true, _) => ServerState::Disabled,
             (Some(_), false, true) => ServerState::Approved,
@@ -76,7 +81,7 @@ pub(super) fn resolve(
                 };
                 notices.add(at(reason).help(help));
             }
-            ServerState::Disabled | ServerState::Approved => {}
+            ServerState::Disabled | ServerState::Approved | ServerState::Elsewhere => {}
         }
         if matches!(state, ServerState::Waiting | ServerState::Approved) {
             if !is_offerable(name) {
@@ -85,16 +90,25 @@ pub(super) fn resolve(
             }
             if is_trusted && !is_persons {
                 let reason = "`trust` of the global settings is for their own definition of this name; calls of this one ask";
-                notices.add(at(reason).help("allow tools of it by `permissions.mcp__<server>__<tool>` of the global settings"));
+                notices.add(at(reason).help("allow tools of it by `permissions.mcp__<server>__<tool>` of the global settings, or define it there"));
             }
-            if let Some(word) = unexpanded(server) {
+            if let Some((member, word)) = unexpanded(server) {
                 let reason = format!(
                     "`{}` stands as it is: nothing is put in for `~` or a variable",
                     shown(word)
                 );
-                notices.add(at(&reason).help("write what it is to be"));
+                let path: Vec<_> = path.into_iter().map(str::to_owned).chain(member).collect();
+                let reason =
+                    source.map_or_else(Reason::default, |source| source.reason(&path, reason));
+                notices.add(reason.help("write what it is to be"));
             }
-            if let Some(word) = relative_word(server).filter(|_| !trusted) {
+            let relative = launch.as_ref().filter(|_| !trusted).and_then(|launch| {
+                // What is plainly not there fails a start, and is told by whoever looks for programs.
+                let is_missing =
+                    state == ServerState::Approved && launch.relative_script().is_some();
+                launch.relative_word().filter(|_| !is_missing)
+            });
+            if let Some(word) = relative {
                 let reason = format!(
                     "`{}` is relative, and programs of servers start in an empty folder as long as this project is not trusted",
                     shown(word)
@@ -106,6 +120,7 @@ pub(super) fn resolve(
             name: name.clone(),
             launch,
             trust: is_approved && is_persons && is_trusted,
+            is_trust_said: is_persons && is_trusted,
             is_other_approved,
             state,
             digest,
@@ -151,48 +166,39 @@ pub fn is_server_name(name: &str) -> bool {
     !name.contains("__") && !name.starts_with('_') && !name.ends_with('_')
 }
 
-/// What a shell, or another program, would put something in for. Not in arguments of what may be a shell itself.
-fn unexpanded(server: &ServerLayer) -> Option<&str> {
-    let is_open = |text: &&str| text.starts_with("~/") || text.contains("${");
+/// What a shell, or another program, would put something in for, and the member that holds it. Not in arguments of what
+/// may be a shell itself.
+fn unexpanded(server: &ServerLayer) -> Option<(Vec<String>, &str)> {
+    let is_open = |text: &str| text.starts_with("~/") || text.contains("${");
     let is_shell = server
         .command
         .as_deref()
         .is_some_and(|command| command.ends_with("sh"));
-    let args = server
-        .args
-        .as_deref()
-        .filter(|_| !is_shell)
-        .unwrap_or_default();
-    let values = [&server.env, &server.headers].into_iter().flatten();
-    let own = server.command.iter().chain(&server.url);
-    let all = own
-        .chain(args)
-        .chain(values.flat_map(|values| values.values()));
-    // What stands around it may be secret.
-    all.map(String::as_str)
-        .find(is_open)
-        .map(|text| match text.find("${") {
-            Some(at) => text[at..].split_inclusive('}').next().unwrap_or_default(),
-            None => "~",
+    let own = [("command", &server.command), ("url", &server.url)];
+    let own = own
+        .into_iter()
+        .filter_map(|(name, text)| Some((vec![name.to_owned()], text.as_deref()?)));
+    let args = server.args.iter().flatten().filter(|_| !is_shell);
+    let args = args.enumerate().map(|(index, text)| {
+        let path = vec!["args".to_owned(), index.to_string()];
+        (path, text.as_str())
+    });
+    let values = [("env", &server.env), ("headers", &server.headers)];
+    let values = values.into_iter().flat_map(|(of, values)| {
+        values.iter().flatten().map(move |(name, text)| {
+            let path = vec![of.to_owned(), name.clone()];
+            (path, text.as_str())
         })
-}
-
-/// What of a command is a file of the directory that it is started in, as far as its words tell.
-fn relative_word(server: &ServerLayer) -> Option<&str> {
-    let command = server.command.as_deref()?;
-    if command.contains('/') && !command.starts_with('/') {
-        return Some(command);
-    }
-    let is_relative = |word: &&str| {
-        const SCRIPTS: [&str; 8] = [".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".jar"];
-        let is_script = !word.starts_with(['/', '-', '~', '@'])
-            && !word.contains(':')
-            && SCRIPTS.iter().any(|end| word.ends_with(end));
-        matches!(*word, "." | "..")
-            || word.starts_with("./")
-            || word.starts_with("../")
-            || is_script
-    };
-    let args = server.args.as_deref().unwrap_or_default();
-    args.iter().map(String::as_str).find(is_relative)
+    });
+    own.chain(args)
+        .chain(values)
+        .find(|(_, text)| is_open(text))
+        // What stands around it may be secret.
+        .map(|(path, text)| match text.find("${") {
+            Some(at) => (
+                path,
+                text[at..].split_inclusive('}').next().unwrap_or_default(),
+            ),
+            None => (path, "~"),
+        })
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use redact::Redactor;
+
 use super::fault::Fault;
 use super::hooks::{MAX_HOOK_BYTES, MAX_HOOKS};
 use super::layer::{COMMANDS, Layer, PermissionLayer, Permissions, ProviderLayer, SNIPPETS};
@@ -120,6 +122,12 @@ fn check_provider(id: &str, own: &ProviderLayer, tell: Tell<'_>) {
         let fault = Fault::new(
             "this is no name of an environment variable",
             "write the variable's name alone; its value stays in the environment",
+        );
+        tell(&["providers", id, "api_key_env"], fault);
+    } else if variable.is_some_and(|name| !Redactor::default().is_presentable(name)) {
+        let fault = Fault::new(
+            "this looks like a key, and a variable's name belongs here",
+            "name the variable that holds the key, and take the key out of this file",
         );
         tell(&["providers", id, "api_key_env"], fault);
     }
@@ -240,16 +248,17 @@ fn check_tool(tool: &str, path: &[&str], tools: &[&str], tell: Tell<'_>) {
 
 /// Whether a name has the form of a server's tool: `mcp__<server>__<tool>`.
 pub(crate) fn is_of_server(tool: &str) -> bool {
-    let parts = tool.strip_prefix(SERVERS).and_then(|rest| {
-        // The tool may hold the two underscores too, and the server may end with one.
-        let at = rest.get(1..)?.find("__")? + 1;
-        Some((&rest[..at], &rest[at + 2..]))
-    });
-    tool.len() <= MAX_TOOL_NAME_BYTES
-        && tool
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
-        && parts.is_some_and(|(_, tool)| !tool.is_empty())
+    server_of(tool).is_some()
+}
+
+/// The server that a tool of such a name is of.
+pub(super) fn server_of(tool: &str) -> Option<&str> {
+    let in_name = |b: u8| b.is_ascii_alphanumeric() || b"_-".contains(&b);
+    let rest = tool.strip_prefix(SERVERS)?;
+    // The tool may hold the two underscores too, and the server may end with one.
+    let at = rest.get(1..)?.find("__")? + 1;
+    let is_one = tool.len() <= MAX_TOOL_NAME_BYTES && tool.bytes().all(in_name);
+    (is_one && rest.len() > at + 2).then_some(&rest[..at])
 }
 
 /// For a name that was to be one of a server's tool: what was probably meant, if that can be told.

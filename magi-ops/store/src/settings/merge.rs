@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::check::server_of;
 use super::folder::Folder;
-use super::layer::{Layer, ProviderLayer};
+use super::layer::{Layer, PermissionLayer, Permissions, ProviderLayer};
 use super::server::Servers;
 use super::source::{File, Source};
 use super::{
     CommandEnvironment, CommandRules, DEFAULT_COMPACTION_THRESHOLD, DEFAULT_MODEL,
     DEFAULT_PROVIDER, DEFAULT_RETENTION_DAYS, FILE_NAME, Hooks, InstructionFile, MAX_NAME_BYTES,
-    Origin, Overrides, Projects, ProviderSettings, Settings, SettingsError, ThinkingLevel,
-    approval, permissions, project, projects,
+    Origin, Overrides, Permission, Projects, ProviderSettings, Settings, SettingsError,
+    ThinkingLevel, approval, permissions, project, projects,
 };
-use crate::reason::{Reason, Reasons};
+use crate::reason::{Reason, Reasons, shown};
 
 impl Settings {
     /// Reads the layers: `<home>/settings.json`, `<cwd>/.magi-code/settings.json`, environment.
@@ -61,6 +62,7 @@ impl Settings {
         settings.fast = layer.fast.unwrap_or_default();
         settings.hooks = std::mem::take(&mut layer.hooks);
         settings.command_environment = layer.tools.environment.unwrap_or_default();
+        let mut guarded = guarded_servers(&layer.permissions, global.source.as_ref());
         permissions.person(std::mem::take(&mut layer.permissions));
         settings.projects = Projects::of(&layer.projects);
         settings.trusted = settings.projects.trust(cwd);
@@ -88,6 +90,7 @@ impl Settings {
                 let mut ignored = project::admit(&mut layer, &settings);
                 of_project = std::mem::take(&mut layer.mcp_servers);
                 let own = std::mem::take(&mut layer.permissions);
+                guarded.extend(guarded_servers(&own, file.source.as_ref()));
                 ignored.extend(permissions.project(own, settings.trusted));
                 settings.apply(layer, cwd, file.source.as_ref(), true);
                 settings.remember(file.source.as_ref(), &ignored);
@@ -100,6 +103,11 @@ impl Settings {
                 project_source = file.source;
             }
         }
+        let known = [&servers, &of_project];
+        let unknown = guarded
+            .into_iter()
+            .filter(|(server, _)| !known.iter().any(|known| known.contains_key(server)));
+        notices.extend(unknown.map(|(_, reason)| reason));
         settings.mcp_servers = approval::resolve(
             (&servers, global.source.as_ref()),
             (&of_project, project_source.as_ref()),
@@ -205,6 +213,35 @@ impl Settings {
             provider.apply(over, base);
         }
     }
+}
+
+/// The servers whose tools a file's permissions restrict, and what is said of each that is defined nowhere: the slip in a
+/// name that would guard nothing, or a word for a project elsewhere.
+fn guarded_servers(permissions: &Permissions, source: Option<&Source>) -> Vec<(String, Reason)> {
+    let words = permissions.0.iter().flat_map(|(tool, permission)| {
+        let (words, tools) = match permission {
+            PermissionLayer::Word(word) => (Some((vec![tool.as_str()], *word)), None),
+            PermissionLayer::Tools(tools) => (None, Some(tools)),
+            PermissionLayer::Rules(_) => (None, None),
+        };
+        let inside = tools.into_iter().flatten();
+        words
+            .into_iter()
+            .chain(inside.map(|(inside, word)| (vec![tool.as_str(), inside.as_str()], *word)))
+    });
+    let restricted = words.filter(|(_, word)| *word < Permission::Allow);
+    let named = restricted.filter_map(|(path, _)| {
+        let server = server_of(path.last()?)?;
+        let why = format!(
+            "no MCP server is called `{}` here, so this guards nothing now",
+            shown(server)
+        );
+        let path = [&["permissions"], &path[..]].concat();
+        let reason = source?.reason(&path, why);
+        let help = "correct the name, or leave it for where that server is defined";
+        Some((server.to_owned(), reason.help(help)))
+    });
+    named.collect()
 }
 
 impl ProviderSettings {

@@ -83,16 +83,6 @@ impl SettingsError {
         &self.usable
     }
 
-    /// Whether one of these members, or what begins with its name, may be among what could not be read: a file that can't
-    /// be read at all may have said it.
-    #[must_use]
-    pub fn concerns(&self, members: &[&str]) -> bool {
-        self.reasons.iter().any(|reason| match &reason.key {
-            Some(key) => members.iter().any(|member| key.starts_with(member)),
-            None => true,
-        })
-    }
-
     /// Every problem that was found, in the order of the files; at least one.
     #[must_use]
     pub fn into_reasons(self) -> Vec<Reason> {

@@ -11,6 +11,9 @@ pub(super) const TRUST: &str =
 /// What to do about something that no project may say.
 const TO_GLOBAL: &str = "say it in the global settings, or take it out";
 
+/// What to do about the trust in a project's server.
+const TRUSTS_NONE: &str = "allow its tools by `permissions.mcp__<server>__<tool>` of the global settings, or define the server there";
+
 /// A member of the project's file that does not count: the names that lead to it, why, and what to do.
 pub(super) struct Ignored {
     pub(super) path: Vec<String>,
@@ -58,7 +61,13 @@ pub(super) fn admit(layer: &mut Layer, global: &Settings) -> Vec<Ignored> {
             ignored.push(Ignored::new(&["mcp_servers", name, "approved"], PERSON));
         }
         if server.trust.is_some() {
-            ignored.push(Ignored::new(&["mcp_servers", name, "trust"], PERSON));
+            ignored.push(Ignored {
+                help: TRUSTS_NONE,
+                ..Ignored::new(
+                    &["mcp_servers", name, "trust"],
+                    "no project trusts its servers",
+                )
+            });
         }
     }
     if !global.trusted {

@@ -137,7 +137,20 @@ fn unknown_member(name: &str, known: &'static [&'static str]) -> Fault {
     let why = format!("unknown member `{}`{}", shown(name), did_you_mean(near));
     match near {
         Some(meant) => Fault::new(why, format!("rename it to `{meant}`")),
+        // What a rule says and nobody reads guards nothing: that is no matter of taste.
+        None if known.contains(&"deny") => Fault::new(
+            format!("{why}: as it stands it guards nothing"),
+            no_rule(name, known),
+        ),
         None => Fault::new(why, instead(name, known)).ignored(),
+    }
+}
+
+/// What to do about a list of rules that there is not.
+fn no_rule(name: &str, known: &[&str]) -> String {
+    match name.to_lowercase().as_str() {
+        "ask" | "confirm" | "prompt" => "there is no list of what asks: leave the command out of `allow`, and set `default` to `ask`".to_owned(),
+        _ => format!("take it out; there are {}", listed(known)),
     }
 }
 
@@ -172,7 +185,7 @@ fn wanted(expected: &dyn Expected) -> String {
         "a boolean" => "true or false".to_owned(),
         "a map" => "an object".to_owned(),
         "a sequence" => "a list".to_owned(),
-        "u32" | "u64" => "a whole number, not below 0".to_owned(),
+        "u32" | "u64" => "a whole number from 0 on".to_owned(),
         "a nonzero u64" => "a whole number above 0".to_owned(),
         "f64" => "a number".to_owned(),
         said if said.starts_with("struct ") => "an object".to_owned(),

@@ -68,15 +68,30 @@ struct Word {
     open: Option<usize>,
 }
 
+/// How what no line can match is told.
+const NOTHING: &str = "as it stands this rule matches nothing";
+
 /// What is odd about a rule, and what to write; `denies` if it is one that denies.
 #[must_use]
 pub fn rule_advice(rule: &str, denies: bool) -> Option<RuleAdvice> {
+    let mut advice = look(rule, denies)?;
+    // A rule that denies and plainly means other words denies those.
+    if denies
+        && let Some(meant) = &advice.meant
+        && let Some(why) = advice.reason.strip_prefix(NOTHING)
+    {
+        advice.reason = format!("this rule is read as `{}`{why}", shown(meant));
+    }
+    Some(advice)
+}
+
+fn look(rule: &str, denies: bool) -> Option<RuleAdvice> {
     let rule = rule.trim();
-    let nothing = "as it stands this rule matches nothing";
+    let nothing = NOTHING;
     if let Some(inner) = wrapped(rule) {
         let inner = inner.strip_suffix(":*").unwrap_or(inner);
         let why = format!("{nothing}: a rule is only words");
-        return Some(match rule_advice(inner, denies) {
+        return Some(match look(inner, denies) {
             None => advice(&why, inner, true),
             Some(below) => RuleAdvice {
                 reason: why,
@@ -291,6 +306,11 @@ mod tests {
             let found = rule_advice(rule, true).unwrap_or_else(|| panic!("{rule}"));
             assert_eq!(found.meant.as_deref(), Some(meant), "{rule}");
             assert_eq!(found.help, format!("write `{meant}`"), "{rule}");
+            let is_told = found
+                .reason
+                .starts_with(&format!("this rule is read as `{meant}`: "))
+                || found.reason.contains("by any path");
+            assert!(is_told, "{rule}: {}", found.reason);
         }
     }
 

@@ -19,6 +19,8 @@ pub struct McpServer {
     /// Whether its tools run without a question: the person's own word, beside the person's own definition that was
     /// approved.
     pub trust: bool,
+    /// Whether that holds, or would once the definition is approved.
+    pub is_trust_said: bool,
     /// Whether the approval is that of another definition of this name.
     pub is_other_approved: bool,
     /// What an approval of this definition says.
@@ -53,6 +55,8 @@ pub enum ServerState {
     Disabled,
     /// Its definition is none.
     Unusable,
+    /// The person approved it, and it is defined nowhere here: in another project, or not any more.
+    Elsewhere,
 }
 
 impl ServerState {
@@ -64,8 +68,52 @@ impl ServerState {
             Self::Waiting => "waiting for approval",
             Self::Disabled => "disabled",
             Self::Unusable => "cannot be started",
+            Self::Elsewhere => "not defined here",
         }
     }
+}
+
+/// What a script's name ends with.
+const SCRIPTS: [&str; 8] = [".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".jar"];
+
+impl Launch {
+    /// What of a command may be a file of the directory that it is started in, as far as its words tell.
+    #[must_use]
+    pub fn relative_word(&self) -> Option<&str> {
+        let Self::Command { command, args, .. } = self else {
+            return None;
+        };
+        // A home is told as what it is: nothing is put in for it.
+        if command.contains('/') && !command.starts_with(['/', '~']) {
+            return Some(command);
+        }
+        let is_relative = |word: &&str| matches!(*word, "." | "..") || is_relative_script(word);
+        args.iter().map(String::as_str).find(is_relative)
+    }
+
+    /// The script that a known interpreter looks for in the directory that it is started in, and can't find in an empty
+    /// one.
+    #[must_use]
+    pub fn relative_script(&self) -> Option<&str> {
+        const INTERPRETERS: [&str; 7] = ["python", "node", "nodejs", "bun", "ruby", "perl", "java"];
+        /// These stand in front of a script; others may take the next word for something else.
+        const BEFORE: [&str; 4] = ["-u", "-B", "-jar", "--enable-source-maps"];
+        let Self::Command { command, args, .. } = self else {
+            return None;
+        };
+        let name = command.rsplit('/').next().unwrap_or_default();
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let mut words = args.iter().map(String::as_str);
+        let first = words.find(|word| !BEFORE.contains(word));
+        first.filter(|word| INTERPRETERS.contains(&name) && is_relative_script(word))
+    }
+}
+
+fn is_relative_script(word: &str) -> bool {
+    let is_script = !word.starts_with(['/', '-', '~', '@'])
+        && !word.contains(':')
+        && SCRIPTS.iter().any(|end| word.ends_with(end));
+    is_script || word.starts_with("./") || word.starts_with("../")
 }
 
 /// Servers by name.

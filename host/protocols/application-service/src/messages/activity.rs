@@ -59,6 +59,8 @@ kinds! {
     "compaction" => Compaction,
 }
 
+/// Something begins, goes on or ends. Its first event says in `category` what it is; the last one has the category
+/// `activity`, and is known by its `activity_id`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Lifecycle {
@@ -69,6 +71,8 @@ pub struct Lifecycle {
     pub details_omitted: bool,
 }
 
+/// A call of a tool. A tool of an MCP server has no `tool_name`: its `tool_id` and `server_id` are digests, which tell which
+/// calls are of one tool or server and name none. `timed_out` is null until a call has ended, and where nobody can say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Tool {

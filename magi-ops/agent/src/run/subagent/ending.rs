@@ -31,7 +31,9 @@ impl Ending {
                 return Success::text(content, "without a word".to_owned()).into();
             }
             Outcome::Completed => {
-                let summary = format!("{} bytes", self.text.len());
+                let bytes = self.text.len();
+                let unit = if bytes == 1 { "byte" } else { "bytes" };
+                let summary = format!("{bytes} {unit}");
                 let content = self.text;
                 return Success::text(content, summary).into();
             }
@@ -50,7 +52,7 @@ impl Ending {
         }
         ToolOutcome {
             timed_out: self.late,
-            ..ToolOutcome::failed(content, code)
+            ..ToolOutcome::failed(content, code).because(why)
         }
     }
 }

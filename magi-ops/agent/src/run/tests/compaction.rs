@@ -353,6 +353,21 @@ async fn a_refusal_for_length_is_answered_by_a_summary_and_the_same_request_once
         (outcome(&events), &states(&events)[..]),
         (REQUIRED, &WHOLE[..])
     );
+    // The few words that it stands for were shorter: nobody is told of numbers that grew.
+    let ended = events.iter().find_map(|event| match event {
+        RunEvent::MayDrop {
+            event:
+                MayDrop::Activity(Activity::Compaction {
+                    state: CompactionState::Completed,
+                    summary,
+                    ..
+                }),
+            ..
+        } => Some(summary.as_str()),
+        _ => None,
+    });
+    let ended = ended.unwrap();
+    assert!(ended.starts_with("a summary stands in place"), "{ended}");
     assert_eq!(talk.asked().len(), 4);
     let Some(Body::TurnFinished { error_code, .. }) = talk.records().pop().map(|it| it.body) else {
         panic!();

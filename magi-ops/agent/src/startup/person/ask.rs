@@ -27,7 +27,7 @@ pub struct Offered {
 pub async fn try_server(environment: &Environment, name: &str) -> Result<Offered, Vec<Reason>> {
     let offered = async {
         let mut settings = known(environment)?;
-        let server = named(settings.clone(), name)?;
+        let server = named(&settings, name)?;
         settings.mcp_servers = vec![may_be_asked(server)?];
         start(environment, &settings).await
     };
@@ -75,6 +75,7 @@ fn may_be_asked(server: McpServer) -> Result<McpServer, Vec<Reason>> {
         ServerState::Unusable => "its definition has neither `command` nor `url`, or both",
         ServerState::Disabled => "it is disabled",
         ServerState::Waiting => "it is waiting for approval",
+        ServerState::Elsewhere => "it is not defined here",
     };
     let approve = command_word(&server.name).filter(|_| server.state == ServerState::Waiting);
     let help =
@@ -96,7 +97,7 @@ pub async fn log_in(
     show: impl FnOnce(&str),
 ) -> Result<(), Vec<Reason>> {
     let done = async {
-        let server = may_be_asked(named(known(environment)?, name)?)?;
+        let server = may_be_asked(named(&known(environment)?, name)?)?;
         let home = environment.home().map_err(StartupError::into_reasons)?;
         let redactor = environment.redactor();
         keep_secret(std::slice::from_ref(&server), &redactor);
@@ -104,6 +105,7 @@ pub async fn log_in(
         done.map_err(|error| {
             let reason = Reason {
                 reason: error.to_string(),
+                help: Some(error.help(&server.name)),
                 ..server.named
             };
             // What was received meanwhile is known here alone.

@@ -39,6 +39,7 @@ fn credential(
     provider: &str,
 ) -> Result<Option<String>, StartupError> {
     let (_dir, providers) = providers("{}");
+    known(settings, provider)?;
     login(settings, environment, &providers, provider).map(|login| match login {
         Login::Key { key, .. } => Some(key.expose().to_owned()),
         _ => None,
