@@ -55,17 +55,17 @@ pub(super) const CASES: &[Case] = &[
         CONFIGURATION,
     ),
     case(
-        &[(SETTINGS, "{\n  \"fast\": true,\n}")],
-        At(SETTINGS, 3, 1),
+        &[(SETTINGS, "{\n  \"fast\": true,,\n}")],
+        At(SETTINGS, 2, 16),
         None,
-        &["trailing comma", "remove the comma"],
+        &["must be a string", "double quotes"],
         CONFIGURATION,
     ),
     case(
-        &[(SETTINGS, "{\n  // mine\n  \"fast\": true\n}")],
+        &[(SETTINGS, "{\n  /* mine\n  \"fast\": true\n}")],
         At(SETTINGS, 2, 3),
         None,
-        &["JSON has no comments"],
+        &["unterminated comment", "close what was opened"],
         CONFIGURATION,
     ),
     case(

@@ -7,6 +7,7 @@ mod credentials;
 mod file;
 mod home;
 mod local;
+mod lock;
 mod object;
 mod reason;
 pub mod resources;

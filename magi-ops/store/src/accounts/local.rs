@@ -1,19 +1,19 @@
 //! Accounts in a file of this machine's home: read without a lock, changed and refreshed under one each.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::fs::{Access, FlockOperation, access, flock};
+use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use serde_json::{Map, Value};
 
 use super::document::Document;
 use super::{Account, AccountError, AccountStore, RefreshLock, StoredCredential};
-use crate::file::{self, Links};
+use crate::file;
 use crate::local::LocalHome;
+use crate::lock;
 use crate::reason::{Reason, quoted, shown_path};
 
 /// The member that holds what is stored for MCP servers, by name.
@@ -22,7 +22,6 @@ const SERVERS: &str = "mcp_servers";
 const LOCK_NAME: &str = "auth.lock";
 /// How long a change by another process is waited for: each is one small file.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
-const LOCK_POLL: Duration = Duration::from_millis(5);
 
 impl AccountStore for LocalHome {
     fn check(&self) -> Result<(), AccountError> {
@@ -112,8 +111,8 @@ impl AccountStore for LocalHome {
             .collect();
         let path = self.root().join(format!("auth-{name}.lock"));
         let unwritten = |error: io::Error| unwritable(&path, &error);
-        let lock = open_lock(&path).map_err(unwritten)?;
-        let held = lock_within(&lock, Duration::ZERO).map_err(unwritten)?;
+        let lock = lock::open(&path).map_err(unwritten)?;
+        let held = lock::within(&lock, Duration::ZERO).map_err(unwritten)?;
         Ok(held.then_some(RefreshLock(Some(lock))))
     }
 }
@@ -129,8 +128,8 @@ fn change(
     let unwritten = |error: io::Error| unwritable(&path, &error);
     let lock_path = home.root().join(LOCK_NAME);
     let unlocked = |error: io::Error| unwritable(&lock_path, &error);
-    let lock = open_lock(&lock_path).map_err(unlocked)?;
-    if !lock_within(&lock, LOCK_WAIT).map_err(unlocked)? {
+    let lock = lock::open(&lock_path).map_err(unlocked)?;
+    if !lock::within(&lock, LOCK_WAIT).map_err(unlocked)? {
         return Err(unlocked(io::ErrorKind::WouldBlock.into()));
     }
     let mut document = Document::read(&path)?;
@@ -140,30 +139,6 @@ fn change(
     let bytes = document.into_bytes();
     file::replace(&path, &bytes, 0o600, home.staging()).map_err(unwritten)?;
     Ok(true)
-}
-
-fn open_lock(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(file::flags(Links::Refuse))
-        .open(path)
-}
-
-/// Takes the lock, which is given back with the descriptor; `false` if somebody else has it all the time.
-fn lock_within(lock: &File, wait: Duration) -> io::Result<bool> {
-    let begun = Instant::now();
-    loop {
-        match flock(lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(true),
-            Err(Errno::WOULDBLOCK) if begun.elapsed() < wait => std::thread::sleep(LOCK_POLL),
-            Err(Errno::WOULDBLOCK) => return Ok(false),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> AccountError {

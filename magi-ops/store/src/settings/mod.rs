@@ -1,5 +1,5 @@
 //! The settings layers, read only: global file, project file, environment; and their merged effect.
-//! Acting on them happens elsewhere; writing stands in `edit`.
+//! Acting on them happens elsewhere; writing stands in `writer`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -28,10 +28,10 @@ mod rule_advice;
 mod server;
 mod source;
 mod tree;
+mod writer;
 
 pub use approval::is_server_name;
 pub(crate) use check::is_of_server;
-pub use edit::EditError;
 pub(crate) use folder::Folder;
 pub use hooks::{HookEvent, Hooks, MAX_HOOK_BYTES, MAX_HOOKS};
 pub use layer::{Api, CommandEnvironment, Permission, SNIPPETS};
@@ -40,6 +40,7 @@ pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
 pub use projects::Projects;
 pub use rule_advice::{RuleAdvice, rule_advice};
 pub use server::{Launch, McpServer, ServerState};
+pub use writer::{Change, EditError, Scope};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
 pub(crate) const FILE_NAME: &str = "settings.json";
@@ -120,6 +121,19 @@ pub trait SettingsStore: Debug + Send + Sync {
     /// # Errors
     /// When the settings as they are can't be used, or can't be written; then nothing is changed.
     fn approve_server(&self, name: &str, digest: Option<&str>) -> Result<bool, EditError>;
+
+    /// Says in the person's settings that command lines which `rule` covers run without a question in `directory`, which is
+    /// canonical. Returns whether they did not say so before.
+    ///
+    /// # Errors
+    /// As [`Self::set_trusted`].
+    fn allow_command(&self, directory: &Path, rule: &str) -> Result<bool, EditError>;
+
+    /// Changes what is selected, in the person's settings or in those of the project in `cwd`, which is canonical.
+    ///
+    /// # Errors
+    /// As [`Self::set_trusted`]; a project's file that would not be read is not written either.
+    fn change(&self, cwd: &Path, scope: Scope, change: &Change) -> Result<(), EditError>;
 }
 
 impl SettingsStore for LocalHome {
@@ -133,11 +147,20 @@ impl SettingsStore for LocalHome {
     }
 
     fn set_trusted(&self, directory: &Path, trusted: bool) -> Result<bool, EditError> {
-        edit::set_trusted(self, directory, trusted)
+        writer::set_trusted(self, directory, trusted)
     }
 
     fn approve_server(&self, name: &str, digest: Option<&str>) -> Result<bool, EditError> {
-        edit::approve_server(self, name, digest)
+        writer::approve_server(self, name, digest)
+    }
+
+    fn allow_command(&self, directory: &Path, rule: &str) -> Result<bool, EditError> {
+        writer::allow_command(self, directory, rule)
+    }
+
+    fn change(&self, cwd: &Path, scope: Scope, change: &Change) -> Result<(), EditError> {
+        let project = (scope == Scope::Project).then_some(cwd);
+        writer::change_selection(self, project, change)
     }
 }
 

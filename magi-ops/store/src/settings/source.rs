@@ -38,6 +38,15 @@ impl Source {
         node.members().iter().map(|member| member.name.as_str())
     }
 
+    /// What is written as the value under `path`.
+    pub(super) fn written(&self, path: &[&str]) -> Option<&str> {
+        let mut node = &self.root;
+        for name in path {
+            node = node.child(name)?.1;
+        }
+        self.text.text.get(node.span.clone())
+    }
+
     fn nearest(&self, path: &[&str]) -> (usize, &Node) {
         let mut found = (self.root.span.start, &self.root);
         for name in path {

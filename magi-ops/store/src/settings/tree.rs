@@ -1,7 +1,13 @@
-//! A JSON text as a tree that knows where everything stands. The grammar is `serde_json`'s to check; this file
-//! only walks what it has accepted. Knows no key.
+//! A JSON text as a tree that knows where everything stands; comments and commas behind the last member are let through.
+//! The grammar is `serde_json`'s to check, comments are `jsonc-parser`'s to find; this file only walks what they have
+//! accepted. Knows no key.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use jsonc_parser::errors::ParseError;
+use jsonc_parser::tokens::Token;
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 
 use super::fault::{Fault, Finding};
 use crate::reason::offset_of;
@@ -37,11 +43,81 @@ pub(super) struct Member {
 
 /// The tree of one JSON text; or where it is none, and why.
 pub(super) fn parse(text: &str) -> Result<Node, Finding> {
-    if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
-        return Err(syntax(text, &error));
-    }
-    let mut walk = Walk { text, at: 0 };
+    let plain = plain(text)?;
+    let mut walk = Walk {
+        text: &plain,
+        at: 0,
+    };
     walk.node(0)
+}
+
+/// The text with blanks in place of what a settings file may have beyond JSON: comments, and a comma behind the last member
+/// or element. Everything else stands where it stood.
+pub(super) fn plain(text: &str) -> Result<Cow<'_, str>, Finding> {
+    let Err(error) = checked(text) else {
+        return Ok(Cow::Borrowed(text));
+    };
+    match blanked(text, true) {
+        Ok(plain) => match checked(&plain) {
+            Ok(()) => Ok(Cow::Owned(plain)),
+            Err(error) => Err(syntax(&plain, &error)),
+        },
+        Err(loose) => {
+            let strict = syntax(text, &error);
+            // What is let through is no reason.
+            let is_comma = strict.fault.reason.ends_with("trailing comma");
+            let is_let_through = is_comma || text[strict.offset..].starts_with('/');
+            Err(if is_let_through {
+                unclear(&loose)
+            } else {
+                strict
+            })
+        }
+    }
+}
+
+fn checked(text: &str) -> Result<(), serde_json::Error> {
+    serde_json::from_str::<serde_json::Value>(text).map(drop)
+}
+
+/// The text with blanks in place of comments.
+pub(super) fn without_comments(text: &str) -> Result<String, Finding> {
+    blanked(text, false).map_err(|error| unclear(&error))
+}
+
+fn blanked(text: &str, last_commas: bool) -> Result<String, ParseError> {
+    let collect = CollectOptions {
+        comments: CommentCollectionStrategy::AsTokens,
+        tokens: true,
+    };
+    let tokens = parse_to_ast(text, &collect, &ParseOptions::default())?.tokens;
+    let mut plain = text.as_bytes().to_vec();
+    let mut comma = None;
+    for token in tokens.unwrap_or_default() {
+        let range = token.range.start..token.range.end;
+        match token.token {
+            Token::CommentLine(_) | Token::CommentBlock(_) => blank(&mut plain[range]),
+            Token::Comma => comma = Some(range),
+            Token::CloseBrace | Token::CloseBracket if last_commas => {
+                comma
+                    .take()
+                    .into_iter()
+                    .for_each(|at| blank(&mut plain[at]));
+            }
+            _ => comma = None,
+        }
+    }
+    // Whole comments and commas were characters too.
+    Ok(String::from_utf8_lossy(&plain).into_owned())
+}
+
+/// Lines stay lines.
+fn blank(bytes: &mut [u8]) {
+    for byte in bytes {
+        if !matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
 }
 
 impl Node {
@@ -142,10 +218,8 @@ fn syntax(text: &str, error: &serde_json::Error) -> Finding {
         reason.truncate(end);
     }
     let help = match reason.as_str() {
-        "trailing comma" => "remove the comma behind the last member",
         _ if text.trim().is_empty() => "write {} where there is nothing to say",
         _ if error.is_eof() => "close what was opened",
-        _ if text[offset..].starts_with('/') => "JSON has no comments",
         "key must be a string" => "put the name in double quotes",
         "expected `,` or `}`" | "expected `,` or `]`" => {
             "put a comma in front of this, or close what is open"
@@ -156,6 +230,14 @@ fn syntax(text: &str, error: &serde_json::Error) -> Finding {
         _ => "compare this place with the examples in docs/configuration.md",
     };
     Fault::new(format!("this is no JSON: {reason}"), help).at(offset)
+}
+
+/// Of a text that would be none even if comments were JSON.
+fn unclear(error: &ParseError) -> Finding {
+    let mut words = error.kind().to_string();
+    words[..1].make_ascii_lowercase();
+    let help = "close what was opened, and put one comma between two members";
+    Fault::new(format!("this is no JSON: {words}"), help).at(error.range().start)
 }
 
 fn odd(offset: usize, reason: impl Into<String>) -> Finding {
@@ -318,7 +400,13 @@ mod tests {
     fn what_is_no_json_is_named_at_its_place() {
         for (text, offset, reason) in [
             ("", 0, "EOF while parsing a value"),
-            ("{\"a\":1,}", 7, "trailing comma"),
+            ("{\"a\":1,,}", 7, "key must be a string"),
+            ("{\"a\":1 /* b }", 7, "unterminated comment block"),
+            (
+                "{\n // c\n  \"a\" 1\n}",
+                14,
+                "expected colon after the string or word in object property",
+            ),
             ("{\n  \"a\": 1\n  \"b\": 2\n}", 13, "expected `,` or `}`"),
             ("{\"a\":tru}", 8, "expected ident"),
             ("{} {}", 3, "trailing characters"),
@@ -347,10 +435,13 @@ mod tests {
         #[test]
         fn a_text_is_read_as_serde_json_reads_it(text in r#"[\[\]{}:, \n"\\a0-9.eE+tru-]{0,40}"#) {
             let found = parse(&text);
-            let value = serde_json::from_str::<serde_json::Value>(&text);
-            prop_assert_eq!(found.is_ok(), value.is_ok());
+            let is_json = checked(&text).is_ok();
+            prop_assert!(found.is_ok() || !is_json);
             if let Ok(node) = found {
                 spans_hold(&text, &node);
+                // Beyond JSON only a comma is let through here.
+                let commas = |text: &str| text.matches(',').count();
+                prop_assert!(is_json || commas(&super::plain(&text).unwrap()) < commas(&text));
             }
         }
     }

@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 mod projects;
+mod writing;
 mod wrong;
 
 const TOOLS: [&str; 6] = ["read", "write", "edit", "grep", "bash", "code"];
