@@ -49,7 +49,7 @@ impl StartError {
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartCause {
-    /// It took longer than [`START_TIME`]; what its program said meanwhile.
+    /// It took longer than `START_TIME`; what its program said meanwhile.
     #[error("it was not ready within {} s{}", START_TIME.as_secs(), said(.0))]
     Late(String),
     #[error("its program `{}` can't be started: {source}", store::shown(command))]
