@@ -98,7 +98,7 @@ async fn it_is_honest_and_reports_real_counts() {
     let turn = run(home.path(), &[], "tell me a secret", ALL).await;
     assert_eq!(turn.calls, ["list", "read"]);
     assert!(turn.texts[0].starts_with("This is an offline demonstration"));
-    assert_eq!(turn.texts[1], "Next I read README.md.");
+    assert_eq!(turn.texts[1], "Next I read README.md.\n\n");
     let last = &turn.texts[2];
     assert!(
         last.contains("has 3 entries: 1 directory and 2 others."),
