@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use store::settings::ServerState;
-use store::{LocalHome, Reason};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
@@ -32,32 +30,9 @@ impl Fake {
             }
         });
         let home = tempfile::tempdir().unwrap();
-        let definition = McpServer {
-            name: "s".to_owned(),
-            launch: Some(Launch::Http {
-                url,
-                headers: Default::default(),
-            }),
-            state: ServerState::Approved,
-            is_other_approved: false,
-            is_trust_said: true,
-            trust: true,
-            digest: String::new(),
-            named: Reason::new("a test"),
-        };
-        let setting = Setting {
-            cwd: "/".into(),
-            guard: tools::guard::Guard::program("none"),
-            trusted: true,
-            home: Arc::new(LocalHome::at(home.path())),
-            redactor: redact::Redactor::default(),
-        };
-        let server = Server::new(
-            definition,
-            setting,
-            Arc::default(),
-            CancellationToken::new(),
-        );
+        let headers = Default::default();
+        let launch = Launch::Http { url, headers };
+        let server = tests::server(Some(launch), home.path());
         server.start().await.unwrap();
         Self {
             server,

@@ -80,11 +80,11 @@ async fn connection(told: Arc<AtomicU64>, number: u64) -> (Connection, Other) {
     (connection.unwrap(), other)
 }
 
-/// A server that is connected, and its other side.
-async fn connected() -> (Server, Other) {
+/// A server that is not started, of a person whose accounts lie in `home`.
+pub(super) fn server(launch: Option<Launch>, home: &std::path::Path) -> Server {
     let definition = McpServer {
         name: "s".to_owned(),
-        launch: None,
+        launch,
         state: ServerState::Approved,
         is_other_approved: false,
         is_trust_said: true,
@@ -96,15 +96,20 @@ async fn connected() -> (Server, Other) {
         cwd: "/".into(),
         guard: tools::guard::Guard::program("none"),
         trusted: true,
-        home: Arc::new(LocalHome::at(std::path::Path::new("/none"))),
+        home: Arc::new(LocalHome::at(home)),
         redactor: redact::Redactor::default(),
     };
-    let server = Server::new(
+    Server::new(
         definition,
         setting,
         Arc::default(),
         CancellationToken::new(),
-    );
+    )
+}
+
+/// A server that is connected, and its other side.
+async fn connected() -> (Server, Other) {
+    let server = server(None, std::path::Path::new("/none"));
     let (connection, other) = connection(Arc::clone(&server.told), 0).await;
     *server.connection.lock().await = Some(connection);
     (server, other)
