@@ -75,9 +75,8 @@ pub fn serve_application_service(
         redactor: Some(redactor),
         ..Environment::of_process()?
     })?;
-    let close = |service: Arc<::magi::application_service::Service>| async move {
-        service.engine().close().await
-    };
+    let close =
+        |service: Arc<::magi::application_service::Service>| async move { service.close().await };
     let codec = application_service::ApplicationService::default();
     match run(runtime, stdio, &service, close, codec)? {
         Ended::Drained => Ok(Ok(0)),

@@ -15,6 +15,8 @@ pub enum ErrorKind {
     AlreadyInitialized,
     #[error(transparent)]
     Startup(#[from] StartupErrorKind),
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationErrorKind),
     #[error("another operation is active")]
     Busy,
     #[error("another session is attached")]
@@ -47,6 +49,27 @@ pub enum ErrorKind {
     Cancelled,
     #[error("the engine failed")]
     Internal,
+}
+
+/// What kept settings or a catalog from being read or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigurationErrorKind {
+    #[error("the settings can't be used")]
+    Unreadable,
+    #[error("the settings were not changed")]
+    Unwritten,
+    #[error("a setting does not belong to this scope")]
+    Scope,
+    #[error("no such provider or model can be selected")]
+    Selection,
+    #[error("the model does not have this thinking level")]
+    Thinking,
+    #[error("there is no usable catalog of the provider's models")]
+    CatalogUnavailable,
+    #[error("the catalog of the provider's models is too old")]
+    CatalogStale,
+    #[error("the catalog of the provider's models was not refreshed")]
+    Refresh,
 }
 
 /// Why the engine refuses or fails. Two are equal when they are of one kind.

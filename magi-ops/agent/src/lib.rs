@@ -24,7 +24,7 @@ pub use attach::{Attached, Notice};
 #[cfg(feature = "code-mode")]
 pub use code as snippet;
 pub use engine::{Capacity, Detached, Engine};
-pub use error::{EngineError, ErrorKind};
+pub use error::{ConfigurationErrorKind, EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage, TurnEnd};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
 pub use run::{

@@ -2,7 +2,10 @@
 //! application-service, "Errors and validation", "Bounds and privacy").
 
 use ::application_service::Word;
-use agent::{DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, SessionId, TextPolicy};
+use agent::{
+    ConfigurationErrorKind, DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, SessionId,
+    TextPolicy,
+};
 use host::Cx;
 
 use crate::common::{POLICY, logged};
@@ -52,6 +55,16 @@ fn word_of(kind: ErrorKind) -> Word {
         | ErrorKind::StaleSession
         | ErrorKind::StaleRevision => Word::SessionUnavailable,
         ErrorKind::UnknownRun | ErrorKind::UnknownApproval => Word::UnknownTurn,
+        ErrorKind::Configuration(kind) => match kind {
+            ConfigurationErrorKind::Unreadable => Word::ConfigurationUnavailable,
+            ConfigurationErrorKind::Unwritten => Word::SettingsWriteFailed,
+            ConfigurationErrorKind::Scope => Word::InvalidScope,
+            ConfigurationErrorKind::Selection => Word::InvalidSelection,
+            ConfigurationErrorKind::Thinking => Word::UnsupportedReasoning,
+            ConfigurationErrorKind::CatalogUnavailable => Word::CatalogUnavailable,
+            ConfigurationErrorKind::CatalogStale => Word::CatalogStale,
+            ConfigurationErrorKind::Refresh => Word::CatalogRefreshFailed,
+        },
         ErrorKind::NotInitialized
         | ErrorKind::AlreadyInitialized
         | ErrorKind::Startup(_)

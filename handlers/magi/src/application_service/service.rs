@@ -1,12 +1,14 @@
 //! The service that an application-service process is: up to sixteen attached sessions with a turn each (spec:
 //! application-service, "Attachments, close, and conflicts"). What sessions and runs are is the engine's matter.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::{
     Capacity, Engine, EngineError, Environment, ErrorKind, Run, RunSpec, SessionId, Workspace,
 };
+
+use super::ConfigurationWorker;
 
 /// Sixteen attachments, and a turn for each.
 const CAPACITY: Capacity = Capacity {
@@ -22,6 +24,7 @@ pub struct Service {
     directory: PathBuf,
     /// `None` while the settings could not be read.
     workspace: Mutex<Option<Arc<Workspace>>>,
+    configuration: ConfigurationWorker,
 }
 
 impl Service {
@@ -48,6 +51,7 @@ impl Service {
             engine,
             directory,
             workspace: Mutex::new(workspace),
+            configuration: ConfigurationWorker::default(),
         }))
     }
 
@@ -70,6 +74,23 @@ impl Service {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// What works for the requests about catalogs and configuration.
+    #[must_use]
+    pub fn configuration(&self) -> &ConfigurationWorker {
+        &self.configuration
+    }
+
+    /// The directory whose project's settings are meant; canonical.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Ends everything: turns are cancelled, while what is written or refreshed comes to its end. Callers bound the wait.
+    pub async fn close(&self) {
+        tokio::join!(self.configuration.close(), self.engine.close());
     }
 
     /// Attaches a session of this directory, or keeps the one that a turn attached; its history is not read. Without

@@ -62,7 +62,11 @@ fn word_of(kind: ErrorKind) -> Word {
         ErrorKind::StaleSession => Word::StaleSession,
         ErrorKind::SessionMissing => Word::SessionMissing,
         ErrorKind::SessionBusy => Word::SessionBusy,
-        ErrorKind::SessionInvalid | ErrorKind::ScanLimit | ErrorKind::Internal => {
+        ErrorKind::SessionInvalid
+        | ErrorKind::ScanLimit
+        // No operation of this dialect asks for these.
+        | ErrorKind::Configuration(_)
+        | ErrorKind::Internal => {
             Word::SessionInvalid
         }
         ErrorKind::CwdMismatch => Word::CwdMismatch,
