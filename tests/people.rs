@@ -214,18 +214,22 @@ fn schema_of_another_binary_says_which() {
     let place = place();
     let other = run(&place, &["schema", "mty-agent"], b"");
     assert_eq!(other.code, 2);
-    assert_eq!(
-        other.err,
-        "magi-code: mty-agent is the other binary's: mty schema\n"
+    assert!(
+        other
+            .err
+            .starts_with("error: mty-agent is the other binary's: mty schema\n"),
+        "{}",
+        other.err
     );
     let none = run(&place, &["schema", "local_agent"], b"");
     assert_eq!(none.code, 2);
     assert!(
         none.err
-            .starts_with("magi-code: no dialect `local_agent` in this build; it serves "),
+            .starts_with("error: no dialect `local_agent` in this build; it serves "),
         "{}",
         none.err
     );
+    assert!(none.err.contains("Usage: magi-code schema"), "{}", none.err);
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! What both mains do alike: how they begin and end, what they say of themselves, and where they say it.
-//! Nothing of one command stands here.
+//! Nothing of one command stands here; those that both have alike lie below.
+
+mod table;
+mod version;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
 use host::transport::{Output, Stdio, without_stdout};
+pub(crate) use table::{Entry, Run, entry, misuse, run, told, with};
+pub(crate) use version::Version;
 
 /// Runs a program under its name; `run` gives the exit status.
 pub(crate) fn start(name: &str, run: impl FnOnce(Stdio) -> i32) -> ExitCode {
@@ -65,16 +69,4 @@ pub(crate) fn version(parts: &[(&'static str, bool)]) -> &'static str {
         parts.join(", ")
     )
     .leak()
-}
-
-/// Parses the process's arguments; `--version` and `version` tell all of `version`.
-///
-/// # Errors
-/// What is to be printed instead, help among it.
-pub(crate) fn parse<C: CommandFactory + FromArgMatches>(
-    version: &'static str,
-) -> Result<C, clap::Error> {
-    let mut command = C::command().long_version(version);
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
-    C::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

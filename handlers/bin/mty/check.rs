@@ -6,18 +6,23 @@ use clap::{Args, ValueEnum};
 use host::transport::Stdio;
 use mighty::tools::{self, Checked, Document};
 
-use super::Out;
 use super::pretty::{Pretty, tally};
+use super::shared::Out;
 use super::terminal::Terminal;
-use crate::complain;
+use crate::program::{Run, complain};
 
+/// Check programs and report what is wrong with them
 #[derive(Args)]
 #[command(after_help = "\
+Examples:
+  mty check main.mty
+  mty check --format json src
+
 Exit codes:
   0  no error; warnings may be
   1  an error was found, or a path could not be read
   2  usage")]
-pub(crate) struct CheckArgs {
+pub(crate) struct Check {
     /// Source files, or directories; inside a package all of its sources are checked together
     #[arg(required = true)]
     paths: Vec<String>,
@@ -39,7 +44,15 @@ enum Format {
     JsonResult,
 }
 
-pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
+impl Run for Check {
+    const NAME: &'static str = "check";
+
+    fn run(self, stdio: Stdio) -> anyhow::Result<i32> {
+        run(stdio, &self)
+    }
+}
+
+fn run(stdio: Stdio, args: &Check) -> anyhow::Result<i32> {
     let format = if args.json {
         Format::JsonResult
     } else {
@@ -56,7 +69,7 @@ pub(crate) fn run(stdio: Stdio, args: &CheckArgs) -> anyhow::Result<i32> {
     for path in &args.paths {
         let progress = terminal.progress();
         progress.say(format!("checking {path}"));
-        let found = super::check_path(path, |done, total| {
+        let found = super::shared::check_path(path, |done, total| {
             progress.say(format!("checking {path}: {done} of {total}"));
         });
         drop(progress);

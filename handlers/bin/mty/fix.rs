@@ -11,16 +11,20 @@ use host::transport::Stdio;
 use mighty::tools::{self, Candidate, Offer, Pick, Plan, Policy};
 use serde::Deserialize;
 
-use super::Out;
-use crate::{complain, usage};
+use super::shared::Out;
+use crate::program::{Run, complain, misuse};
 
+/// Apply the fixes of diagnostics; without --apply nothing happens
 #[derive(Args)]
 #[command(after_help = "\
+Examples:
+  mty fix --apply --dry-run main.mty
+
 Exit codes:
   0  something was applied, or there was nothing to do
   1  nothing fitted any more, a file could not be read or written, or standard input is no NDJSON
   2  usage")]
-pub(crate) struct FixArgs {
+pub(crate) struct Fix {
     /// A source file, or a directory in a package
     path: Option<String>,
     /// Do it; without this nothing happens
@@ -52,7 +56,7 @@ pub(crate) struct FixArgs {
 struct Envelope {
     code: String,
     span: Span,
-    fix: Option<Fix>,
+    fix: Option<Offered>,
 }
 
 #[derive(Deserialize)]
@@ -63,7 +67,7 @@ struct Span {
 }
 
 #[derive(Deserialize)]
-struct Fix {
+struct Offered {
     alternatives: Vec<Offer>,
 }
 
@@ -80,15 +84,22 @@ struct Target {
     candidates: Vec<Candidate>,
 }
 
-pub(crate) fn run(stdio: Stdio, args: &FixArgs) -> anyhow::Result<i32> {
+impl Run for Fix {
+    const NAME: &'static str = "fix";
+
+    fn run(self, stdio: Stdio) -> anyhow::Result<i32> {
+        run(stdio, &self)
+    }
+}
+
+fn run(stdio: Stdio, args: &Fix) -> anyhow::Result<i32> {
     if args.interactive && args.from_stdin {
-        return Ok(usage(
-            "fix",
+        return Ok(misuse::<Fix>(
             "--interactive and --from-stdin both want standard input",
         ));
     }
     if !(0.0..=1.0).contains(&args.threshold) {
-        return Ok(usage("fix", "--threshold is a number from 0 to 1"));
+        return Ok(misuse::<Fix>("--threshold is a number from 0 to 1"));
     }
     let code = match args
         .code
@@ -97,7 +108,7 @@ pub(crate) fn run(stdio: Stdio, args: &FixArgs) -> anyhow::Result<i32> {
         .transpose()
     {
         Ok(code) => code.map(|c| c.to_string()),
-        Err(error) => return Ok(usage("fix", &format!("--code: {error}"))),
+        Err(error) => return Ok(misuse::<Fix>(&format!("--code: {error}"))),
     };
     if !args.apply {
         let hint =
@@ -106,7 +117,7 @@ pub(crate) fn run(stdio: Stdio, args: &FixArgs) -> anyhow::Result<i32> {
         return Ok(0);
     }
     if args.path.is_none() && !args.from_stdin {
-        return Ok(usage("fix", "--apply needs a path, or --from-stdin"));
+        return Ok(misuse::<Fix>("--apply needs a path, or --from-stdin"));
     }
     let policy = Policy {
         code,
@@ -115,7 +126,8 @@ pub(crate) fn run(stdio: Stdio, args: &FixArgs) -> anyhow::Result<i32> {
     };
     let Stdio { input, output } = stdio;
     let (targets, answers) = if args.from_stdin {
-        let targets = super::read_all(input).and_then(|text| piped(&text, args.path.as_deref()));
+        let targets =
+            super::shared::read_all(input).and_then(|text| piped(&text, args.path.as_deref()));
         (targets, None)
     } else {
         let targets = checked(args.path.as_deref().unwrap_or_default());
@@ -150,7 +162,7 @@ fn checked(path: &str) -> Result<Vec<Target>, String> {
     let is_dir = Path::new(path).is_dir();
     let mut targets = Vec::new();
     let mut reported = tools::Reported::default();
-    for one in super::check_path(path, |_, _| {}) {
+    for one in super::shared::check_path(path, |_, _| {}) {
         let mut one = one.map_err(|(path, error)| error.about(&path))?;
         one.keep_new(&mut reported);
         for (at, file) in one.loaded.files.iter().enumerate() {

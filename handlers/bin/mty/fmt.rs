@@ -6,17 +6,22 @@ use clap::Args;
 use host::transport::Stdio;
 use mighty::tools::{self, Formatted};
 
-use super::Out;
+use super::shared::Out;
 use super::terminal::Terminal;
-use crate::{complain, usage};
+use crate::program::{Run, complain, misuse};
 
+/// Bring source files into their canonical form
 #[derive(Args)]
 #[command(after_help = "\
+Examples:
+  mty fmt --check src
+  mty fmt --stdin < main.mty
+
 Exit codes:
   0  done; files with syntax errors stay as they are
   1  a file could not be read or written, a directory has none; --check: a file would change
   2  usage")]
-pub(crate) struct FmtArgs {
+pub(crate) struct Fmt {
     /// `*.mty` files, or directories that hold some
     paths: Vec<String>,
     /// Write nothing; name the files that would change
@@ -27,12 +32,20 @@ pub(crate) struct FmtArgs {
     stdin: bool,
 }
 
-pub(crate) fn run(stdio: Stdio, args: &FmtArgs) -> anyhow::Result<i32> {
+impl Run for Fmt {
+    const NAME: &'static str = "fmt";
+
+    fn run(self, stdio: Stdio) -> anyhow::Result<i32> {
+        run(stdio, &self)
+    }
+}
+
+fn run(stdio: Stdio, args: &Fmt) -> anyhow::Result<i32> {
     if args.stdin {
         return from_stdin(stdio, args.check);
     }
     if args.paths.is_empty() {
-        return Ok(usage("fmt", "name files or directories, or give --stdin"));
+        return Ok(misuse::<Fmt>("name files or directories, or give --stdin"));
     }
     let mut out = Out::new(stdio.output);
     let (mut changed, mut same, mut failed) = (0usize, 0usize, false);
@@ -102,7 +115,7 @@ fn files(paths: &[String]) -> (Vec<(String, PathBuf)>, Vec<String>) {
 }
 
 fn from_stdin(stdio: Stdio, check: bool) -> anyhow::Result<i32> {
-    let text = match super::read_all(stdio.input) {
+    let text = match super::shared::read_all(stdio.input) {
         Ok(text) => text,
         Err(why) => {
             complain(&format!("error: {why}"));

@@ -9,14 +9,20 @@ use handlers::configuration::{
     Examination, McpServer, Reason, ServerState, command_word, examine, failing_servers, lines,
     shown,
 };
+use host::transport::Stdio;
 use serde_json::json;
 
-/// What the command line says.
+use crate::program::{Run, print};
+
+/// Say what is wrong with the configuration and what is ignored of it
 #[derive(clap::Args)]
-#[command(
-    after_help = "Exit status: 0 a start would succeed, 1 it would fail, 2 the command line is wrong."
-)]
-pub(crate) struct DoctorArgs {
+#[command(after_help = "\
+Examples:
+  magi-code doctor
+  magi-code doctor --json
+
+Exit status: 0 a start would succeed, 1 it would fail, 2 the command line is wrong.")]
+pub(crate) struct Doctor {
     /// Where a start would work; the current directory by default
     #[arg(long)]
     cwd: Option<PathBuf>,
@@ -29,8 +35,18 @@ pub(crate) struct DoctorArgs {
     servers: bool,
 }
 
+impl Run for Doctor {
+    const NAME: &'static str = "doctor";
+
+    fn run(self, stdio: Stdio) -> anyhow::Result<i32> {
+        let (status, text) = found(&self)?;
+        print(stdio, &text)?;
+        Ok(status)
+    }
+}
+
 /// The exit status, 1 if a start would fail, and what to print.
-pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<(i32, String)> {
+fn found(args: &Doctor) -> anyhow::Result<(i32, String)> {
     let mut found = examine(args.cwd.as_deref())?;
     #[cfg(feature = "mcp")]
     let tries = args.servers;

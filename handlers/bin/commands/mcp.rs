@@ -9,15 +9,21 @@ use handlers::configuration::{
 };
 use host::transport::Stdio;
 
-use crate::program::{complain, print};
+use crate::program::{Run, complain, print};
 
 const STATUSES: &str = "Exit status: 0 it is done, 1 it is not, for reasons that stand on stderr (no server of this name, settings \
     that can't be read, a server that does not start, a login that does not come about), 2 the command line is wrong.";
 
-/// What the command line says.
-#[derive(clap::Subcommand)]
+/// See the MCP servers of this directory, and say which of them may be started
+#[derive(clap::Args)]
 #[command(after_help = STATUSES)]
-pub(crate) enum McpCommand {
+pub(crate) struct Mcp {
+    #[command(subcommand)]
+    command: McpCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum McpCommand {
     /// Say of each server whether it may be started, and where it is defined
     #[command(after_help = STATUSES)]
     List,
@@ -35,8 +41,16 @@ pub(crate) enum McpCommand {
     Login { name: String },
 }
 
+impl Run for Mcp {
+    const NAME: &'static str = "mcp";
+
+    fn run(self, stdio: Stdio) -> anyhow::Result<i32> {
+        run(&self.command, stdio)
+    }
+}
+
 /// The exit status.
-pub(crate) fn run(command: &McpCommand, stdio: Stdio) -> anyhow::Result<i32> {
+fn run(command: &McpCommand, stdio: Stdio) -> anyhow::Result<i32> {
     let done = match command {
         McpCommand::List => list(),
         McpCommand::Approve { name } => approve(name, true).map(|done| approved(&done)),

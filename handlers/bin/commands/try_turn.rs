@@ -28,19 +28,21 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use crate::program::{complain, open_output};
+use crate::program::{Run, complain, open_output};
 
 const STARTUP: Duration = Duration::from_secs(30);
 const ANSWER: Duration = Duration::from_secs(10);
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
-/// What the command line says.
+/// Hold one turn with a child of its own and show what happens
 #[derive(clap::Args)]
-#[command(
-    after_help = "Exit status: 0 the turn completed, 1 it failed or was cancelled, 2 no turn could start or the command line \
-    is wrong."
-)]
-pub(crate) struct TryArgs {
+#[command(after_help = "\
+Examples:
+  magi-code try \"What is in this project?\"
+  echo \"What is in this project?\" | magi-code try --frames -
+
+Exit status: 0 the turn completed, 1 it failed or was cancelled, 2 no turn could start or the command line is wrong.")]
+pub(crate) struct Try {
     /// Where the turn works; the current directory by default
     #[arg(long)]
     cwd: Option<PathBuf>,
@@ -51,9 +53,17 @@ pub(crate) struct TryArgs {
     prompt: String,
 }
 
+impl Run for Try {
+    const NAME: &'static str = "try";
+
+    fn run(self, stdio: Stdio) -> anyhow::Result<i32> {
+        run(self, stdio)
+    }
+}
+
 /// Runs the turn: words to standard output, everything else to stderr. Returns the exit status: 0 completed,
 /// 1 failed, cancelled or a broken protocol, 2 when no turn could start.
-pub(crate) fn run(mut args: TryArgs, stdio: Stdio) -> anyhow::Result<i32> {
+fn run(mut args: Try, stdio: Stdio) -> anyhow::Result<i32> {
     open_output()?;
     args.prompt = match input::prompt(args.prompt, stdio.input) {
         Ok(prompt) => prompt,
@@ -84,12 +94,7 @@ fn refuse(screen: &mut Screen<'_>, why: &str) -> i32 {
     2
 }
 
-async fn attempt(
-    args: TryArgs,
-    mut launch: Launch,
-    screen: &mut Screen<'_>,
-    at_terminal: bool,
-) -> i32 {
+async fn attempt(args: Try, mut launch: Launch, screen: &mut Screen<'_>, at_terminal: bool) -> i32 {
     let (interrupted, mut interrupts) = mpsc::channel(1);
     tokio::spawn(async move {
         while tokio::signal::ctrl_c().await.is_ok() && interrupted.send(()).await.is_ok() {}

@@ -1,0 +1,33 @@
+//! The commands of `magi-code`, one file each. A new one is its module and its line in the table.
+//! Nothing here serves or shows anything itself.
+
+#[cfg(feature = "doctor")]
+mod doctor;
+#[cfg(feature = "mcp")]
+mod mcp;
+mod schema;
+pub(crate) mod serve;
+#[cfg(feature = "trust")]
+mod trust;
+#[cfg(feature = "try")]
+mod try_turn;
+
+use crate::program::{Entry, Version, entry};
+
+/// In the order in which help names them.
+pub(crate) const TABLE: &[Entry] = &[
+    #[cfg(feature = "try")]
+    entry::<try_turn::Try>(),
+    #[cfg(feature = "doctor")]
+    entry::<doctor::Doctor>(),
+    #[cfg(feature = "trust")]
+    entry::<trust::Trust>(),
+    #[cfg(feature = "trust")]
+    entry::<trust::Untrust>(),
+    #[cfg(feature = "mcp")]
+    entry::<mcp::Mcp>(),
+    #[cfg(feature = "local-agent")]
+    entry::<serve::Serve>(),
+    entry::<schema::Schema>(),
+    entry::<Version>(),
+];
