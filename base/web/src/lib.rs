@@ -1,5 +1,7 @@
-//! The HTTP client of whatever asks a server of others, a model's or a tool's: encryption, proxies, no redirects.
-//! What is asked, how long it may take, and what an answer means is the caller's.
+//! The HTTP client of whatever asks a server of others, a model's or a tool's: encryption, proxies, no redirects; and the
+//! listener that a browser comes back to (`loopback`). What is asked and what an answer means is the caller's.
+
+pub mod loopback;
 
 use std::error::Error;
 use std::net::IpAddr;

@@ -14,7 +14,7 @@ use tracing::Instrument as _;
 use work::{Interrupted, Pool};
 
 use crate::claims;
-use crate::issuer::{Issuer, RefreshError};
+use crate::issuer::{Issuer, IssuerError};
 
 /// How long before its end an access token is replaced.
 const LEEWAY: Duration = Duration::from_secs(60);
@@ -274,7 +274,7 @@ impl Shared {
         issuer: &Issuer,
         old: &OAuthTokens,
         attempts: u32,
-    ) -> Result<(TaskTrackerToken, Result<OAuthTokens, RefreshError>), CredentialError> {
+    ) -> Result<(TaskTrackerToken, Result<OAuthTokens, IssuerError>), CredentialError> {
         let deadline = work::Deadline::after(TRIED_WITHIN);
         let (mut attempt, mut wait) = (1, BACKOFF);
         loop {
@@ -330,7 +330,7 @@ impl Shared {
                 *locked(&self.renewed) = Some(renewed);
                 (fresh, Ok(()))
             }
-            Err(error @ RefreshError::Ended { .. }) => {
+            Err(error @ IssuerError::Ended { .. }) => {
                 tracing::info!(%error, "the login has ended");
                 let ended = OAuthTokens {
                     needs_login: true,

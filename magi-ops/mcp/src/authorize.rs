@@ -1,14 +1,11 @@
-//! A person's login with a server over HTTP: PKCE, and a listener on this machine that the browser comes back to.
+//! A person's login with a server over HTTP: PKCE, and a browser that comes back to this machine.
 //! What becomes of the credentials stands in `login`.
 
 use std::io;
-use std::net::Ipv4Addr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
 use redact::Redactor;
 use reqwest::Url;
 use rmcp::transport::auth::{
@@ -16,24 +13,17 @@ use rmcp::transport::auth::{
 };
 use store::settings::{Launch, McpServer};
 use store::{AccountError, Home};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
+use web::loopback::{Loopback, parameter};
 
 use crate::error::{StartCause, Trouble, chain};
 use crate::{http, login};
 
 /// How long a person may take.
 const LOGIN_TIME: Duration = Duration::from_secs(600);
-/// For one request of a browser.
+/// For one look at what the server answers.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
-/// Connections that are listened to at once. Browsers open some to spare, and any page of this machine may.
-const MAX_BROWSERS: usize = 64;
-/// How long the system is left alone that can't accept one.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Longest head of such a request.
-const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// Most bytes told of each word against a login.
 const MAX_WORD_BYTES: usize = 300;
 /// Where the browser comes back to.
@@ -129,10 +119,8 @@ pub async fn log_in(
     looked
         .map_err(LoginError::Broken)?
         .map_err(LoginError::Accounts)?;
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-    let listener = listener.map_err(LoginError::Listener)?;
-    let port = listener.local_addr().map_err(LoginError::Listener)?.port();
-    let back = format!("http://127.0.0.1:{port}{CALLBACK}");
+    let loopback = Loopback::bind(&[0]).await.map_err(LoginError::Listener)?;
+    let back = format!("http://127.0.0.1:{}{CALLBACK}", loopback.port());
 
     let unusable = |error: AuthError| LoginError::Discovery(Box::new(error));
     let client = http::client(&url)?;
@@ -167,12 +155,12 @@ pub async fn log_in(
     let visited = visitable(address)?;
     show(address);
     let state = parameter(&visited, "state");
-    let Ok(callback) = timeout(LOGIN_TIME, callback(&listener, &back, state.as_deref())).await
-    else {
+    let returning = loopback.returned(CALLBACK, state.as_deref());
+    let Ok(returned) = timeout(LOGIN_TIME, returning).await else {
         return Err(LoginError::Late);
     };
-    let (mut browser, callback) = callback;
-    let stored = match denial(&callback) {
+    let callback = returned.url();
+    let stored = match denial(callback) {
         Some(words) => Err(LoginError::Denied(words)),
         None => session
             .handle_callback_url(callback.as_str())
@@ -184,7 +172,7 @@ pub async fn log_in(
         Ok(()) => "The login is done. This page can be closed.",
         Err(_) => "The login was refused. The terminal says why.",
     };
-    respond(&mut browser, stored.is_ok(), words).await;
+    returned.answer(stored.is_ok(), words).await;
     stored
 }
 
@@ -225,111 +213,11 @@ fn visitable(address: &str) -> Result<Url, LoginError> {
     }
 }
 
-/// Waits for the browser that comes back with our own `state`, and for nobody else: whoever connects and says nothing
-/// holds up no other.
-async fn callback(listener: &TcpListener, back: &str, state: Option<&str>) -> (TcpStream, Url) {
-    let mut browsers = FuturesUnordered::new();
-    loop {
-        tokio::select! {
-            Some(returned) = browsers.next() => {
-                if let Some(returned) = returned {
-                    return returned;
-                }
-            }
-            accepted = listener.accept(), if browsers.len() < MAX_BROWSERS => match accepted {
-                Ok((browser, _)) => browsers.push(returned(browser, back, state)),
-                Err(error) => {
-                    tracing::debug!(%error, "a browser is not accepted");
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            },
-        }
-    }
-}
-
-/// The browser, if it comes back with our own `state`. Whatever else asks gets an error page: any page could send it.
-async fn returned(
-    mut browser: TcpStream,
-    back: &str,
-    state: Option<&str>,
-) -> Option<(TcpStream, Url)> {
-    let asked = timeout(REQUEST_TIME, target(&mut browser)).await;
-    let asked = asked.ok().flatten();
-    let url = asked.and_then(|target| Url::parse(back).ok()?.join(&target).ok());
-    let ours = |url: &Url| {
-        url.path() == CALLBACK && state.is_some() && parameter(url, "state").as_deref() == state
-    };
-    match url.filter(ours) {
-        Some(url) => Some((browser, url)),
-        None => {
-            let words = "This is not the login that is waited for.";
-            respond(&mut browser, false, words).await;
-            None
-        }
-    }
-}
-
-fn parameter(url: &Url, name: &str) -> Option<String> {
-    let mut pairs = url.query_pairs();
-    let found = pairs.find(|(key, _)| key == name);
-    found.map(|(_, value)| value.into_owned())
-}
-
-/// The target of a GET request, once its head is whole.
-async fn target(browser: &mut TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    while memchr::memmem::find(&head, b"\r\n\r\n").is_none() {
-        if head.len() > MAX_HEAD_BYTES || browser.read_buf(&mut head).await.ok()? == 0 {
-            return None;
-        }
-    }
-    let head = std::str::from_utf8(&head).ok()?;
-    let mut words = head.lines().next()?.split(' ');
-    let (method, target) = (words.next()?, words.next()?);
-    (method == "GET" && target.starts_with('/')).then(|| target.to_owned())
-}
-
-async fn respond(browser: &mut TcpStream, is_good: bool, words: &str) {
-    let status = if is_good { "200 OK" } else { "400 Bad Request" };
-    let page = format!("<!doctype html><title>magi-code</title><p>{words}</p>\n");
-    let answer = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
-         Cache-Control: no-store\r\nConnection: close\r\n\r\n{page}",
-        page.len()
-    );
-    // A browser that is gone needs no page.
-    let _ = timeout(REQUEST_TIME, browser.write_all(answer.as_bytes())).await;
-    let _ = browser.shutdown().await;
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    #[tokio::test]
-    async fn who_connects_and_says_nothing_holds_up_no_browser() {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let back = format!("http://{address}{CALLBACK}");
-        let mut silent = Vec::new();
-        for _ in 0..8 {
-            silent.push(TcpStream::connect(address).await.unwrap());
-        }
-        let visit = async {
-            let mut browser = TcpStream::connect(address).await.unwrap();
-            let asked = format!("GET {CALLBACK}?state=own&code=1 HTTP/1.1\r\n\r\n");
-            browser.write_all(asked.as_bytes()).await.unwrap();
-            browser
-        };
-        // Each of them would be waited for for this long.
-        let both = async { tokio::join!(callback(&listener, &back, Some("own")), visit) };
-        let ((_, url), _) = timeout(REQUEST_TIME - Duration::from_secs(1), both)
-            .await
-            .unwrap();
-        assert_eq!(parameter(&url, "code").as_deref(), Some("1"));
-    }
 
     #[test]
     fn a_person_is_sent_to_pages_alone() {

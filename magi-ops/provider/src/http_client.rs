@@ -29,18 +29,18 @@ impl HttpClient {
         client(&address(url)?, connect).map(Self)
     }
 
-    /// Posts `fields` as a form. Gives the status and the body of the answer. A process that was stopped meanwhile still reads
-    /// what has arrived.
+    /// Posts `form`, which is encoded as one. Gives the status and the body of the answer. A process that was stopped
+    /// meanwhile still reads what has arrived.
     ///
     /// # Errors
     /// Without a whole answer within `time` or little more, and for one of more than 1 MiB.
     pub async fn post_form(
         &self,
         url: &str,
-        fields: &[(&str, &str)],
+        form: Vec<u8>,
         time: Duration,
     ) -> Result<(u16, Vec<u8>), ProviderError> {
-        let mut posting = std::pin::pin!(self.post(url, fields));
+        let mut posting = std::pin::pin!(self.post(url, form));
         // However long the process was stopped, it costs one of them.
         for _ in 0..LOOKS {
             if let Ok(answer) = timeout(time / LOOKS, &mut posting).await {
@@ -51,25 +51,16 @@ impl HttpClient {
         Err(ProviderError::new(ErrorKind::Network).with_source(late))
     }
 
-    async fn post(
-        &self,
-        url: &str,
-        fields: &[(&str, &str)],
-    ) -> Result<(u16, Vec<u8>), ProviderError> {
+    async fn post(&self, url: &str, form: Vec<u8>) -> Result<(u16, Vec<u8>), ProviderError> {
         let failed = |error: reqwest::Error| {
             ProviderError::new(ErrorKind::Network).with_source(error.without_url())
         };
-        // Queries are forms.
-        let mut form = Url::parse(url)
-            .map_err(|error| ProviderError::new(ErrorKind::Network).with_source(error))?;
-        form.set_query(None);
-        form.query_pairs_mut().extend_pairs(fields);
         let mut answer = self
             .0
             .post(url)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(ACCEPT, "application/json")
-            .body(form.query().unwrap_or_default().to_owned())
+            .body(form)
             .send()
             .await
             .map_err(failed)?;
@@ -129,7 +120,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(200)).await;
             sleep(Duration::from_secs(4));
         };
-        let posting = client.post_form(&url, &[("a", "b")], Duration::from_secs(3));
+        let posting = client.post_form(&url, b"a=b".to_vec(), Duration::from_secs(3));
         let (answer, ()) = tokio::join!(posting, stop);
         assert_eq!(answer.unwrap(), (200, b"ok".to_vec()));
         server.join().unwrap();
@@ -140,7 +131,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let client = HttpClient::new(&url, Duration::from_secs(10)).unwrap();
-        let posting = client.post_form(&url, &[], Duration::from_millis(200));
+        let posting = client.post_form(&url, Vec::new(), Duration::from_millis(200));
         assert_eq!(posting.await.unwrap_err().kind(), ErrorKind::Network);
     }
 }
