@@ -173,6 +173,17 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Reason {
 
 /// Puts a file with that content in the place of `path`: whole, flushed, or not at all.
 pub(crate) fn replace(path: &Path, content: &[u8], mode: u32, staging: &Staging) -> io::Result<()> {
+    replace_if(path, content, mode, staging, || true).map(drop)
+}
+
+/// The same as long as `holds` says so, which is asked when nothing is left to do but the last step. Returns what it said.
+pub(crate) fn replace_if(
+    path: &Path,
+    content: &[u8],
+    mode: u32,
+    staging: &Staging,
+    holds: impl Fn() -> bool,
+) -> io::Result<bool> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
@@ -185,11 +196,18 @@ pub(crate) fn replace(path: &Path, content: &[u8], mode: u32, staging: &Staging)
     file.write_all(content)?;
     file.set_permissions(fs::Permissions::from_mode(mode))?;
     file.sync_all()?;
+    if !holds() {
+        return Ok(false);
+    }
     match fresh.place(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if !holds() {
+                return Ok(false);
+            }
             fresh.replace(name, Some(staging))?;
         }
         placed => placed?,
     }
-    folder.sync_all()
+    folder.sync_all()?;
+    Ok(true)
 }

@@ -17,6 +17,12 @@ pub(crate) enum Folder {
 }
 
 impl Folder {
+    /// Whether a project's folder is the person's own home.
+    pub(super) fn is_home(folder: &Path, home: &Path) -> bool {
+        let real = folder.canonicalize();
+        real.is_ok_and(|real| home.canonicalize().is_ok_and(|home| real == home))
+    }
+
     /// Of the working directory `cwd`, which is canonical.
     pub(crate) fn of(home: &Path, cwd: &Path, trusted: bool) -> Self {
         let folder = cwd.join(PROJECT_FOLDER);
@@ -29,9 +35,7 @@ impl Folder {
             return Self::None;
         }
         let is_link = found.is_ok_and(|found| found.is_symlink());
-        let real = folder.canonicalize();
-        let is_home = real.is_ok_and(|real| home.canonicalize().is_ok_and(|home| real == home));
-        match (is_home, is_link) {
+        match (Self::is_home(&folder, home), is_link) {
             (true, false) => Self::None,
             (true, true) => ignored(
                 "this is a link to your own home of magi-code, so the project says nothing",

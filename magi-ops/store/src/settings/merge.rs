@@ -13,8 +13,8 @@ use super::source::{File, Source};
 use super::{
     CommandEnvironment, CommandRules, DEFAULT_COMPACTION_THRESHOLD, DEFAULT_MODEL,
     DEFAULT_PROVIDER, DEFAULT_RETENTION_DAYS, FILE_NAME, Hooks, InstructionFile, MAX_NAME_BYTES,
-    Origin, Overrides, Permission, Projects, ProviderSettings, Settings, SettingsError,
-    ThinkingLevel, approval, permissions, project, projects,
+    Origin, Overrides, PROJECT_FOLDER, Permission, Projects, ProviderSettings, Scope, Settings,
+    SettingsError, ThinkingLevel, approval, permissions, project, projects,
 };
 use crate::reason::{Reason, Reasons, shown};
 
@@ -28,6 +28,18 @@ impl Settings {
         env: Overrides<'_>,
         tools: &[&str],
     ) -> Result<Self, SettingsError> {
+        Self::load_with(home, cwd, env, tools, None)
+    }
+
+    /// The same, as if one file already held something else.
+    pub(super) fn load_with(
+        home: &Path,
+        cwd: &Path,
+        env: Overrides<'_>,
+        tools: &[&str],
+        instead: Option<(Scope, &[u8])>,
+    ) -> Result<Self, SettingsError> {
+        let instead = |scope| instead.and_then(|(of, bytes)| (of == scope).then_some(bytes));
         let cwd = &cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
         let mut problems = Reasons::default();
         let mut notices = Reasons::default();
@@ -53,7 +65,11 @@ impl Settings {
         };
         let mut permissions = permissions::Merged::default();
 
-        let global = File::read(&home.join(FILE_NAME), None, tools);
+        let path = home.join(FILE_NAME);
+        let global = match instead(Scope::Global) {
+            Some(bytes) => File::of_bytes(&path, bytes.to_vec(), tools),
+            None => File::read(&path, None, tools),
+        };
         problems.extend(global.problems.into_vec());
         notices.extend(global.notices.into_vec());
         let mut layer = global.layer;
@@ -78,12 +94,23 @@ impl Settings {
         settings.apply(layer, home, global.source.as_ref(), false);
         settings.remember(global.source.as_ref(), &[]);
 
-        match Folder::of(home, cwd, settings.trusted) {
+        let folder = match Folder::of(home, cwd, settings.trusted) {
+            // It will be there.
+            Folder::None if instead(Scope::Project).is_some() => {
+                Folder::At(cwd.join(PROJECT_FOLDER))
+            }
+            found => found,
+        };
+        match folder {
             Folder::None => {}
             Folder::Ignored(reason) => notices.add(reason),
             Folder::At(folder) => {
                 let inside = (!settings.trusted).then_some(cwd.as_path());
-                let file = File::read(&folder.join(FILE_NAME), inside, tools);
+                let path = folder.join(FILE_NAME);
+                let file = match instead(Scope::Project) {
+                    Some(bytes) => File::of_bytes(&path, bytes.to_vec(), tools),
+                    None => File::read(&path, inside, tools),
+                };
                 problems.extend(file.problems.into_vec());
                 notices.extend(file.notices.into_vec());
                 let mut layer = file.layer;

@@ -25,6 +25,7 @@ mod project;
 mod projects;
 mod read;
 mod rule_advice;
+mod selection;
 mod server;
 mod source;
 mod tree;
@@ -39,8 +40,9 @@ pub use model::{ModelSettings, Reasoning, ThinkingLevel};
 pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
 pub use projects::Projects;
 pub use rule_advice::{RuleAdvice, rule_advice};
+pub use selection::{Change, Refusal, Seen};
 pub use server::{Launch, McpServer, ServerState};
-pub use writer::{Change, EditError, Scope};
+pub use writer::{EditError, Scope};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
 pub(crate) const FILE_NAME: &str = "settings.json";
@@ -129,11 +131,21 @@ pub trait SettingsStore: Debug + Send + Sync {
     /// As [`Self::set_trusted`].
     fn allow_command(&self, directory: &Path, rule: &str) -> Result<bool, EditError>;
 
-    /// Changes what is selected, in the person's settings or in those of the project in `cwd`, which is canonical.
+    /// Changes what is selected, in the person's settings or in those of the project in `cwd`, which is canonical. `accept` is
+    /// asked with the effect that all layers will have, before anything is written and while nobody else who knows the lock
+    /// writes; again when somebody without it did. Returns that effect.
     ///
     /// # Errors
-    /// As [`Self::set_trusted`]; a project's file that would not be read is not written either.
-    fn change(&self, cwd: &Path, scope: Scope, change: &Change) -> Result<(), EditError>;
+    /// As [`Self::set_trusted`]; a project's file that would not be read is not written either. [`EditError::Effect`] when
+    /// another layer can't be read, [`EditError::Refused`] with what `accept` said.
+    fn change(
+        &self,
+        cwd: &Path,
+        scope: Scope,
+        change: &Change,
+        seen: Seen<'_>,
+        accept: &mut dyn FnMut(&Settings) -> Result<(), Refusal>,
+    ) -> Result<Settings, EditError>;
 }
 
 impl SettingsStore for LocalHome {
@@ -158,9 +170,15 @@ impl SettingsStore for LocalHome {
         writer::allow_command(self, directory, rule)
     }
 
-    fn change(&self, cwd: &Path, scope: Scope, change: &Change) -> Result<(), EditError> {
-        let project = (scope == Scope::Project).then_some(cwd);
-        writer::change_selection(self, project, change)
+    fn change(
+        &self,
+        cwd: &Path,
+        scope: Scope,
+        change: &Change,
+        seen: Seen<'_>,
+        accept: &mut dyn FnMut(&Settings) -> Result<(), Refusal>,
+    ) -> Result<Settings, EditError> {
+        selection::change(self, cwd, scope, change, seen, accept)
     }
 }
 

@@ -112,9 +112,9 @@ impl File {
     }
 
     /// Reads what is given as the content of a file.
-    pub(super) fn of_bytes(path: &Path, bytes: Vec<u8>) -> Self {
+    pub(super) fn of_bytes(path: &Path, bytes: Vec<u8>, tools: &[&str]) -> Self {
         let mut found = Self::default();
-        found.take(path, bytes, &[]);
+        found.take(path, bytes, tools);
         found
     }
 

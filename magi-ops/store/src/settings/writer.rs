@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::edit::{Edit, quoted};
+use super::folder::Folder;
 use super::layer::{COMMANDS, PermissionLayer};
-use super::model::ThinkingLevel;
 use super::source::File;
-use super::{FILE_NAME, MAX_BYTES, PROJECT_FOLDER};
+use super::{FILE_NAME, MAX_BYTES, PROJECT_FOLDER, Refusal, SettingsError};
 use crate::file::{self, Found};
 use crate::local::LocalHome;
 use crate::lock;
@@ -34,16 +34,6 @@ pub enum Scope {
     Project,
 }
 
-/// What is to be selected; what is `None` stays as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Change {
-    /// The provider and its model.
-    pub selection: Option<(String, String)>,
-    pub thinking_level: Option<ThinkingLevel>,
-    /// Global settings only.
-    pub fast: Option<bool>,
-}
-
 /// Why settings were not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
@@ -56,6 +46,12 @@ pub enum EditError {
     /// JSON has no way to write it.
     #[error("{} is no UTF-8", .0.display())]
     NoText(PathBuf),
+    /// The settings that all layers would make can't be used; at least one reason.
+    #[error(transparent)]
+    Effect(Box<SettingsError>),
+    /// Whoever was asked does not accept the settings that all layers would make.
+    #[error("the change is refused")]
+    Refused(#[source] Refusal),
     /// Somebody else changed the file each time before this change was in it.
     #[error("{} is changed by somebody else all the time", .0.display())]
     Contended(PathBuf),
@@ -73,6 +69,8 @@ impl EditError {
     pub fn into_reasons(self) -> Vec<Reason> {
         match self {
             Self::Unusable(reasons) => reasons,
+            Self::Effect(error) => error.into_reasons(),
+            Self::Refused(why) => vec![Reason::new(why.to_string())],
             other => vec![Reason::new(other.to_string())],
         }
     }
@@ -167,28 +165,8 @@ pub(super) fn allow_command(
     })
 }
 
-/// See [`super::SettingsStore::change`].
-pub(super) fn change_selection(
-    home: &LocalHome,
-    project: Option<&Path>,
-    wanted: &Change,
-) -> Result<(), EditError> {
-    let mut edits = Vec::new();
-    if let Some((provider, model)) = &wanted.selection {
-        edits.push(Edit::set(&["provider"], quoted(provider)));
-        edits.push(Edit::set(&["model"], quoted(model)));
-    }
-    if let Some(level) = wanted.thinking_level {
-        edits.push(Edit::set(&["thinking_level"], json(&level)));
-    }
-    if let Some(fast) = wanted.fast {
-        edits.push(Edit::set(&["fast"], fast.to_string()));
-    }
-    change(home, project, |_| ((), edits.clone()))
-}
-
 /// A word of the settings as JSON.
-fn json(word: &impl serde::Serialize) -> String {
+pub(super) fn json(word: &impl serde::Serialize) -> String {
     serde_json::json!(word).to_string()
 }
 
@@ -212,11 +190,21 @@ fn entries<'a>(
 pub(super) fn change<T>(
     home: &LocalHome,
     project: Option<&Path>,
-    mut decide: impl FnMut(&File) -> (T, Vec<Edit>),
+    decide: impl FnMut(&File) -> (T, Vec<Edit>),
 ) -> Result<T, EditError> {
+    change_seen(home, project, decide, |answer, _| Ok(answer))
+}
+
+/// The same; `accept` gets what the file is to hold before it does.
+pub(super) fn change_seen<T, U>(
+    home: &LocalHome,
+    project: Option<&Path>,
+    mut decide: impl FnMut(&File) -> (T, Vec<Edit>),
+    mut accept: impl FnMut(T, &[u8]) -> Result<U, EditError>,
+) -> Result<U, EditError> {
     let path = match project {
         None => home.root().join(FILE_NAME),
-        Some(project) => of_project(project)?,
+        Some(project) => of_project(home, project)?,
     };
     // A linked file is replaced where it really is, so that the link stays one.
     let path = path.canonicalize().unwrap_or(path);
@@ -231,7 +219,7 @@ pub(super) fn change<T>(
     for _ in 0..TRIES {
         let found = read(&path)?;
         let bytes = found.clone().unwrap_or_else(|| b"{}\n".to_vec());
-        let file = File::of_bytes(&path, bytes.clone());
+        let file = File::of_bytes(&path, bytes.clone(), &[]);
         if !file.problems.is_empty() {
             return Err(EditError::Unusable(file.problems.into_vec()));
         }
@@ -244,6 +232,10 @@ pub(super) fn change<T>(
                 key,
             })?;
         }
+        if text.len() as u64 > MAX_BYTES {
+            return Err(failed(io::ErrorKind::FileTooLarge.into()));
+        }
+        let answer = accept(answer, text.as_bytes())?;
         if found.as_deref().unwrap_or(b"{}\n") == text.as_bytes() {
             return Ok(answer);
         }
@@ -256,8 +248,9 @@ pub(super) fn change<T>(
             false => fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o7777,
         };
         // An editor knows no lock: what it saved since the reading is not written over.
-        if read(&path)? == found {
-            file::replace(&path, text.as_bytes(), mode, home.staging()).map_err(failed)?;
+        let is_same = || read(&path).is_ok_and(|now| now == found);
+        let placed = file::replace_if(&path, text.as_bytes(), mode, home.staging(), is_same);
+        if placed.map_err(failed)? {
             return Ok(answer);
         }
     }
@@ -269,8 +262,14 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, EditError> {
 }
 
 /// Where the settings of a project are. One that would not be read is not written either: it is a file of somebody else's.
-fn of_project(project: &Path) -> Result<PathBuf, EditError> {
-    let path = project.join(PROJECT_FOLDER).join(FILE_NAME);
+fn of_project(home: &LocalHome, project: &Path) -> Result<PathBuf, EditError> {
+    let folder = project.join(PROJECT_FOLDER);
+    let path = folder.join(FILE_NAME);
+    if Folder::is_home(&folder, home.root()) {
+        let why = "these are the person's own settings, so the project has none of its own";
+        let reason = Reason::of_file(&path, why).help("change the global ones");
+        return Err(EditError::Unusable(vec![reason]));
+    }
     match file::open_inside(&path, project) {
         Ok(Found::Missing | Found::There(_)) => Ok(path),
         Ok(Found::Ignored(why)) => Err(EditError::Unusable(vec![Reason::of_file(&path, why)])),

@@ -37,7 +37,20 @@ impl Home {
     }
 
     fn change(&self, scope: Scope, change: &Change) -> Result<(), EditError> {
-        SettingsStore::change(&self.home, &self.project(), scope, change)
+        self.changed(scope, change, &mut |_| Ok(())).map(drop)
+    }
+
+    fn changed(
+        &self,
+        scope: Scope,
+        change: &Change,
+        accept: &mut dyn FnMut(&Settings) -> Result<(), Refusal>,
+    ) -> Result<Settings, EditError> {
+        let seen = Seen {
+            env: Overrides::default(),
+            tools: &[],
+        };
+        SettingsStore::change(&self.home, &self.project(), scope, change, seen, accept)
     }
 }
 
@@ -69,7 +82,65 @@ fn each_scope_has_its_file_and_keeps_what_it_does_not_know() {
         "{\n  \"provider\": \"p\",\n  \"model\": \"q\"\n}\n"
     );
     let settings = home.home.load(&home.project(), Overrides::default(), &[]);
-    assert!(settings.is_err() || settings.is_ok_and(|settings| settings.fast));
+    assert!(settings.unwrap().fast);
+}
+
+#[test]
+fn what_all_layers_will_make_is_seen_before_anything_is_written() {
+    let home = Home::with("{\"model\": \"fixture-model\"}");
+    let level = Change {
+        thinking_level: Some(ThinkingLevel::High),
+        ..Change::default()
+    };
+    home.change(Scope::Project, &level).unwrap();
+    let low = Change {
+        thinking_level: Some(ThinkingLevel::Low),
+        ..Change::default()
+    };
+    // The project's counts over it.
+    let effect = home.changed(Scope::Global, &low, &mut |effect| {
+        assert_eq!(effect.thinking_level, ThinkingLevel::High);
+        Ok(())
+    });
+    assert_eq!(effect.unwrap().thinking_level, ThinkingLevel::High);
+    let before = home.text();
+    let refused = home.changed(Scope::Global, &model("m"), &mut |effect| {
+        assert_eq!(
+            (effect.provider.as_str(), effect.model.as_deref()),
+            ("p", Some("m"))
+        );
+        Err("no".into())
+    });
+    assert!(matches!(refused, Err(EditError::Refused(_))), "{refused:?}");
+    assert_eq!(home.text(), before);
+    let long = home.change(Scope::Global, &model(&"m".repeat(MAX_BYTES as usize)));
+    assert!(matches!(long, Err(EditError::Io { .. })), "{long:?}");
+    // Another layer that can't be read.
+    let project = home.project().join(PROJECT_FOLDER).join(FILE_NAME);
+    fs::write(project, "{").unwrap();
+    let unread = home.change(Scope::Global, &model("m"));
+    assert!(matches!(unread, Err(EditError::Effect(_))), "{unread:?}");
+    assert_eq!(home.text(), before);
+}
+
+#[test]
+fn the_home_is_no_project() {
+    let dir = tempfile::tempdir().unwrap();
+    let cwd = dir.path().canonicalize().unwrap();
+    let home = LocalHome::prepare(&cwd.join(PROJECT_FOLDER)).unwrap();
+    let seen = Seen {
+        env: Overrides::default(),
+        tools: &[],
+    };
+    let project =
+        SettingsStore::change(&home, &cwd, Scope::Project, &model("m"), seen, &mut |_| {
+            Ok(())
+        });
+    assert!(
+        matches!(project, Err(EditError::Unusable(_))),
+        "{project:?}"
+    );
+    assert!(!home.root().join(FILE_NAME).exists());
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! Changes of what is selected: provider, model, thinking level, fast mode, in the person's settings or a project's.
+//! How a file is changed is `writer`'s matter; what may be selected, that of whoever asks.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use super::edit::{Edit, quoted};
+use super::model::ThinkingLevel;
+use super::writer::{self, EditError, Scope, json};
+use super::{Overrides, Settings};
+use crate::local::LocalHome;
+
+/// What is to be selected; what is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The provider and its model.
+    pub selection: Option<(String, String)>,
+    pub thinking_level: Option<ThinkingLevel>,
+    /// Global settings only.
+    pub fast: Option<bool>,
+}
+
+/// Beside the files, what the effect of settings depends on; see [`super::SettingsStore::load`].
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    pub env: Overrides<'a>,
+    pub tools: &'a [&'a str],
+}
+
+/// Why a change is not accepted.
+pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
+
+/// See [`super::SettingsStore::change`].
+pub(super) fn change(
+    home: &LocalHome,
+    cwd: &Path,
+    scope: Scope,
+    wanted: &Change,
+    seen: Seen<'_>,
+    accept: &mut dyn FnMut(&Settings) -> Result<(), Refusal>,
+) -> Result<Settings, EditError> {
+    let mut edits = Vec::new();
+    if let Some((provider, model)) = &wanted.selection {
+        edits.push(Edit::set(&["provider"], quoted(provider)));
+        edits.push(Edit::set(&["model"], quoted(model)));
+    }
+    if let Some(level) = wanted.thinking_level {
+        edits.push(Edit::set(&["thinking_level"], json(&level)));
+    }
+    if let Some(fast) = wanted.fast {
+        edits.push(Edit::set(&["fast"], fast.to_string()));
+    }
+    let project = (scope == Scope::Project).then_some(cwd);
+    writer::change_seen(
+        home,
+        project,
+        |_| ((), edits.clone()),
+        |(), text| {
+            let instead = Some((scope, text));
+            let effect = Settings::load_with(home.root(), cwd, seen.env, seen.tools, instead);
+            let effect = effect.map_err(|error| EditError::Effect(Box::new(error)))?;
+            accept(&effect).map_err(EditError::Refused)?;
+            Ok(effect)
+        },
+    )
+}
