@@ -24,6 +24,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["base/", "magi-ops/provider", "magi-ops/store"],
     ),
     (
+        "magi-ops/catalog",
+        &["base/", "magi-ops/provider", "magi-ops/store"],
+    ),
+    (
         "magi-ops/mcp",
         &["base/", "magi-ops/store", "magi-ops/tools"],
     ),

@@ -6,7 +6,6 @@ use std::time::Duration;
 pub use store::settings::{Api, ModelSettings, Reasoning};
 
 use crate::message::ThinkingLevel;
-use crate::models::nearest;
 
 /// What a provider is built from. Its credential comes beside it, from a
 /// [`crate::CredentialSource`].
@@ -32,7 +31,8 @@ impl std::fmt::Debug for ProviderConfig {
     }
 }
 
-/// What the settings say of a provider's models: what one says for itself, else what holds for all.
+/// What is known of a provider's models beside their names: by the settings, what one says for itself, else what holds for
+/// all; and by its server, where the settings say nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ModelLimits {
     /// Most tokens of one response.
@@ -42,11 +42,17 @@ pub struct ModelLimits {
     /// What the server wants back of reasoning.
     pub reasoning: Option<Reasoning>,
     pub models: Vec<ModelSettings>,
+    /// What the provider's server said of models, as far as that still holds. Those that are asked are enough.
+    pub discovered: Vec<ModelSettings>,
 }
 
 impl ModelLimits {
     fn model(&self, id: &str) -> Option<&ModelSettings> {
         self.models.iter().find(|model| model.id == id)
+    }
+
+    fn discovered(&self, id: &str) -> Option<&ModelSettings> {
+        self.discovered.iter().find(|model| model.id == id)
     }
 
     /// Most tokens of one response of `model`, if the settings say.
@@ -55,10 +61,17 @@ impl ModelLimits {
         own.or(self.max_output_tokens)
     }
 
-    /// Tokens that a conversation with `model` may have, if the settings say.
+    /// Most tokens of one response of `model`, if its server says: what it could give at most, beside an empty prompt, so
+    /// nothing to ask for where nobody has to.
+    pub(crate) fn discovered_output(&self, model: &str) -> Option<u64> {
+        self.discovered(model)?.max_output_tokens
+    }
+
+    /// Tokens that a conversation with `model` may have, if the settings or its server say.
     pub fn context_window(&self, model: &str) -> Option<u64> {
         let own = self.model(model).and_then(|own| own.context_window);
-        own.or(self.context_window)
+        let own = own.or(self.context_window);
+        own.or_else(|| self.discovered(model)?.context_window)
     }
 
     /// What the server wants back of the reasoning of `model`, if the settings say.
@@ -67,16 +80,18 @@ impl ModelLimits {
         own.or(self.reasoning)
     }
 
-    /// Whether `model` takes images, if the settings say.
+    /// Whether `model` takes images, if the settings or its server say.
     pub fn images(&self, model: &str) -> Option<bool> {
-        self.model(model)?.images
+        let own = self.model(model).and_then(|own| own.images);
+        own.or_else(|| self.discovered(model)?.images)
     }
 
-    /// The nearest of the levels that the settings give `model`, the lower one of two; `None` if they
-    /// give none.
-    pub fn nearest_level(&self, model: &str, level: ThinkingLevel) -> Option<ThinkingLevel> {
-        let levels = self.model(model)?.thinking_levels.as_deref()?;
-        Some(nearest(levels, level))
+    /// The levels that the settings, else its server, give `model`; `None` if neither gives any.
+    pub(crate) fn levels(&self, model: &str) -> Option<&[ThinkingLevel]> {
+        let own = |own: &'_ ModelSettings| own.thinking_levels.is_some();
+        let said = self.model(model).filter(|model| own(model));
+        let said = said.or_else(|| self.discovered(model).filter(|model| own(model)));
+        said?.thinking_levels.as_deref()
     }
 }
 
@@ -171,17 +186,43 @@ mod tests {
         assert_eq!(limits.context_window("a"), Some(9));
         assert_eq!(limits.context_window("b"), None);
         assert_eq!(limits.reasoning("a"), Some(Reasoning::None));
-        use ThinkingLevel::{Default, High, Low, Max, Medium, XHigh};
-        for (level, nearest) in [
-            (Default, Default),
-            (Low, Low),
-            (Medium, Low),
-            (High, XHigh),
-            (Max, XHigh),
-        ] {
-            assert_eq!(limits.nearest_level("a", level), Some(nearest), "{level:?}");
-        }
-        assert_eq!(limits.nearest_level("b", High), Some(Default));
-        assert_eq!(limits.nearest_level("c", High), None);
+        use ThinkingLevel::{Low, XHigh};
+        assert_eq!(limits.levels("a"), Some(&[Low, XHigh][..]));
+        assert_eq!(limits.levels("b"), Some(&[][..]));
+        assert_eq!(limits.levels("c"), None);
+    }
+
+    #[test]
+    fn what_a_server_says_counts_where_the_settings_say_nothing() {
+        let of_server = |id: &str| ModelSettings {
+            max_output_tokens: Some(20),
+            context_window: Some(30),
+            images: Some(true),
+            thinking_levels: Some(vec![ThinkingLevel::High]),
+            ..ModelSettings::from(id)
+        };
+        let limits = ModelLimits {
+            models: vec![ModelSettings {
+                context_window: Some(9),
+                images: Some(false),
+                thinking_levels: Some(vec![]),
+                ..ModelSettings::from("a")
+            }],
+            discovered: vec![of_server("a"), of_server("b")],
+            ..ModelLimits::default()
+        };
+        assert_eq!(limits.context_window("a"), Some(9));
+        assert_eq!(limits.max_output_tokens("a"), None);
+        assert_eq!(limits.discovered_output("a"), Some(20));
+        assert_eq!(limits.images("a"), Some(false));
+        assert_eq!(limits.levels("a"), Some(&[][..]));
+        assert_eq!(limits.context_window("b"), Some(30));
+        assert_eq!(limits.images("b"), Some(true));
+        assert_eq!(limits.levels("b"), Some(&[ThinkingLevel::High][..]));
+        let for_all = ModelLimits {
+            context_window: Some(7),
+            ..limits
+        };
+        assert_eq!(for_all.context_window("b"), Some(7));
     }
 }

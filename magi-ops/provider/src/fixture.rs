@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::config::ModelLimits;
+use crate::config::{Api, ModelLimits};
 use crate::demonstration;
-use crate::message::Message;
+use crate::message::{Message, ThinkingLevel};
+use crate::models::{levels, nearest_level};
 use crate::play::play;
 use crate::provider::Provider;
 use crate::request::{Purpose, Request};
@@ -72,6 +73,10 @@ impl Provider for Fixture {
 
     fn context_window(&self, model: &str) -> Option<u64> {
         self.limits.context_window(model)
+    }
+
+    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
+        nearest_level(&levels(Api::Fixture, &self.limits, model), level)
     }
 
     fn respond(&self, request: Request, cancel: CancellationToken) -> Response {

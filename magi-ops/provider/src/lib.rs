@@ -4,6 +4,7 @@
 mod config;
 mod credential;
 mod demonstration;
+mod discovered;
 mod error;
 mod fixture;
 #[cfg(feature = "fuzzing")]
@@ -14,7 +15,10 @@ mod http_client;
 mod message;
 #[cfg_attr(
     not(feature = "wires"),
-    expect(dead_code, reason = "only behind a network are models known by name")
+    expect(
+        dead_code,
+        reason = "only behind a network all that is known of a model is asked"
+    )
 )]
 mod models;
 mod play;
@@ -40,12 +44,14 @@ pub use config::{
     Api, BuildError, ModelLimits, ModelSettings, Patience, ProviderConfig, Reasoning,
 };
 pub use credential::{Credential, CredentialError, CredentialSource, FixedCredential, Secret};
+pub use discovered::{Discovered, DiscoveredModel, MAX_DISCOVERED};
 pub use error::{ErrorKind, MAX_MESSAGE_BYTES, ProviderError};
 pub use fixture::{FIXTURE_ID, FIXTURE_MODEL, Fixture};
 #[cfg(feature = "wires")]
 pub use http_client::HttpClient;
 pub use media::Image;
 pub use message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
+pub use models::{known_limits, nearest_level, thinking_levels};
 pub use provider::Provider;
 pub use recorder::Recorder;
 pub use registry::{build, build_with};

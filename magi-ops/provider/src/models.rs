@@ -1,11 +1,24 @@
-//! What is known of models by their names, from `data/models.json`: bounds, images, thinking. What settings say comes
-//! first, and what a server says of itself is no matter of this file.
+//! What is known of models by their names, from `data/models.json`: bounds, images, thinking; and which thinking levels a
+//! model has, which settings and servers may say better.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::config::{Api, ModelLimits, ProviderConfig};
 use crate::message::ThinkingLevel;
+
+/// The file of data.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Data {
+    /// The day on which the facts were looked up, and where: for who brings them up to date.
+    #[serde(rename = "as_of")]
+    _as_of: String,
+    #[serde(rename = "sources")]
+    _sources: Vec<String>,
+    models: Vec<KnownModel>,
+}
 
 /// What is known of the models of one name. Absent is unknown.
 #[derive(Debug, Default, Deserialize)]
@@ -45,18 +58,51 @@ impl KnownModel {
         })
     }
 
-    /// The nearest level that the model has, the lower one of two; `level` where that is not known.
-    pub(crate) fn nearest_level(&self, level: ThinkingLevel) -> ThinkingLevel {
+    /// The levels that the model has; all where that is not known.
+    fn levels(&self) -> &[ThinkingLevel] {
         match (&self.thinking_levels, self.thinking) {
-            (_, Some(Thinking::None)) => ThinkingLevel::Default,
-            (Some(levels), _) => nearest(levels, level),
-            (None, _) => level,
+            (_, Some(Thinking::None)) => &[],
+            (Some(levels), _) => levels,
+            (None, _) => &ALL_LEVELS,
         }
     }
 }
 
-/// The nearest of `levels`, the lower one of two; the default is always one.
-pub(crate) fn nearest(levels: &[ThinkingLevel], level: ThinkingLevel) -> ThinkingLevel {
+/// Every level, the lowest first.
+pub(crate) const ALL_LEVELS: [ThinkingLevel; 6] = [
+    ThinkingLevel::Default,
+    ThinkingLevel::Low,
+    ThinkingLevel::Medium,
+    ThinkingLevel::High,
+    ThinkingLevel::XHigh,
+    ThinkingLevel::Max,
+];
+
+/// The thinking levels of `model` at a provider: by the settings, else by what its server said, else by what is known of
+/// its name and of the wire. The default, which every model has, comes first; the lowest of the others behind it.
+pub fn thinking_levels(config: &ProviderConfig, model: &str) -> Vec<ThinkingLevel> {
+    levels(config.api, &config.models, model)
+}
+
+/// Tokens that a conversation with `model` may have, and most tokens of one of its responses: by the settings, else by what
+/// its server said, else by what is known of its name. `None` is unknown.
+pub fn known_limits(config: &ProviderConfig, model: &str) -> (Option<u64>, Option<u64>) {
+    let known = match config.api {
+        Api::Fixture => &UNKNOWN,
+        _ => known(model),
+    };
+    let limits = &config.models;
+    (
+        limits.context_window(model).or(known.context_window),
+        limits
+            .max_output_tokens(model)
+            .or_else(|| limits.discovered_output(model))
+            .or(known.max_output_tokens),
+    )
+}
+
+/// What a model is asked for when `level` is chosen: the level itself, or the nearest of `levels`, the lower one of two.
+pub fn nearest_level(levels: &[ThinkingLevel], level: ThinkingLevel) -> ThinkingLevel {
     if level == ThinkingLevel::Default {
         return level;
     }
@@ -66,11 +112,45 @@ pub(crate) fn nearest(levels: &[ThinkingLevel], level: ThinkingLevel) -> Thinkin
     own.min_by_key(near).unwrap_or_default()
 }
 
+pub(crate) fn levels(api: Api, limits: &ModelLimits, model: &str) -> Vec<ThinkingLevel> {
+    let said = limits.levels(model);
+    let own = said.unwrap_or_else(|| levels_by_name(api, model));
+    let has = |level: &ThinkingLevel| *level == ThinkingLevel::Default || own.contains(level);
+    // A person may mean more than every server with such a choice has.
+    let most = if said.is_some() {
+        ThinkingLevel::Max
+    } else {
+        highest(api, model)
+    };
+    let fits = |level: &ThinkingLevel| has(level) && *level as u8 <= most as u8;
+    ALL_LEVELS.into_iter().filter(fits).collect()
+}
+
+fn levels_by_name(api: Api, model: &str) -> &'static [ThinkingLevel] {
+    match api {
+        Api::Fixture => &ALL_LEVELS,
+        _ => known(model).levels(),
+    }
+}
+
+/// The highest level that the wire has a word for.
+fn highest(api: Api, model: &str) -> ThinkingLevel {
+    match api {
+        // The levels that every server with such a choice has.
+        Api::OpenaiChat | Api::Ollama => ThinkingLevel::High,
+        // Words go up to `high`, numbers as far as the model's.
+        Api::Gemini if known(model).thinking != Some(Thinking::Budget) => ThinkingLevel::High,
+        _ => ThinkingLevel::Max,
+    }
+}
+
 static DATA: &str = include_str!("../data/models.json");
 
 static MODELS: LazyLock<Vec<KnownModel>> = LazyLock::new(|| {
     // A test reads it too, so that a build never lacks it.
-    serde_json::from_str(DATA).unwrap_or_else(|error| {
+    let data = serde_json::from_str::<Data>(DATA);
+    let models = data.map(|data| data.models);
+    models.unwrap_or_else(|error| {
         tracing::error!(%error, "the data of models can't be read");
         Vec::new()
     })
@@ -99,10 +179,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::config::ModelSettings;
 
     #[test]
     fn every_entry_is_right_and_can_be_met() {
-        let models: Vec<KnownModel> = serde_json::from_str(DATA).unwrap();
+        let data: Data = serde_json::from_str(DATA).unwrap();
+        assert_eq!(data._as_of.len(), "2026-12-01".len());
+        assert!(
+            data._sources
+                .iter()
+                .all(|source| source.starts_with("https://"))
+        );
+        let models = data.models;
         for (at, model) in models.iter().enumerate() {
             for name in &model.names {
                 let name = name.trim_end_matches('*');
@@ -180,11 +268,57 @@ mod tests {
             ("unknown", Low, Low),
             ("gpt-5", Default, Default),
         ] {
-            assert_eq!(
-                known(model).nearest_level(level),
-                nearest,
-                "{model} {level:?}"
-            );
+            let levels = levels(Api::OpenaiResponses, &ModelLimits::default(), model);
+            assert_eq!(nearest_level(&levels, level), nearest, "{model} {level:?}");
+        }
+    }
+
+    #[test]
+    fn levels_are_those_of_the_settings_the_server_the_name_and_the_wire() {
+        use ThinkingLevel::{Default, High, Low, Max, Medium, XHigh};
+        let nothing = ModelLimits::default();
+        for (api, model, expected) in [
+            (Api::Anthropic, "claude-sonnet-4-5", &ALL_LEVELS[..]),
+            (Api::Anthropic, "claude-3-5-haiku", &[Default]),
+            (
+                Api::OpenaiResponses,
+                "gpt-5.2",
+                &[Default, Low, Medium, High, XHigh],
+            ),
+            (Api::OpenaiChat, "gpt-5.2", &[Default, Low, Medium, High]),
+            (Api::OpenaiChat, "gpt-4o", &[Default]),
+            (Api::Ollama, "qwen3:8b", &[Default, Low, Medium, High]),
+            (
+                Api::Gemini,
+                "gemini-2.5-pro",
+                &[Default, Low, Medium, High, XHigh],
+            ),
+            (Api::Gemini, "gemini-3-pro-preview", &[Default, Low, High]),
+            (Api::Gemini, "unknown", &[Default, Low, Medium, High]),
+            (Api::Fixture, "fixture-model", &ALL_LEVELS),
+        ] {
+            assert_eq!(levels(api, &nothing, model), expected, "{model}");
+        }
+        let said = |levels: &[ThinkingLevel]| ModelSettings {
+            thinking_levels: Some(levels.to_vec()),
+            ..ModelSettings::from("gpt-4o")
+        };
+        let mut limits = ModelLimits {
+            discovered: vec![said(&[Max, Low, Low])],
+            ..nothing
+        };
+        let chat = |limits: &ModelLimits| levels(Api::OpenaiChat, limits, "gpt-4o");
+        assert_eq!(chat(&limits), [Default, Low, Max]);
+        limits.models = vec![said(&[])];
+        assert_eq!(chat(&limits), [Default]);
+        for (level, nearest) in [
+            (Default, Default),
+            (Low, Low),
+            (Medium, Low),
+            (High, XHigh),
+            (Max, XHigh),
+        ] {
+            assert_eq!(nearest_level(&[Low, XHigh], level), nearest, "{level:?}");
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::accounts::AccountStore;
+use crate::catalogs::CatalogStore;
 use crate::context::context_id;
 use crate::local::{HomeError, LocalHome};
 use crate::reason::{Reason, Reasons};
@@ -18,6 +19,8 @@ pub trait Home: Debug + Send + Sync {
     fn settings(&self) -> &dyn SettingsStore;
 
     fn accounts(&self) -> &dyn AccountStore;
+
+    fn catalogs(&self) -> &dyn CatalogStore;
 
     fn sessions(&self) -> Arc<dyn SessionStore>;
 
@@ -86,6 +89,10 @@ impl Home for LocalHome {
     }
 
     fn accounts(&self) -> &dyn AccountStore {
+        self
+    }
+
+    fn catalogs(&self) -> &dyn CatalogStore {
         self
     }
 

@@ -1,7 +1,8 @@
-//! Everything magi-code keeps: settings, accounts, sessions, writer leases, as traits with the store of this machine.
+//! Everything magi-code keeps: settings, accounts, catalogs, sessions, writer leases, as traits with the store of this machine.
 //! Synchronous and without a wire: callers run it on threads that may block.
 
 mod accounts;
+mod catalogs;
 mod context;
 mod credentials;
 mod file;
@@ -17,6 +18,7 @@ pub mod settings;
 pub use accounts::{
     Account, AccountError, AccountStore, OAuthTokens, RefreshLock, StoredCredential,
 };
+pub use catalogs::{CatalogError, CatalogStore, MAX_CATALOG_BYTES};
 pub use credentials::{Credentials, files_directly_in};
 pub use home::{Home, LocalPlaces};
 pub use local::{HomeError, KERNEL_TREES, LocalHome};

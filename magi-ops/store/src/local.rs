@@ -114,6 +114,11 @@ impl LocalHome {
         self.root.join("auth.json")
     }
 
+    /// The directory of catalogs; it may be missing.
+    pub(crate) fn catalogs_dir(&self) -> PathBuf {
+        self.root.join("catalog")
+    }
+
     /// Where a file stands for the moment between its naming and its taking another one's place.
     pub(crate) fn staging_dir(&self) -> PathBuf {
         self.root.join(STAGING)

@@ -2,7 +2,7 @@
 //! Which configuration is selected is decided beside.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::future::{BoxFuture, ready};
 use provider::{
@@ -11,6 +11,8 @@ use provider::{
 };
 use store::{Account, AccountError, Home, Redactor, StoredCredential};
 use tokio_util::task::TaskTracker;
+
+use super::catalogs::Catalogs;
 
 /// Most providers that are kept for the next turn.
 pub(super) const MAX_CACHED: usize = 4;
@@ -40,6 +42,8 @@ impl CredentialSource for EnvironmentKey {
 /// The providers behind a network that were selected last: turns share their connections.
 pub(crate) struct ProviderCache {
     pub(super) providers: Mutex<Vec<(Remote, Arc<dyn Provider>)>>,
+    /// What is known of their models.
+    pub(crate) catalogs: Catalogs,
     redactor: Redactor,
     /// Where logins are stored.
     home: Arc<dyn Home>,
@@ -81,6 +85,11 @@ impl ProviderCache {
     ) -> Self {
         Self {
             providers: Mutex::default(),
+            catalogs: Catalogs {
+                home: Arc::clone(&home),
+                redactor: redactor.clone(),
+                now: SystemTime::now,
+            },
             redactor,
             home,
             recorder,

@@ -2,6 +2,8 @@
 //! guidance. Blocking; runs on one worker. Nothing here is read again for a running process.
 
 mod cache;
+mod catalogs;
+mod described;
 mod environment;
 mod equipment;
 mod error;

@@ -15,6 +15,7 @@ use store::{
 };
 
 use super::cache::{Login, ProviderCache, Remote};
+use super::described::{CODEX_ID, built_in_api, key_variable, limits};
 use super::{Environment, StartupError};
 
 /// A provider, one of its models, and how much that is to think.
@@ -67,21 +68,6 @@ impl std::fmt::Debug for Selected {
         f.debug_struct("Selected")
             .field("choice", &self.choice)
             .finish_non_exhaustive()
-    }
-}
-
-/// The built-in provider with a wire of its own.
-const ANTHROPIC_ID: &str = "anthropic";
-const ANTHROPIC_KEY: &str = store::settings::BUILT_IN_KEYS[0].1;
-/// The built-in provider that a person logs in to.
-const CODEX_ID: &str = "openai-codex";
-
-/// The wire of a built-in provider.
-fn built_in_api(id: &str) -> Option<Api> {
-    match id {
-        ANTHROPIC_ID => Some(Api::Anthropic),
-        CODEX_ID => Some(Api::OpenaiResponses),
-        _ => None,
     }
 }
 
@@ -309,7 +295,7 @@ fn remote(
         return Err(all(not_offered(settings, id, &choice.model)));
     }
     let login = sendable_login(settings, environment, providers, id).map_err(all)?;
-    let models = own.map_or_else(ModelLimits::default, limits);
+    let models = providers.catalogs.limits(settings, id, &choice.model);
     Ok(Remote {
         config: ProviderConfig {
             id: choice.provider.clone(),
@@ -360,24 +346,6 @@ fn sendable_login(
         Login::Key { key, .. } if !key.can_be_sent() => Err(unsendable(settings, id)),
         login => Ok(login),
     }
-}
-
-/// What the settings of a provider say of its models.
-fn limits(own: &ProviderSettings) -> ModelLimits {
-    ModelLimits {
-        max_output_tokens: own.max_output_tokens,
-        context_window: own.context_window,
-        reasoning: own.reasoning,
-        models: own.models.clone(),
-    }
-}
-
-/// The variable that holds the key of a provider, if it has one.
-fn key_variable<'a>(settings: &'a Settings, provider: &str) -> Option<&'a str> {
-    let own = settings.providers.get(provider);
-    let named = own.and_then(|own| own.api_key_env.as_deref());
-    // A custom provider says where its key is, or that it needs none.
-    named.or((provider == ANTHROPIC_ID).then_some(ANTHROPIC_KEY))
 }
 
 /// What `provider`, which is known, authenticates with, or why that is not there.

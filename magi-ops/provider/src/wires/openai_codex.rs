@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::http::{Endpoint, KeyHeader, Target};
 use super::openai_responses::{OPTIONAL, PATH, ResponseReader, Server, body};
 use super::wire::{Parameters, Reader, Wire};
-use crate::config::{BuildError, ProviderConfig};
+use crate::config::{Api, BuildError, ProviderConfig};
 use crate::models::known;
 use crate::request::Request;
 
@@ -21,6 +21,10 @@ pub(super) struct OpenaiCodex;
 impl Wire for OpenaiCodex {
     fn name(&self) -> &'static str {
         "openai-codex"
+    }
+
+    fn api(&self) -> Api {
+        Api::OpenaiResponses
     }
 
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {

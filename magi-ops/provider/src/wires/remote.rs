@@ -13,10 +13,11 @@ use super::openai_chat::OpenaiChat;
 use super::openai_codex::{self, OpenaiCodex};
 use super::openai_responses::OpenaiResponses;
 use super::quirks::{Learned, Quirks, says_mistral};
-use super::wire::{Wire, nearest_level};
+use super::wire::Wire;
 use crate::config::{Api, BuildError, Patience, ProviderConfig};
 use crate::credential::CredentialSource;
 use crate::message::ThinkingLevel;
+use crate::models::{levels, nearest_level};
 use crate::provider::Provider;
 use crate::recorder::Recorder;
 use crate::request::Request;
@@ -40,7 +41,8 @@ impl Provider for Remote {
     }
 
     fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
-        nearest_level(self.0.wire, &self.0.limits, model, level)
+        let Link { wire, limits, .. } = &*self.0;
+        nearest_level(&levels(wire.api(), limits, model), level)
     }
 }
 

@@ -234,6 +234,7 @@ mod tests {
             provider,
             level: ThinkingLevel::Default,
             max_tokens: None,
+            discovered_output: None,
             reasoning: None,
             images: true,
             quirks: Quirks::default(),

@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::http::{Endpoint, Target};
 use super::images::Taken;
 use super::quirks::Quirks;
-use crate::config::{BuildError, ModelLimits, ProviderConfig, Reasoning};
+use crate::config::{Api, BuildError, ModelLimits, ProviderConfig, Reasoning};
 use crate::error::ProviderError;
 use crate::message::ThinkingLevel;
-use crate::models::known;
+use crate::models::{known, levels, nearest_level};
 use crate::request::Request;
 use crate::response::Chunk;
 
@@ -20,6 +20,9 @@ use crate::response::Chunk;
 pub(crate) trait Wire: Send + Sync {
     /// No other wire's name.
     fn name(&self) -> &'static str;
+
+    /// Which api of the settings it is; Ollama's models are asked as those of `openai-chat`.
+    fn api(&self) -> Api;
 
     /// Where requests go. Waits at most `connect` for a connection.
     ///
@@ -49,11 +52,6 @@ pub(crate) trait Wire: Send + Sync {
     fn context_window(&self, _provider: &str, model: &str) -> Option<u64> {
         known(model).context_window
     }
-
-    /// The nearest level that `model` has, as far as its name says.
-    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
-        known(model).nearest_level(level)
-    }
 }
 
 /// What a request asks of its model, by the settings and by what is known of the server.
@@ -66,6 +64,8 @@ pub(crate) struct Parameters<'a> {
     pub(crate) level: ThinkingLevel,
     /// Most tokens of the response, if the settings or the request say.
     pub(crate) max_tokens: Option<u64>,
+    /// Most tokens that a response may have, if the server said.
+    pub(crate) discovered_output: Option<u64>,
     /// What the server wants back of reasoning, if the settings say.
     pub(crate) reasoning: Option<Reasoning>,
     /// Whether the model takes images.
@@ -85,11 +85,12 @@ impl<'a> Parameters<'a> {
         Self {
             wire: wire.name(),
             provider,
-            level: nearest_level(wire, limits, model, request.thinking),
+            level: nearest_level(&levels(wire.api(), limits, model), request.thinking),
             max_tokens: [limits.max_output_tokens(model), request.max_output]
                 .into_iter()
                 .flatten()
                 .min(),
+            discovered_output: limits.discovered_output(model),
             reasoning: limits.reasoning(model),
             images: limits.images(model).unwrap_or_else(|| known(model).images),
             quirks,
@@ -104,17 +105,6 @@ impl<'a> Parameters<'a> {
             refused: &self.quirks.refused_images,
         }
     }
-}
-
-/// The nearest level that `model` has: by the settings, else by its name.
-pub(crate) fn nearest_level(
-    wire: &dyn Wire,
-    limits: &ModelLimits,
-    model: &str,
-    level: ThinkingLevel,
-) -> ThinkingLevel {
-    let own = limits.nearest_level(model, level);
-    own.unwrap_or_else(|| wire.nearest_level(model, level))
 }
 
 /// The name of a level, which all wires share; `None` leaves it to the server.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::http::{Endpoint, KeyHeader};
 use super::wire::{Parameters, Reader, Wire};
-use crate::config::{BuildError, ProviderConfig, Reasoning};
+use crate::config::{Api, BuildError, ProviderConfig, Reasoning};
 use crate::models::known;
 use crate::request::Request;
 
@@ -31,14 +31,14 @@ const BUILT_IN_WINDOW: u64 = 200_000;
 
 pub(super) struct Anthropic;
 
-/// The settings' word, else what is known by the model's name.
+/// The settings' word, else the server's, else what is known by the model's name.
 fn max_tokens(model: &str, parameters: &Parameters<'_>) -> u64 {
     let unknown = match parameters.provider {
         BUILT_IN => BUILT_IN_OUTPUT,
         _ => UNKNOWN_OUTPUT,
     };
-    let own = parameters.max_tokens.or(known(model).max_output_tokens);
-    own.unwrap_or(unknown)
+    let own = parameters.max_tokens.or(parameters.discovered_output);
+    own.or(known(model).max_output_tokens).unwrap_or(unknown)
 }
 
 fn thinking(model: &str, parameters: &Parameters<'_>) -> Option<thinking::Thinking> {
@@ -48,6 +48,10 @@ fn thinking(model: &str, parameters: &Parameters<'_>) -> Option<thinking::Thinki
 impl Wire for Anthropic {
     fn name(&self) -> &'static str {
         "anthropic"
+    }
+
+    fn api(&self) -> Api {
+        Api::Anthropic
     }
 
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {

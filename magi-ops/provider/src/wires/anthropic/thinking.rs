@@ -46,6 +46,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::config::{Api, ModelLimits};
+    use crate::models::{levels, nearest_level};
     use crate::wires::wire::ANSWER_TOKENS;
 
     fn most(model: &str) -> u64 {
@@ -53,7 +55,8 @@ mod tests {
     }
 
     fn thinking(model: &str, level: ThinkingLevel) -> Option<Thinking> {
-        super::thinking(model, known(model).nearest_level(level), most(model))
+        let levels = levels(Api::Anthropic, &ModelLimits::default(), model);
+        super::thinking(model, nearest_level(&levels, level), most(model))
     }
 
     #[test]

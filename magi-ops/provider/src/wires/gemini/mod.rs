@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use super::http::{Endpoint, GENERATE, KeyHeader, Target};
 use super::wire::{Parameters, Reader, Wire};
-use crate::config::{BuildError, ProviderConfig};
-use crate::message::ThinkingLevel;
-use crate::models::{Thinking, known};
+use crate::config::{Api, BuildError, ProviderConfig};
 use crate::request::Request;
 
 mod request;
@@ -28,6 +26,10 @@ pub(super) struct Gemini;
 impl Wire for Gemini {
     fn name(&self) -> &'static str {
         "gemini"
+    }
+
+    fn api(&self) -> Api {
+        Api::Gemini
     }
 
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
@@ -73,16 +75,5 @@ impl Wire for Gemini {
             parameters.reasoning,
             summaries,
         ))
-    }
-
-    /// Words go up to `high`, numbers as far as the model's.
-    fn nearest_level(&self, model: &str, level: ThinkingLevel) -> ThinkingLevel {
-        let known = known(model);
-        match (known.nearest_level(level), known.thinking) {
-            (ThinkingLevel::XHigh | ThinkingLevel::Max, None | Some(Thinking::Effort)) => {
-                ThinkingLevel::High
-            }
-            (level, _) => level,
-        }
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::http::{Endpoint, KeyHeader};
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{Api, BuildError, ProviderConfig};
-use crate::message::ThinkingLevel;
 use crate::request::Request;
 
 mod calls;
@@ -24,6 +23,10 @@ pub(super) struct OpenaiChat;
 impl Wire for OpenaiChat {
     fn name(&self) -> &'static str {
         "openai-chat"
+    }
+
+    fn api(&self) -> Api {
+        Api::OpenaiChat
     }
 
     /// Ollama speaks this wire beside its own API, under `v1`.
@@ -67,13 +70,5 @@ impl Wire for OpenaiChat {
     fn reader(&self, request: &Request, parameters: &Parameters<'_>) -> Box<dyn Reader> {
         let wanted = parameters.reasoning;
         Box::new(response::CompletionReader::new(request, wanted))
-    }
-
-    /// The levels that every server with such a choice has.
-    fn nearest_level(&self, _model: &str, level: ThinkingLevel) -> ThinkingLevel {
-        match level {
-            ThinkingLevel::XHigh | ThinkingLevel::Max => ThinkingLevel::High,
-            level => level,
-        }
     }
 }

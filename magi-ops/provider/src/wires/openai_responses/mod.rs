@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::http::{Endpoint, KeyHeader};
 use super::wire::{Parameters, Reader, Wire};
-use crate::config::{BuildError, ProviderConfig};
+use crate::config::{Api, BuildError, ProviderConfig};
 use crate::request::Request;
 
 mod items;
@@ -36,6 +36,10 @@ pub(super) struct OpenaiResponses;
 impl Wire for OpenaiResponses {
     fn name(&self) -> &'static str {
         "openai-responses"
+    }
+
+    fn api(&self) -> Api {
+        Api::OpenaiResponses
     }
 
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
