@@ -186,30 +186,6 @@ fn help_and_version_are_commands() {
 }
 
 #[test]
-fn help_says_what_an_exit_status_means() {
-    let place = place();
-    let mut commands = vec![vec!["try"]];
-    if cfg!(feature = "doctor") {
-        commands.push(vec!["doctor"]);
-    }
-    if cfg!(feature = "mcp") {
-        commands.push(vec!["mcp"]);
-        let own = ["list", "approve", "revoke", "test", "login"];
-        commands.extend(own.map(|own| vec!["mcp", own]));
-    }
-    for command in commands {
-        let help = run(&place, &[&command[..], &["--help"]].concat(), b"");
-        let says = ["Exit status: 0 ", ", 1 ", ", 2 "].map(|part| help.out.contains(part));
-        assert_eq!(
-            (help.code, says),
-            (0, [true; 3]),
-            "{command:?}: {}",
-            help.out
-        );
-    }
-}
-
-#[test]
 fn schema_of_another_binary_says_which() {
     let place = place();
     let other = run(&place, &["schema", "mty-agent"], b"");

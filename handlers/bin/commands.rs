@@ -5,6 +5,7 @@
 mod doctor;
 #[cfg(feature = "mcp")]
 mod mcp;
+pub(crate) mod next;
 mod schema;
 pub(crate) mod serve;
 #[cfg(feature = "trust")]
@@ -12,7 +13,7 @@ mod trust;
 #[cfg(feature = "try")]
 mod try_turn;
 
-use crate::program::{Entry, Version, entry};
+use crate::program::{Completions, Entry, Man, Version, entry};
 
 /// In the order in which help names them.
 pub(crate) const TABLE: &[Entry] = &[
@@ -29,5 +30,7 @@ pub(crate) const TABLE: &[Entry] = &[
     #[cfg(feature = "local-agent")]
     entry::<serve::Serve>(),
     entry::<schema::Schema>(),
+    entry::<Completions>(),
+    entry::<Man>(),
     entry::<Version>(),
 ];

@@ -32,6 +32,14 @@ pub(crate) const PARTS: &[(&str, bool)] = &[
     ("try", cfg!(feature = "try")),
 ];
 
+const AFTER_HELP: &str = "\
+Examples:
+  magi-code try \"What is in this project?\"
+  magi-code --app service < requests.ndjson
+
+Exit status: 0 it is done, 1 it failed, 2 the command line or the launch is not valid.
+`magi-code help COMMAND` says more of each command.";
+
 /// What may stand where a command could.
 #[derive(clap::Args)]
 struct Top {
@@ -69,19 +77,24 @@ pub(crate) fn refuse(status: i32, why: &str) -> i32 {
 
 /// All of the command line that is understood.
 pub(crate) fn whole() -> clap::Command {
-    let program = clap::Command::new(NAME)
+    let program = Top::augment_args(clap::Command::new(NAME))
         .about("An agent backend for frontends")
         .version(env!("CARGO_PKG_VERSION"))
         .long_version(program::version(PARTS))
+        .after_help(AFTER_HELP)
         .arg_required_else_help(true)
         .args_conflicts_with_subcommands(true);
-    program::with(Top::augment_args(program), commands::TABLE)
+    program::with(program, commands::TABLE)
 }
 
 /// The exit status.
 fn run(stdio: Stdio) -> anyhow::Result<i32> {
     let matches = match whole().try_get_matches() {
         Ok(matches) => matches,
+        // Nothing was typed but the name.
+        Err(_) if std::env::args_os().len() == 1 && commands::next::is_for_a_person(&stdio) => {
+            return program::print(stdio, &commands::next::text()?);
+        }
         Err(error) => return program::told(&error, stdio),
     };
     match Top::from_arg_matches(&matches)?.app {

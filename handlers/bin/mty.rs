@@ -28,6 +28,15 @@ pub(crate) const PARTS: &[(&str, bool)] = &[
     ("log", cfg!(feature = "log")),
 ];
 
+const AFTER_HELP: &str = "\
+Examples:
+  mty check main.mty
+
+Exit codes:
+  0  done
+  1  a program, a file or an op has failed
+  2  usage; `mty help COMMAND` says it of each command";
+
 fn main() -> ExitCode {
     program::start(NAME, |stdio| {
         // An answer that nobody can get is a failure of the command; only the protocol has a code for transports.
@@ -44,6 +53,7 @@ pub(crate) fn whole() -> clap::Command {
         .about("The Mighty language's tools")
         .version(env!("CARGO_PKG_VERSION"))
         .long_version(program::version(PARTS))
+        .after_help(AFTER_HELP)
         .subcommand_required(true)
         .arg_required_else_help(true);
     program::with(program, commands::TABLE)

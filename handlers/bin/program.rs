@@ -1,13 +1,17 @@
 //! What both mains do alike: how they begin and end, what they say of themselves, and where they say it.
 //! Nothing of one command stands here; those that both have alike lie below.
 
+mod completions;
+mod man;
 mod table;
 mod version;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
+pub(crate) use completions::Completions;
 use host::transport::{Output, Stdio, without_stdout};
+pub(crate) use man::Man;
 pub(crate) use table::{Entry, Run, entry, misuse, run, told, with};
 pub(crate) use version::Version;
 

@@ -11,12 +11,22 @@ use host::transport::Stdio;
 
 use crate::program::{Run, complain, print};
 
-const STATUSES: &str = "Exit status: 0 it is done, 1 it is not, for reasons that stand on stderr (no server of this name, settings \
-    that can't be read, a server that does not start, a login that does not come about), 2 the command line is wrong.";
+/// The help of a command, after its arguments.
+macro_rules! after_help {
+    ($examples:literal) => {
+        concat!(
+            "Examples:\n",
+            $examples,
+            "\n\nExit status: 0 it is done, 1 it is not, for reasons that stand on stderr (no server of this name,\n\
+            settings that can't be read, a server that does not start, a login that does not come about),\n\
+            2 the command line is wrong."
+        )
+    };
+}
 
 /// See the MCP servers of this directory, and say which of them may be started
 #[derive(clap::Args)]
-#[command(after_help = STATUSES)]
+#[command(after_help = after_help!("  magi-code mcp list\n  magi-code mcp approve docs"))]
 pub(crate) struct Mcp {
     #[command(subcommand)]
     command: McpCommand,
@@ -25,20 +35,32 @@ pub(crate) struct Mcp {
 #[derive(clap::Subcommand)]
 enum McpCommand {
     /// Say of each server whether it may be started, and where it is defined
-    #[command(after_help = STATUSES)]
+    #[command(after_help = after_help!("  magi-code mcp list"))]
     List,
     /// Let a server be started as it is defined now
-    #[command(after_help = STATUSES)]
-    Approve { name: String },
+    #[command(after_help = after_help!("  magi-code mcp approve docs"))]
+    Approve {
+        /// As `mcp list` names it
+        name: String,
+    },
     /// Take the approval of a server back
-    #[command(after_help = STATUSES)]
-    Revoke { name: String },
+    #[command(after_help = after_help!("  magi-code mcp revoke docs"))]
+    Revoke {
+        /// As `mcp list` names it
+        name: String,
+    },
     /// Start a server, and print one of its tools a line
-    #[command(after_help = STATUSES)]
-    Test { name: String },
+    #[command(after_help = after_help!("  magi-code mcp test docs"))]
+    Test {
+        /// As `mcp list` names it
+        name: String,
+    },
     /// Log in with a server over HTTP, in a browser
-    #[command(after_help = STATUSES)]
-    Login { name: String },
+    #[command(after_help = after_help!("  magi-code mcp login tickets"))]
+    Login {
+        /// As `mcp list` names it
+        name: String,
+    },
 }
 
 impl Run for Mcp {

@@ -11,7 +11,8 @@ use crate::refuse;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  magi-code serve --stdio < requests.pipe > responses.pipe
+  echo '{\"protocol\":\"magi-code.local-agent\",\"version\":1,\"id\":\"1\",\"method\":\"status\",\"params\":{}}' | \
+magi-code serve --stdio | cat
 
 Exit status: 0 the client ended it, 1 it was torn down, 2 the launch is not valid or the command line is wrong.")]
 pub(crate) struct Serve {

@@ -8,14 +8,15 @@ use host::transport::Stdio;
 
 use crate::program::{Run, complain, print};
 
-/// Let a project's own files, and those of everything below it, configure providers, permissions and instructions
+/// Let the files of a project and of all below it configure providers, permissions and instructions
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   magi-code trust
   magi-code trust ../other
 
-Exit status: 0 the project is trusted, 1 it is not, for reasons that stand on stderr, 2 the command line is wrong.")]
+Exit status: 0 the project is trusted, 1 it is not, for reasons that stand on stderr,
+2 the command line is wrong.")]
 pub(crate) struct Trust {
     /// The project; the current directory by default
     directory: Option<PathBuf>,
@@ -28,8 +29,8 @@ Examples:
   magi-code untrust
   magi-code untrust ../other
 
-Exit status: 0 the project is not trusted, 1 it could not be changed, for reasons that stand on stderr, 2 the command \
-line is wrong.")]
+Exit status: 0 the project is not trusted, 1 it could not be changed, for reasons that stand on stderr,
+2 the command line is wrong.")]
 pub(crate) struct Untrust {
     /// The project; the current directory by default
     directory: Option<PathBuf>,

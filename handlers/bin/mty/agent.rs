@@ -13,6 +13,9 @@ use crate::program::{Run, complain, misuse};
 /// Serve the agent protocol: one JSON request a line, response lines, `done` last
 #[derive(Args)]
 #[command(after_help = "\
+Examples:
+  echo '{\"op\":\"explain\",\"code\":\"MT3014\"}' | mty agent
+
 Exit codes:
   0  every request succeeded, or a server was ended by a signal (--replay: every response is the recorded one)
   1  an op failed: diagnostics, a failed test, a missing file (--replay: a response drifted)

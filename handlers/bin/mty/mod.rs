@@ -18,7 +18,7 @@ mod shared;
 #[cfg(any(feature = "check", feature = "fmt"))]
 mod terminal;
 
-use crate::program::{Entry, Version, entry};
+use crate::program::{Completions, Entry, Man, Version, entry};
 
 /// In the order in which help names them.
 pub(crate) const TABLE: &[Entry] = &[
@@ -32,5 +32,7 @@ pub(crate) const TABLE: &[Entry] = &[
     #[cfg(feature = "explain")]
     entry::<explain::Explain>(),
     entry::<schema::Schema>(),
+    entry::<Completions>(),
+    entry::<Man>(),
     entry::<Version>(),
 ];

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use provider::FIXTURE_ID;
 use store::settings::{McpServer, ServerState};
 use store::{Reason, near_miss};
 use tokio_util::sync::CancellationToken;
@@ -11,7 +12,7 @@ use tools::guard::Guard;
 use super::cache::ProviderCache;
 use super::error::redacted;
 use super::guidance::Guidance;
-use super::select::{select, unusable_addresses};
+use super::select::{Choice, select, unusable_addresses};
 use super::servers::unstartable;
 use super::services::{Services, recorder};
 use super::workspace::{Workspace, named_keys};
@@ -24,6 +25,8 @@ pub struct Examination {
     pub problems: Vec<Reason>,
     /// What is ignored or left out.
     pub notices: Vec<Reason>,
+    /// What turns here go to, as `PROVIDER/MODEL`; `None` where that is the offline provider, or where startup fails.
+    pub model: Option<String>,
     /// MCP servers, whether they may be started or not; none where startup fails before.
     pub servers: Vec<McpServer>,
 }
@@ -42,7 +45,13 @@ pub fn examine(environment: &Environment) -> Examination {
     match admitted {
         Ok(workspace) => {
             match workspace.select() {
-                Ok(selected) => found.notices = workspace.unavailable_models(&selected),
+                Ok(selected) => {
+                    found.notices = workspace.unavailable_models(&selected);
+                    let Choice {
+                        provider, model, ..
+                    } = selected.choice;
+                    found.model = (provider != FIXTURE_ID).then(|| format!("{provider}/{model}"));
+                }
                 Err(error) => found.problems = error.reasons,
             }
             found
@@ -156,6 +165,7 @@ fn further(environment: &Environment, stop: &CancellationToken) -> Examination {
         .notices
         .extend(unusable_addresses(&settings, &providers));
     Examination {
+        model: None,
         problems: redacted(found.problems, &redactor),
         notices: redacted(found.notices, &redactor),
         servers: Vec::new(),
