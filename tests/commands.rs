@@ -431,3 +431,21 @@ fn without_arguments_and_without_a_terminal_it_is_wrong_use() {
         assert!(complaint.contains(&format!("Usage: {name}")), "{complaint}");
     }
 }
+
+/// Every step of the picture is run again, and what it shows is compared.
+#[cfg(all(feature = "try", feature = "doctor", feature = "turn"))]
+#[test]
+fn the_recorded_first_minute_is_what_a_terminal_shows_today() {
+    if !is_there("python3", &["--version"]) {
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/first-minute/record.py");
+    let programs = Path::new(PROGRAMS[0].1).parent().unwrap();
+    let checked = Command::new("python3")
+        .arg(script)
+        .arg("--check")
+        .arg("--bin")
+        .arg(programs)
+        .output();
+    assert_eq!(said(&checked.unwrap()), (0, String::new(), String::new()));
+}
