@@ -12,6 +12,9 @@ mod activity;
 #[cfg(all(feature = "session", feature = "turn"))]
 #[path = "application_service/attachments.rs"]
 mod attachments;
+#[cfg(feature = "auth")]
+#[path = "application_service/auth.rs"]
+mod auth;
 #[path = "application_service/client.rs"]
 mod client;
 #[cfg(all(feature = "session", feature = "turn"))]
@@ -23,10 +26,16 @@ mod envelope;
 mod framing;
 #[path = "application_service/initialize.rs"]
 mod initialize;
+#[cfg(feature = "auth")]
+#[path = "support/issuer.rs"]
+mod issuer;
 #[path = "application_service/launch.rs"]
 mod launch;
 #[path = "application_service/limits.rs"]
 mod limits;
+#[cfg(feature = "auth")]
+#[path = "application_service/login.rs"]
+mod login;
 #[cfg(all(feature = "session", feature = "turn", feature = "providers"))]
 #[path = "application_service/models.rs"]
 mod models;

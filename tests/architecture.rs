@@ -194,6 +194,10 @@ const NAME_TOOLS: &[(&str, &str)] = &[
         "magi-ops/store/src/settings/",
         "knows whose permissions take rules",
     ),
+    (
+        "magi-ops/account/src/callback.rs",
+        "reads the member of OAuth that has such a name",
+    ),
 ];
 
 #[test]

@@ -23,6 +23,7 @@ pub(crate) const PARTS: &[(&str, bool)] = &[
     ("history", cfg!(feature = "history")),
     ("turn", cfg!(feature = "turn")),
     ("approval", cfg!(feature = "approval")),
+    ("auth", cfg!(feature = "auth")),
     ("providers", cfg!(feature = "providers")),
     ("mcp", cfg!(feature = "mcp")),
     ("code-mode", cfg!(feature = "code-mode")),

@@ -5,6 +5,8 @@
 // therefore used by name, and a test compares the registry with the feature set.
 #[cfg(feature = "approval")]
 use approval as _;
+#[cfg(feature = "auth")]
+use auth as _;
 #[cfg(feature = "history")]
 use history as _;
 #[cfg(feature = "lifecycle")]

@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 NEEDED = {"initialize", "status", "session.open", "session.replay", "session.close", "turn.start", "turn.cancel"}
-EVENTS = {"turn.started", "turn.assistant_delta", "turn.activity", "turn.terminal"}  # Events
+EVENTS = {"turn.started", "turn.assistant_delta", "turn.activity", "turn.terminal",
+          "auth.login.progress", "auth.login.terminal"}  # Events; those of a login come to whoever starts one
 
 
 class Refused(Exception):

@@ -19,6 +19,9 @@ mod startup;
 mod task;
 mod writer;
 
+/// How far a login has come, and why one stored nothing.
+#[cfg(feature = "providers")]
+pub use account::{CallbackError, LoginError, LoginStep};
 pub use attach::{Attached, Notice};
 /// What a main becomes when it was started for a snippet.
 #[cfg(feature = "code-mode")]
@@ -31,6 +34,11 @@ pub use run::{
     ActiveRun, Activity, ActivityState, Authoritative, Category, CompactionState, ContextSource,
     DeliveryPolicy, MayDrop, MustArrive, ParentRun, Persistence, Run, RunErrorCode, RunEvent,
     RunEvents, RunIds, RunPolicy, RunSpec, TextPolicy, UsageSource,
+};
+#[cfg(feature = "providers")]
+pub use startup::{
+    AccountStatus, Accounts, AccountsError, AuthMethod, AuthSource, LoginEvent, LoginStarted,
+    Readiness,
 };
 pub use startup::{
     Approval, Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted,

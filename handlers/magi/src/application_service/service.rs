@@ -25,6 +25,8 @@ pub struct Service {
     /// `None` while the settings could not be read.
     workspace: Mutex<Option<Arc<Workspace>>>,
     configuration: ConfigurationWorker,
+    #[cfg(feature = "accounts")]
+    accounts: Arc<agent::Accounts>,
 }
 
 impl Service {
@@ -35,6 +37,8 @@ impl Service {
     /// # Errors
     /// When there is no directory to work in, or no home.
     pub fn start(environment: Environment) -> Result<Arc<Self>, EngineError> {
+        #[cfg(feature = "accounts")]
+        let accounts = agent::Accounts::start(&environment)?;
         let engine = Engine::new(environment, CAPACITY);
         engine.start_services()?;
         let directory = engine.canonical_directory()?;
@@ -52,6 +56,8 @@ impl Service {
             directory,
             workspace: Mutex::new(workspace),
             configuration: ConfigurationWorker::default(),
+            #[cfg(feature = "accounts")]
+            accounts,
         }))
     }
 
@@ -88,9 +94,21 @@ impl Service {
         &self.directory
     }
 
-    /// Ends everything: turns are cancelled, while what is written or refreshed comes to its end. Callers bound the wait.
+    /// Who is logged in, and the login that is under way.
+    #[cfg(feature = "accounts")]
+    #[must_use]
+    pub fn accounts(&self) -> &Arc<agent::Accounts> {
+        &self.accounts
+    }
+
+    /// Ends everything: turns and a login are cancelled, while what is written or refreshed comes to its end. Callers bound
+    /// the wait.
     pub async fn close(&self) {
-        tokio::join!(self.configuration.close(), self.engine.close());
+        #[cfg(feature = "accounts")]
+        let accounts = self.accounts.close();
+        #[cfg(not(feature = "accounts"))]
+        let accounts = std::future::ready(());
+        tokio::join!(accounts, self.configuration.close(), self.engine.close());
     }
 
     /// Attaches a session of this directory, or keeps the one that a turn attached; its history is not read. Without

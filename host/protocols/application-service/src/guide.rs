@@ -83,6 +83,7 @@ pub(crate) const GUIDE: Guide = Guide {
 
 /// What a turn needs to be explained.
 const TURNS: &[&str] = &["turn.start"];
+const LOGINS: &[&str] = &["auth.login.start"];
 
 const LAUNCH: &str = "\
 Start `magi-code --app service` as a child process, with no other argument. One process serves one client for as long as it \
@@ -119,6 +120,10 @@ free again when its response was written. One in flight is `duplicate_request_id
     with(
         TURNS,
         "- That of `turn.start` stays in flight until its `turn.terminal` was written.",
+    ),
+    with(
+        LOGINS,
+        "- That of `auth.login.start` stays in flight until its `auth.login.terminal` was written.",
     ),
     always(
         "\
@@ -213,13 +218,13 @@ const EVENT: Shape = Shape {
     title: "Event",
     schema: r#"{
         "type": "object",
-        "description": "Something that a turn tells; it answers no request.",
+        "description": "Something that a turn or a login tells; it answers no request.",
         "required": ["protocol_version", "kind", "event_id", "request_id", "session_id", "event", "payload"],
         "properties": {
             "protocol_version": {"const": 1},
             "kind": {"const": "event"},
             "event_id": {"type": "string", "description": "Opaque, new for each event of a process. No number to sort by."},
-            "request_id": {"type": "string", "description": "That of the `turn.start` which began it."},
+            "request_id": {"type": "string", "description": "That of the request which began it."},
             "session_id": {"type": ["string", "null"], "description": "The turn's session."},
             "event": {"type": "string", "description": "One of the events below."},
             "payload": {"type": "object", "description": "The event's data."}
@@ -309,6 +314,18 @@ showed.",
         "`session.close` of a session with a turn is `closing`: wait for the terminal event and close again.",
     ),
     with(
+        LOGINS,
+        "\n1. `auth.login.start` gives `login_id`; one login at a time. Its first event, `auth.login.progress` with \
+`authorization_url`, has the page that a person has to visit: offer to open it, show it, keep it nowhere.
+1. `waiting`: the browser comes back to a listener of the service on this machine, or the person pastes where it ended, which \
+`auth.login.callback` hands in, once. Five minutes are for that. A bare code is taken too.
+1. `callback_received`, then `callback_accepted` where what came back is of this login. A callback that is refused ends the login.
+1. `auth.login.terminal` is the login's last event: `exchange_succeeded` says that the credential is stored. What was stored \
+by others since the login began stays, and the end is `auth_changed`.
+
+`auth.login.cancel` asks, and so does `auth.logout` of its provider; the login has ended when `auth.login.terminal` says so.",
+    ),
+    with(
         &["turn.start", "session.replay"],
         "What was accepted is never to be sent again by itself: replay the session and look.",
     ),
@@ -319,6 +336,10 @@ const CLOSING: &[Part] = &[
     with(
         TURNS,
         "Turns are cancelled, and their terminal events are still delivered.",
+    ),
+    with(
+        LOGINS,
+        "So is a login; an issuer that was asked for tokens is waited for 1.5 s.",
     ),
     always(
         "\

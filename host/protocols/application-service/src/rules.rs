@@ -44,7 +44,7 @@ host::vocabulary! {
         SessionUnavailable => "session_unavailable", "The session is not available.";
         InvalidSessionId => "invalid_session_id", "The session ID is not valid.";
         UnknownTurn => "unknown_turn", "The turn is unknown or has ended.";
-        AuthBusy => "auth_busy", "A login is already active.";
+        AuthBusy => "auth_busy", "A login is already active, or was handed something before.";
         UnknownLogin => "unknown_login", "The login is unknown or has ended.";
         ProviderUnavailable => "provider_unavailable", "The provider does not support this operation.";
         ConfirmationRequired => "confirmation_required", "The operation needs explicit confirmation.";

@@ -6,7 +6,7 @@ use provider::{Api, FIXTURE_ID, ModelLimits, ProviderConfig};
 use store::settings::{ProviderSettings, Settings};
 
 /// The built-in provider with a wire of its own.
-const ANTHROPIC_ID: &str = "anthropic";
+pub(super) const ANTHROPIC_ID: &str = "anthropic";
 const ANTHROPIC_KEY: &str = store::settings::BUILT_IN_KEYS[0].1;
 /// The built-in provider that a person logs in to.
 pub(super) const CODEX_ID: &str = "openai-codex";

@@ -1,6 +1,8 @@
 //! Startup: what a process admits once, as one snapshot: storage roots, settings, provider, context,
 //! guidance. Blocking; runs on one worker. Nothing here is read again for a running process.
 
+#[cfg(feature = "providers")]
+mod accounts;
 mod cache;
 mod catalogs;
 mod described;
@@ -17,6 +19,11 @@ mod services;
 mod trust;
 mod workspace;
 
+#[cfg(feature = "providers")]
+pub use accounts::{
+    AccountStatus, Accounts, AccountsError, AuthMethod, AuthSource, LoginEvent, LoginStarted,
+    Readiness,
+};
 pub use environment::Environment;
 pub(crate) use equipment::Equipment;
 pub use error::{StartupError, StartupErrorKind};

@@ -96,7 +96,8 @@ pub struct LoginPayload {
 #[serde(deny_unknown_fields)]
 pub struct LogoutPayload {
     pub provider_id: String,
-    /// A person was asked.
+    /// A person was asked. Without it nothing happens.
+    #[serde(default)]
     pub confirmed: bool,
 }
 

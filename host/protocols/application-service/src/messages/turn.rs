@@ -38,6 +38,6 @@ pub struct CancelPayload {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancellationRequested {
-    /// The turn's end comes as `turn.terminal`.
+    /// The end comes as the terminal event.
     pub status: CancellationStatus,
 }

@@ -1,0 +1,448 @@
+//! The accounts of a process: which providers a person may log in to, whether they are, the one login that is under way, and
+//! logouts. Providers are those that the settings described at the start. How a login goes is `account`'s matter.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use account::{BeginError, Issuer, Login, LoginError, LoginStep};
+use provider::{BuildError, FIXTURE_ID, Secret};
+use store::settings::{BUILT_IN, Settings};
+use store::{AccountError, AccountStore, Home, Redactor, StoredCredential};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
+use work::{Interrupted, Pool};
+
+use super::described::{ANTHROPIC_ID, CODEX_ID, key_variable};
+use super::{Environment, StartupError};
+
+/// Reads and writes of the store at once.
+const THREADS: u32 = 4;
+/// More than a login tells: nobody who tells waits for whoever listens.
+const EVENTS: usize = 8;
+/// How long a login that was cancelled is waited for at the end: less than a process has for its end.
+const CLOSING_TIME: Duration = Duration::from_millis(1900);
+/// Others come between a look and a change rarely: so often in a row they do not.
+const ATTEMPTS: u32 = 64;
+
+/// Why something about accounts was refused, or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountsError {
+    #[error("there is no such provider, or nobody logs in to it so")]
+    Unsupported,
+    #[error("another login is under way, or something was submitted to this one before")]
+    Busy,
+    #[error("no such login is under way")]
+    UnknownLogin,
+    #[error("the process is ending")]
+    Closing,
+    #[error("{0}")]
+    Accounts(#[from] AccountError),
+    #[error("{0}")]
+    Begin(#[from] BeginError),
+    #[error("{0}")]
+    Issuer(#[from] BuildError),
+    #[error("{0}")]
+    Broken(#[from] Interrupted),
+    #[error("others change what is stored all the time")]
+    Contended,
+}
+
+/// How a provider authenticates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthMethod {
+    OAuth,
+    ApiKey,
+    Nothing,
+}
+
+/// Where its credential is, or would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthSource {
+    Store,
+    Environment,
+    Nowhere,
+}
+
+/// Whether there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    Ready,
+    Missing,
+    /// What is stored serves no request any more.
+    NeedsLogin,
+}
+
+/// How a provider stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountStatus {
+    pub provider: String,
+    pub method: AuthMethod,
+    pub source: AuthSource,
+    pub readiness: Readiness,
+}
+
+/// What happens in a login, in this order.
+#[derive(Debug)]
+pub enum LoginEvent {
+    Step(LoginStep),
+    /// It is over, and nothing of it is left.
+    Ended(Result<(), LoginError>),
+}
+
+/// A login that has begun.
+#[derive(Debug)]
+pub struct LoginStarted {
+    pub id: String,
+    /// The page that the person has to visit; for nobody else.
+    pub page: String,
+    /// Whether a browser on this machine can come back by itself.
+    pub listens: bool,
+    pub events: mpsc::Receiver<LoginEvent>,
+}
+
+/// The login that is under way.
+struct Active {
+    id: String,
+    /// Takes one thing.
+    pasting: Option<oneshot::Sender<String>>,
+    cancel: CancellationToken,
+}
+
+/// The accounts of a process.
+pub struct Accounts {
+    home: Arc<dyn Home>,
+    redactor: Redactor,
+    environment: Environment,
+    /// Those of the start.
+    settings: Settings,
+    active: Mutex<Option<Active>>,
+    closing: CancellationToken,
+    under_way: TaskTracker,
+    threads: Pool,
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accounts")
+            .field("home", &self.home)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Accounts {
+    /// Those of the home and the working directory of `environment`. Where the settings can't be read the built-in
+    /// providers are known, as they are without any. Blocks.
+    ///
+    /// # Errors
+    /// When there is no home.
+    pub fn start(environment: &Environment) -> Result<Arc<Self>, StartupError> {
+        let home = environment.home()?;
+        let settings = match environment.settings(&*home, &environment.cwd) {
+            Ok(settings) => settings,
+            Err(error) => error.usable().clone(),
+        };
+        Ok(Arc::new(Self {
+            redactor: environment.redactor(),
+            home,
+            environment: environment.clone(),
+            settings,
+            active: Mutex::default(),
+            closing: CancellationToken::new(),
+            under_way: TaskTracker::new(),
+            threads: Pool::new(THREADS),
+        }))
+    }
+
+    fn active(&self) -> MutexGuard<'_, Option<Active>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every provider: the built-in ones first, then those of the settings by name.
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        let own = self.settings.providers.keys().map(String::as_str);
+        let own = own.filter(|id| !BUILT_IN.contains(id));
+        [CODEX_ID, ANTHROPIC_ID, FIXTURE_ID].into_iter().chain(own)
+    }
+
+    fn is_known(&self, provider: &str) -> bool {
+        self.ids().any(|id| id == provider)
+    }
+
+    /// How every provider stands at this moment. Refreshes nothing and asks nobody.
+    ///
+    /// # Errors
+    /// When what is stored can't be read, of whichever provider.
+    pub async fn status(self: &Arc<Self>) -> Result<Vec<AccountStatus>, AccountsError> {
+        self.on_store(|this, store| {
+            store.check()?;
+            this.ids().map(|id| this.standing(store, id)).collect()
+        })
+        .await
+    }
+
+    /// How one provider stands. Blocks.
+    fn standing(
+        &self,
+        store: &dyn AccountStore,
+        provider: &str,
+    ) -> Result<AccountStatus, AccountError> {
+        let own = self.settings.providers.get(provider);
+        let (method, source, readiness) = match self.variable(provider) {
+            _ if provider == CODEX_ID => {
+                let readiness = match self.stored(store, provider)? {
+                    Some(StoredCredential::OAuth(tokens)) => {
+                        match tokens.can_serve(SystemTime::now()) {
+                            true => Readiness::Ready,
+                            false => Readiness::NeedsLogin,
+                        }
+                    }
+                    _ => Readiness::Missing,
+                };
+                (AuthMethod::OAuth, AuthSource::Store, readiness)
+            }
+            None => (AuthMethod::Nothing, AuthSource::Nowhere, Readiness::Ready),
+            Some((variable, is_named)) => {
+                let value = self.environment.var(variable).unwrap_or_default();
+                let is_there = !value.trim().is_empty();
+                let (source, key) = match is_named || is_there {
+                    true => (
+                        AuthSource::Environment,
+                        is_there.then(|| Secret::new(value)),
+                    ),
+                    false => (AuthSource::Store, self.stored_key(store, provider)?),
+                };
+                // No key is sent where a project says that the provider is.
+                let placed = own.is_some_and(|own| own.placed_by_project);
+                let readiness = match key {
+                    Some(key) if key.can_be_sent() && !placed => Readiness::Ready,
+                    _ => Readiness::Missing,
+                };
+                (AuthMethod::ApiKey, source, readiness)
+            }
+        };
+        Ok(AccountStatus {
+            provider: provider.to_owned(),
+            method,
+            source,
+            readiness,
+        })
+    }
+
+    /// The variable that holds the key of a provider, if it has one, and whether the settings name it: then no other key
+    /// counts.
+    fn variable(&self, provider: &str) -> Option<(&str, bool)> {
+        let variable = key_variable(&self.settings, provider).filter(|_| provider != FIXTURE_ID)?;
+        let own = self.settings.providers.get(provider);
+        Some((variable, own.is_some_and(|own| own.api_key_env.is_some())))
+    }
+
+    fn stored(
+        &self,
+        store: &dyn AccountStore,
+        provider: &str,
+    ) -> Result<Option<StoredCredential>, AccountError> {
+        let credential = store.account(provider)?.credential;
+        let secrets = credential.iter().flat_map(StoredCredential::secrets);
+        self.redactor.learn(secrets);
+        Ok(credential)
+    }
+
+    fn stored_key(
+        &self,
+        store: &dyn AccountStore,
+        provider: &str,
+    ) -> Result<Option<Secret>, AccountError> {
+        Ok(match self.stored(store, provider)? {
+            Some(StoredCredential::ApiKey(key)) => Some(Secret::new(&key)),
+            _ => None,
+        })
+    }
+
+    /// Begins the login of a provider that has one. What happens in it comes as events, the last of which is its end.
+    ///
+    /// # Errors
+    /// [`AccountsError::Unsupported`] for any other provider, [`AccountsError::Busy`] while another login is under way; and
+    /// when none can begin.
+    pub async fn begin(self: &Arc<Self>, provider: &str) -> Result<LoginStarted, AccountsError> {
+        if provider != CODEX_ID {
+            return Err(AccountsError::Unsupported);
+        }
+        let (pasting, pasted) = oneshot::channel();
+        let place = self.take_place(pasting)?;
+        let own = self.settings.providers.get(provider);
+        let issuer = Issuer::new(own.and_then(|own| own.issuer_url.as_deref()))?;
+        let (home, redactor) = (Arc::clone(&self.home), self.redactor.clone());
+        let login = Login::begin(provider, home, redactor, issuer).await?;
+        let (tell, events) = mpsc::channel(EVENTS);
+        let started = LoginStarted {
+            id: place.id.clone(),
+            page: login.url().to_owned(),
+            listens: login.listens(),
+            events,
+        };
+        let closing = self.closing.clone();
+        let going_on = async move {
+            let step = |step| drop(tell.try_send(LoginEvent::Step(step)));
+            let ended = login.finish(pasted, &place.cancel, &closing, step).await;
+            // Whoever is told of the end may begin another login.
+            drop(place);
+            drop(tell.try_send(LoginEvent::Ended(ended)));
+        };
+        let span = tracing::info_span!("login", provider);
+        self.under_way.spawn(going_on.instrument(span));
+        Ok(started)
+    }
+
+    /// The one place for a login.
+    fn take_place(
+        self: &Arc<Self>,
+        pasting: oneshot::Sender<String>,
+    ) -> Result<Place, AccountsError> {
+        let mut active = self.active();
+        if self.closing.is_cancelled() {
+            return Err(AccountsError::Closing);
+        }
+        if active.is_some() {
+            return Err(AccountsError::Busy);
+        }
+        let (id, cancel) = (crate::new_id(), CancellationToken::new());
+        *active = Some(Active {
+            id: id.clone(),
+            pasting: Some(pasting),
+            cancel: cancel.clone(),
+        });
+        Ok(Place {
+            of: Arc::clone(self),
+            id,
+            cancel,
+        })
+    }
+
+    /// Gives a login what the person pasted. It says nothing about whether that is valid.
+    ///
+    /// # Errors
+    /// [`AccountsError::UnknownLogin`], and [`AccountsError::Busy`] where something came back before.
+    pub fn submit(&self, login: &str, input: String) -> Result<(), AccountsError> {
+        let mut active = self.active();
+        let of = active.as_mut().filter(|active| active.id == login);
+        let of = of.ok_or(AccountsError::UnknownLogin)?;
+        let pasting = of.pasting.take().ok_or(AccountsError::Busy)?;
+        match pasting.send(input) {
+            Ok(()) => Ok(()),
+            // A browser was quicker: what was pasted is dropped here.
+            Err(_pasted) => Err(AccountsError::Busy),
+        }
+    }
+
+    /// Asks a login to stop. Its end comes as an event.
+    ///
+    /// # Errors
+    /// [`AccountsError::UnknownLogin`].
+    pub fn cancel(&self, login: &str) -> Result<(), AccountsError> {
+        let active = self.active();
+        let of = active.as_ref().filter(|active| active.id == login);
+        of.ok_or(AccountsError::UnknownLogin)?.cancel.cancel();
+        Ok(())
+    }
+
+    /// Removes what is stored of a provider, and asks a login of it to stop. Whether there was anything. Nothing that was
+    /// seen before is stored over it.
+    ///
+    /// # Errors
+    /// [`AccountsError::Unsupported`] for a provider that nobody knows; and when what is stored can't be read or written.
+    pub async fn logout(self: &Arc<Self>, provider: &str) -> Result<bool, AccountsError> {
+        if !self.is_known(provider) {
+            return Err(AccountsError::Unsupported);
+        }
+        if provider == CODEX_ID
+            && let Some(active) = &*self.active()
+        {
+            active.cancel.cancel();
+        }
+        let removed = self.replace(provider, None).await?;
+        tracing::info!(provider, removed, "logged out");
+        Ok(removed)
+    }
+
+    /// Stores the key of a provider that takes one from the store.
+    ///
+    /// # Errors
+    /// [`AccountsError::Unsupported`] for any other; and when what is stored can't be read or written.
+    pub async fn store_key(
+        self: &Arc<Self>,
+        provider: &str,
+        key: &str,
+    ) -> Result<(), AccountsError> {
+        let has_key = self.variable(provider).is_some_and(|(_, named)| !named);
+        if !has_key {
+            return Err(AccountsError::Unsupported);
+        }
+        self.redactor.learn([key]);
+        let key = StoredCredential::ApiKey(key.to_owned());
+        self.replace(provider, Some(key)).await?;
+        tracing::info!(provider, "a key is stored");
+        Ok(())
+    }
+
+    /// Stores a credential, or none, whatever stands there. Whether anything did.
+    async fn replace(
+        self: &Arc<Self>,
+        provider: &str,
+        credential: Option<StoredCredential>,
+    ) -> Result<bool, AccountsError> {
+        let provider = provider.to_owned();
+        let replaced = self.on_store(move |_, store| {
+            for _ in 0..ATTEMPTS {
+                let seen = store.account(&provider)?;
+                if store.store(&provider, &seen, credential.as_ref())? {
+                    return Ok(Some(seen.credential.is_some()));
+                }
+            }
+            Ok(None)
+        });
+        replaced.await?.ok_or(AccountsError::Contended)
+    }
+
+    async fn on_store<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self, &dyn AccountStore) -> Result<T, AccountError> + Send + 'static,
+    ) -> Result<T, AccountsError> {
+        let this = Arc::clone(self);
+        let done = self
+            .threads
+            .run(move || work(&this, this.home.accounts()))
+            .await;
+        Ok(done??)
+    }
+
+    /// No login begins any more, and the one that is under way is cancelled. Returns when nothing of it is left, after
+    /// [`CLOSING_TIME`] at most.
+    pub async fn close(&self) {
+        let cancelled = {
+            let active = self.active();
+            self.closing.cancel();
+            active.as_ref().map(|active| active.cancel.cancel())
+        };
+        self.under_way.close();
+        let ended = timeout(CLOSING_TIME, self.under_way.wait()).await;
+        if let (Err(error), Some(())) = (ended, cancelled) {
+            tracing::warn!(%error, "a login did not come to its end");
+        }
+    }
+}
+
+/// Keeps others from beginning a login.
+struct Place {
+    of: Arc<Accounts>,
+    id: String,
+    cancel: CancellationToken,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *self.of.active() = None;
+    }
+}
