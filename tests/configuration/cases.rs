@@ -1,5 +1,5 @@
 //! Wrong configurations as data: the form of a case, and settings and files that are wrong in one way each.
-//! Names that mean nothing, blanks, links and servers stand in `names`.
+//! Names that mean nothing, blanks and servers stand in `names`, links and profiles in `beyond`.
 
 /// One wrong configuration, and what is told of it.
 pub(super) struct Case {

@@ -1,6 +1,7 @@
 //! Wrong configurations, each of which names its file, line and column or its variable, and what to do.
 //! `doctor` finds what a start would, and `try` tells the same.
 
+mod beyond;
 mod cases;
 mod names;
 
@@ -14,7 +15,8 @@ use crate::support::Place;
 use crate::{magi_code, text};
 
 fn all() -> impl Iterator<Item = &'static Case> {
-    cases::CASES.iter().chain(names::CASES)
+    let all = [cases::CASES, names::CASES, beyond::CASES];
+    all.into_iter().flatten()
 }
 
 fn place_of(case: &Case) -> std::sync::Arc<Place> {

@@ -9,9 +9,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
+mod full;
 mod locks;
 mod others;
 mod parts;
+mod wrong_parts;
 
 use proptest::prelude::*;
 
