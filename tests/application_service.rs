@@ -20,6 +20,9 @@ mod client;
 #[cfg(all(feature = "session", feature = "turn"))]
 #[path = "application_service/compaction.rs"]
 mod compaction;
+#[cfg(all(feature = "config", feature = "session", feature = "turn"))]
+#[path = "application_service/config.rs"]
+mod config;
 #[path = "application_service/envelope.rs"]
 mod envelope;
 #[path = "application_service/framing.rs"]

@@ -180,6 +180,8 @@ fn application_service_examples_hold() {
         "session.close",
         "turn.start",
         "turn.cancel",
+        "config.get",
+        "config.set",
     ];
     let mut server = Server::spawn(Launch::new(BIN, &["--app", "service"]).place(&place()));
     let examples = registered(BIN, &["schema", "application-service"]);

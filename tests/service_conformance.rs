@@ -2,6 +2,7 @@
 //! Nothing is asserted here that is not in a scenario's file.
 #![cfg(all(
     feature = "application-service",
+    feature = "config",
     feature = "lifecycle",
     feature = "session",
     feature = "turn",
@@ -72,6 +73,21 @@ fn close() {
 #[test]
 fn compaction() {
     play("compaction");
+}
+
+#[test]
+fn config() {
+    play("config");
+}
+
+#[test]
+fn config_refused() {
+    play("config_refused");
+}
+
+#[test]
+fn config_scopes() {
+    play("config_scopes");
 }
 
 #[test]

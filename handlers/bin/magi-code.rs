@@ -24,6 +24,7 @@ pub(crate) const PARTS: &[(&str, bool)] = &[
     ("turn", cfg!(feature = "turn")),
     ("approval", cfg!(feature = "approval")),
     ("auth", cfg!(feature = "auth")),
+    ("config", cfg!(feature = "config")),
     ("providers", cfg!(feature = "providers")),
     ("mcp", cfg!(feature = "mcp")),
     ("code-mode", cfg!(feature = "code-mode")),

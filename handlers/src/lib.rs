@@ -7,6 +7,8 @@
 use approval as _;
 #[cfg(feature = "auth")]
 use auth as _;
+#[cfg(feature = "config")]
+use config as _;
 #[cfg(feature = "history")]
 use history as _;
 #[cfg(feature = "lifecycle")]

@@ -72,6 +72,13 @@ pub enum ConfigurationErrorKind {
     Refresh,
 }
 
+impl ConfigurationErrorKind {
+    /// A failure of this kind, with its reason for the log.
+    pub(crate) fn because(self, why: &'static str) -> EngineError {
+        EngineError::caused(self.into(), why)
+    }
+}
+
 /// Why the engine refuses or fails. Two are equal when they are of one kind.
 #[derive(Debug)]
 pub struct EngineError {

@@ -26,7 +26,7 @@ pub use attach::{Attached, Notice};
 /// What a main becomes when it was started for a snippet.
 #[cfg(feature = "code-mode")]
 pub use code as snippet;
-pub use engine::{Capacity, Detached, Engine};
+pub use engine::{Capacity, Configuration, Detached, Engine, configuration, configure};
 pub use error::{ConfigurationErrorKind, EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage, TurnEnd};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};
@@ -51,6 +51,8 @@ pub use store::Redactor;
 pub use store::sessions::Outcome;
 /// A session's id, which names no path.
 pub use store::sessions::{InvalidSessionId, SessionId, SessionList};
+/// What is selected, and where that is written.
+pub use store::settings::{Change, Scope, ThinkingLevel};
 /// MCP servers as the settings define them.
 pub use store::settings::{Launch, McpServer, ServerState};
 /// What people are told of a configuration.

@@ -7,5 +7,5 @@ mod rules;
 mod service;
 
 pub use configuration::ConfigurationWorker;
-pub use rules::{TURN, session_id, session_of, turn, word};
+pub use rules::{TURN, session_id, session_of, thinking, thinking_level, turn, word};
 pub use service::Service;

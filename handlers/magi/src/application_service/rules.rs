@@ -2,9 +2,10 @@
 //! application-service, "Errors and validation", "Bounds and privacy").
 
 use ::application_service::Word;
+use ::application_service::words::Thinking;
 use agent::{
     ConfigurationErrorKind, DeliveryPolicy, EngineError, ErrorKind, RunPolicy, RunSpec, SessionId,
-    TextPolicy,
+    TextPolicy, ThinkingLevel,
 };
 use host::Cx;
 
@@ -33,6 +34,32 @@ pub fn turn(prompt: String) -> RunSpec {
         parent: None,
         invocation: "application_service",
         policy: TURN,
+    }
+}
+
+/// The word for a thinking level.
+#[must_use]
+pub const fn thinking(level: ThinkingLevel) -> Thinking {
+    match level {
+        ThinkingLevel::Default => Thinking::Default,
+        ThinkingLevel::Low => Thinking::Low,
+        ThinkingLevel::Medium => Thinking::Medium,
+        ThinkingLevel::High => Thinking::High,
+        ThinkingLevel::XHigh => Thinking::XHigh,
+        ThinkingLevel::Max => Thinking::Max,
+    }
+}
+
+/// The thinking level that a word means.
+#[must_use]
+pub const fn thinking_level(word: Thinking) -> ThinkingLevel {
+    match word {
+        Thinking::Default => ThinkingLevel::Default,
+        Thinking::Low => ThinkingLevel::Low,
+        Thinking::Medium => ThinkingLevel::Medium,
+        Thinking::High => ThinkingLevel::High,
+        Thinking::XHigh => ThinkingLevel::XHigh,
+        Thinking::Max => ThinkingLevel::Max,
     }
 }
 

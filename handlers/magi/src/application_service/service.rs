@@ -1,7 +1,7 @@
 //! The service that an application-service process is: up to sixteen attached sessions with a turn each (spec:
 //! application-service, "Attachments, close, and conflicts"). What sessions and runs are is the engine's matter.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::{
@@ -82,16 +82,16 @@ impl Service {
         &self.engine
     }
 
+    /// The same for work that outlives whoever asked for it.
+    #[must_use]
+    pub fn shared_engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// What works for the requests about catalogs and configuration.
     #[must_use]
     pub fn configuration(&self) -> &ConfigurationWorker {
         &self.configuration
-    }
-
-    /// The directory whose project's settings are meant; canonical.
-    #[must_use]
-    pub fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// Who is logged in, and the login that is under way.

@@ -13,7 +13,7 @@ pub use application_service::messages::{Item, ReplayEvent, ReplayPage, SessionPa
 use super::limits::{Limits, ids};
 use super::preflight::Advertisement;
 use super::request::Request;
-use super::words::{AuthReadiness, CatalogState};
+use super::words::{AuthReadiness, CatalogState, Scope};
 use crate::Violation;
 use crate::decode::compact_len;
 use crate::fields::{Fields, same};
@@ -150,7 +150,8 @@ impl Answer {
             Request::ConfigGet => Self::Config(fields.whole("payload")?),
             Request::ConfigSet(params) => {
                 let stored: ConfigStored = fields.whole("payload")?;
-                same("scope", params.scope.word(), stored.scope.word())?;
+                let scope = params.scope.map_or("", Scope::word);
+                same("scope", scope, stored.scope.word())?;
                 Self::ConfigSet(stored)
             }
         })

@@ -210,8 +210,12 @@ impl Request {
                 let changes = payload.selection.is_some()
                     || payload.thinking_level.is_some()
                     || payload.fast.is_some();
-                let misplaced = payload.fast.is_some() && payload.scope == Scope::Project;
-                ensure(changes && !misplaced, NotSent::BadArgument)
+                let fits = match payload.scope {
+                    Some(Scope::Global) => true,
+                    Some(Scope::Project) => payload.fast.is_none(),
+                    None => false,
+                };
+                ensure(changes && fits, NotSent::BadArgument)
             }
             Self::Status
             | Self::Capabilities

@@ -47,7 +47,7 @@ pub(super) fn key_variable<'a>(settings: &'a Settings, provider: &str) -> Option
 }
 
 /// A provider's configuration without what it authenticates with; `None` if nothing says which wire it speaks.
-pub(super) fn source(settings: &Settings, provider: &str) -> Option<Source> {
+pub(crate) fn source(settings: &Settings, provider: &str) -> Option<Source> {
     let api = api(settings, provider)?;
     Some(Source {
         config: config(settings, provider, api),

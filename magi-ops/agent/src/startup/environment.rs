@@ -49,7 +49,7 @@ impl Environment {
             .map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn overrides(&self) -> Overrides<'_> {
+    pub(crate) fn overrides(&self) -> Overrides<'_> {
         Overrides {
             provider: self.var("MC_PROVIDER"),
             model: self.var("MC_MODEL"),
@@ -67,12 +67,12 @@ impl Environment {
 
     /// The person's home, whose directories are there afterwards: the one place that says what kind of home it is.
     /// Blocks.
-    pub(super) fn home(&self) -> Result<Arc<dyn Home>, StartupError> {
+    pub(crate) fn home(&self) -> Result<Arc<dyn Home>, StartupError> {
         Ok(Arc::new(LocalHome::prepare(&self.home_location()?)?))
     }
 
     /// The same to look at: nothing is made, and nothing need be there.
-    pub(super) fn home_as_it_is(&self) -> Result<LocalHome, StartupError> {
+    pub(crate) fn home_as_it_is(&self) -> Result<LocalHome, StartupError> {
         Ok(LocalHome::at(&self.home_location()?))
     }
 
@@ -87,7 +87,7 @@ impl Environment {
     }
 
     /// The settings of a home and a working directory, as this process sees them.
-    pub(super) fn settings(&self, home: &dyn Home, cwd: &Path) -> Result<Settings, SettingsError> {
+    pub(crate) fn settings(&self, home: &dyn Home, cwd: &Path) -> Result<Settings, SettingsError> {
         let tools = tools::registered_names();
         home.settings().load(cwd, self.overrides(), &tools)
     }

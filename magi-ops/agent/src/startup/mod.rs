@@ -24,6 +24,9 @@ pub use accounts::{
     AccountStatus, Accounts, AccountsError, AuthMethod, AuthSource, LoginEvent, LoginStarted,
     Readiness,
 };
+pub(crate) use catalogs::Catalogs;
+#[cfg(test)]
+pub(crate) use described::source;
 pub use environment::Environment;
 pub(crate) use equipment::Equipment;
 pub use error::{StartupError, StartupErrorKind};
@@ -35,6 +38,7 @@ pub(crate) use select::{Choice, Selected, provider_ready};
 pub(crate) use services::Services;
 pub use trust::{Trusted, trust};
 pub use workspace::Workspace;
+pub(crate) use workspace::named_keys;
 
 /// What startup may tell of itself, as far as it got: selection, context, and what it ignored.
 #[derive(Clone, Debug, Default)]

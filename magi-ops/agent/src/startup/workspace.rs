@@ -328,7 +328,7 @@ pub(super) fn withhold_keys(guard: &Guard, settings: &Settings) {
 }
 
 /// The keys that settings name by their variables, whatever those are called.
-pub(super) fn named_keys<'a>(
+pub(crate) fn named_keys<'a>(
     settings: &'a Settings,
     environment: &'a Environment,
 ) -> impl Iterator<Item = &'a str> {

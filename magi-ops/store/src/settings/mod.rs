@@ -40,9 +40,9 @@ pub use model::{ModelSettings, Reasoning, ThinkingLevel};
 pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
 pub use projects::Projects;
 pub use rule_advice::{RuleAdvice, rule_advice};
-pub use selection::{Change, Refusal, Seen};
+pub use selection::{Change, Seen};
 pub use server::{Launch, McpServer, ServerState};
-pub use writer::{EditError, Scope};
+pub use writer::{EditError, Refusal, Scope};
 
 /// The settings file's name, in the home directory and under `<cwd>/.magi-code/`.
 pub(crate) const FILE_NAME: &str = "settings.json";

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::edit::{Edit, quoted};
 use super::model::ThinkingLevel;
-use super::writer::{self, EditError, Scope, json};
+use super::writer::{self, EditError, Refusal, Scope, json};
 use super::{Overrides, Settings};
 use crate::local::LocalHome;
 
@@ -26,9 +26,6 @@ pub struct Seen<'a> {
     pub env: Overrides<'a>,
     pub tools: &'a [&'a str],
 }
-
-/// Why a change is not accepted.
-pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
 /// See [`super::SettingsStore::change`].
 pub(super) fn change(

@@ -12,7 +12,7 @@ use super::edit::{Edit, quoted};
 use super::folder::Folder;
 use super::layer::{COMMANDS, PermissionLayer};
 use super::source::File;
-use super::{FILE_NAME, MAX_BYTES, PROJECT_FOLDER, Refusal, SettingsError};
+use super::{FILE_NAME, MAX_BYTES, PROJECT_FOLDER, SettingsError};
 use crate::file::{self, Found};
 use crate::local::LocalHome;
 use crate::lock;
@@ -33,6 +33,9 @@ pub enum Scope {
     /// Those of the project in the working directory.
     Project,
 }
+
+/// Why a change is not accepted.
+pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why settings were not changed.
 #[derive(Debug, thiserror::Error)]

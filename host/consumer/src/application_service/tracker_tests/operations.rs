@@ -101,7 +101,7 @@ fn every_operation_has_an_answer_it_accepts_and_a_missing_field_it_refuses() {
         (Request::ConfigGet, effective.clone()),
         (
             Request::ConfigSet(ConfigPayload {
-                scope: Scope::Global,
+                scope: Some(Scope::Global),
                 selection: None,
                 thinking_level: None,
                 fast: Some(true),
@@ -175,7 +175,7 @@ fn what_the_server_would_have_to_refuse_stays_here() {
         ),
         (
             Request::ConfigSet(ConfigPayload {
-                scope: Scope::Project,
+                scope: Some(Scope::Project),
                 selection: None,
                 thinking_level: None,
                 fast: Some(false),

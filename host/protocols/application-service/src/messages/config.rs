@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use host::read;
+use host::vocabulary::Word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -42,17 +43,28 @@ fn names<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Cow<'static, str>>,
     read::names(source, 256, |name| !name.is_empty())
 }
 
+/// What is to be selected. Ids that no provider or model can have are no malformed payload: they select nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SelectionPayload {
+    pub provider_id: String,
+    pub model_id: String,
+}
+
 /// A change: what is left out stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigPayload {
-    pub scope: Scope,
+    /// Another word is `invalid_scope`, no malformed payload.
+    #[serde(deserialize_with = "scope")]
+    #[schemars(with = "Scope")]
+    pub scope: Option<Scope>,
     #[serde(
         default,
         deserialize_with = "some",
         skip_serializing_if = "Option::is_none"
     )]
-    pub selection: Option<Selection>,
+    pub selection: Option<SelectionPayload>,
     #[serde(
         default,
         deserialize_with = "some",
@@ -66,6 +78,11 @@ pub struct ConfigPayload {
         skip_serializing_if = "Option::is_none"
     )]
     pub fast: Option<bool>,
+}
+
+fn scope<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Scope>, D::Error> {
+    let word = Cow::<str>::deserialize(source)?;
+    Ok(Scope::from_word(&word))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

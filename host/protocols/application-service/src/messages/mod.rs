@@ -20,7 +20,7 @@ pub use catalog::{
     CatalogRefreshed, ModelEntry, ModelPage, ModelsPayload, ProviderEntry, ProviderPage,
     ProvidersPayload,
 };
-pub use config::{ConfigPayload, ConfigStored, Effective, Selection};
+pub use config::{ConfigPayload, ConfigStored, Effective, Selection, SelectionPayload};
 pub use event::{AssistantDelta, TurnActivity, TurnStarted, TurnTerminal};
 pub use lifecycle::{ActivityFlags, Capabilities, InitializePayload, Initialized, ServiceStatus};
 pub use session::{

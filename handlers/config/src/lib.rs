@@ -1,0 +1,27 @@
+//! `config.get` and `config.set` of application-service, one file each; here what both answer.
+//! Translates only; settings and what may be selected are the engine's matter.
+
+mod get;
+mod set;
+
+use agent::Configuration;
+use application_service::messages::{Effective, Selection};
+use application_service::words::{Layer, Scope};
+use magi::application_service::thinking;
+
+/// The effective settings, and which layers there are.
+fn effective(configuration: Configuration) -> Effective {
+    Effective {
+        selection: Selection {
+            provider_id: configuration.provider,
+            model_id: configuration.model,
+        },
+        thinking_level: thinking(configuration.level),
+        configured_thinking_level: thinking(configuration.configured_level),
+        available_thinking_levels: configuration.levels.into_iter().map(thinking).collect(),
+        fast: configuration.fast,
+        precedence: vec![Layer::Environment, Layer::Project, Layer::Global],
+        writable_scopes: vec![Scope::Global, Scope::Project],
+        global_only: vec!["fast".into()],
+    }
+}
