@@ -3,6 +3,8 @@
 
 #[cfg(feature = "doctor")]
 mod doctor;
+#[cfg(feature = "exec")]
+mod exec;
 #[cfg(feature = "mcp")]
 mod mcp;
 pub(crate) mod next;
@@ -17,6 +19,8 @@ use crate::program::{Completions, Entry, Man, Version, entry};
 
 /// In the order in which help names them.
 pub(crate) const TABLE: &[Entry] = &[
+    #[cfg(feature = "exec")]
+    entry::<exec::Exec>(),
     #[cfg(feature = "try")]
     entry::<try_turn::Try>(),
     #[cfg(feature = "doctor")]

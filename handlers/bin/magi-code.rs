@@ -1,6 +1,8 @@
 //! `magi-code`: parses arguments, picks the dialect or the command, runs it.
 //! What commands there are stands in `commands.rs`.
 
+#[cfg(feature = "client")]
+mod client;
 mod commands;
 #[cfg(feature = "log")]
 #[path = "log/mod.rs"]
@@ -32,6 +34,7 @@ pub(crate) const PARTS: &[(&str, bool)] = &[
     ("doctor", cfg!(feature = "doctor")),
     ("trust", cfg!(feature = "trust")),
     ("try", cfg!(feature = "try")),
+    ("exec", cfg!(feature = "exec")),
 ];
 
 const AFTER_HELP: &str = "\

@@ -8,8 +8,8 @@ use agent::Environment;
 #[cfg(feature = "mcp")]
 pub use agent::Offered;
 pub use agent::{
-    Approval, Examination, McpServer, Reason, ServerState, Trusted, command_word, on_a_line, shown,
-    shown_path,
+    Approval, Chosen, Examination, McpServer, Reason, ServerState, Trusted, command_word, covers,
+    on_a_line, shown, shown_path, suggest,
 };
 
 /// Does what a start in `cwd` does, without starting anything.
@@ -34,6 +34,22 @@ fn at(mut environment: Environment, cwd: Option<&Path>) -> Environment {
 /// With everything that is wrong; then nothing is changed.
 pub fn trust(directory: Option<&Path>, trusted: bool) -> Result<Trusted, Vec<Reason>> {
     agent::trust(&here()?, directory.unwrap_or(Path::new(".")), trusted)
+}
+
+/// The model that a person names in `cwd` as `[PROVIDER/]MODEL`; see [`agent::choose`].
+///
+/// # Errors
+/// With everything that is wrong with the settings.
+pub fn choose(cwd: Option<&Path>, named: &str) -> Result<Chosen, Vec<Reason>> {
+    agent::choose(&at(here()?, cwd), named)
+}
+
+/// Says in the person's settings that command lines which these rules cover run without a question in `cwd`.
+///
+/// # Errors
+/// With everything that is wrong; then nothing is changed.
+pub fn remember(cwd: Option<&Path>, rules: &[String]) -> Result<(), Vec<Reason>> {
+    agent::remember(&at(here()?, cwd), rules)
 }
 
 /// The MCP servers of the current directory, by name.

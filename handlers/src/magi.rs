@@ -37,9 +37,22 @@ pub fn helper() -> Option<fn(Stdio) -> i32> {
 #[derive(Debug)]
 pub struct Refused(pub &'static str);
 
+/// What a person's command wants of the child that serves it, beyond what the protocol can say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes {
+    /// Sessions go on with the selection of the start, whatever they were saved with.
+    pub insists: bool,
+    /// Most responses of a turn.
+    pub max_responses: Option<u32>,
+}
+
 /// Serves local-agent. Both endpoints must be pipes; nothing is touched when they are not.
 #[cfg(feature = "local-agent")]
-pub fn serve_local_agent(stdio: Stdio, redactor: Redactor) -> anyhow::Result<Result<i32, Refused>> {
+pub fn serve_local_agent(
+    stdio: Stdio,
+    redactor: Redactor,
+    wishes: Wishes,
+) -> anyhow::Result<Result<i32, Refused>> {
     let endpoints = (stdio.input_endpoint(), stdio.output_endpoint());
     if endpoints != (Endpoint::Pipe, Endpoint::Pipe) || stdio.unusable().is_some() {
         return Ok(Err(Refused(
@@ -47,10 +60,12 @@ pub fn serve_local_agent(stdio: Stdio, redactor: Redactor) -> anyhow::Result<Res
         )));
     }
     let runtime = host::resources::runtime()?;
-    let agent = ::magi::local_agent::Agent::new(Environment {
+    let environment = Environment {
+        insists: wishes.insists,
         redactor: Some(redactor),
         ..Environment::of_process()?
-    });
+    };
+    let agent = ::magi::local_agent::Agent::bounded(environment, wishes.max_responses);
     let ended = run(
         runtime,
         stdio,

@@ -19,9 +19,16 @@ pub(crate) struct Serve {
     /// On standard input and output, which must be pipes
     #[arg(long, required = true)]
     stdio: bool,
-    /// A file that is there, to add why a start or a call failed to; `try` reads it
+    /// A file that is there, to add why a start or a call failed to, and more that the protocol has no words for; the
+    /// person's commands read it
     #[arg(long, hide = true)]
     reasons: Option<std::path::PathBuf>,
+    /// Sessions go on with the selection of the start, whatever they were saved with
+    #[arg(long, hide = true)]
+    insist: bool,
+    /// Most responses of a turn
+    #[arg(long, hide = true)]
+    max_responses: Option<u32>,
 }
 
 #[cfg(feature = "local-agent")]
@@ -30,7 +37,11 @@ impl crate::program::Run for Serve {
 
     fn run(self, stdio: Stdio) -> anyhow::Result<i32> {
         let redactor = logged(self.reasons.as_deref());
-        handlers::magi::serve_local_agent(stdio, redactor).map(served)
+        let wishes = handlers::magi::Wishes {
+            insists: self.insist,
+            max_responses: self.max_responses,
+        };
+        handlers::magi::serve_local_agent(stdio, redactor, wishes).map(served)
     }
 }
 

@@ -1,33 +1,29 @@
 //! `magi-code try`: one real turn with a child of its own, for a newcomer's first minute and a frontend author's debugging.
 //! A client, which reads no sessions and no credentials; why a start is refused it asks as `doctor` does.
 
-mod asker;
-mod held;
-mod input;
-mod reasons;
 mod screen;
-mod step;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use asker::{Asker, read_terminal};
 use consumer::Error;
 use consumer::local_agent::{
     ActivityState, Answer, AnswerParams, CancelParams, Child, Client, Event, History, Incoming,
     Launch, OpenParams, Outcome, Persistence, REQUIRED_FOR_TURNS, Request, StartParams, Transcript,
 };
-use held::Held;
 use host::transport::Stdio;
-use reasons::Reasons;
 use screen::{Remarks, Screen, Terminals};
-use step::{Failure, Stop, explain, step};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use crate::client::asker::{Asker, read_terminal};
+use crate::client::held::Held;
+use crate::client::input;
+use crate::client::reasons::Reasons;
+use crate::client::step::{Failure, Stop, explain, step};
 use crate::program::{Run, complain, open_output};
 
 const STARTUP: Duration = Duration::from_secs(30);

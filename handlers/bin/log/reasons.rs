@@ -15,8 +15,13 @@ use tracing_subscriber::layer::Context;
 
 use super::lines::Fields;
 
-/// The messages of the events that are told; a test of `try` sees both.
-const TOLD: [&str; 2] = ["startup is refused", "a call failed"];
+/// The messages of the events that are told; tests of the person's commands see them all.
+const TOLD: [&str; 4] = [
+    "startup is refused",
+    "a call failed",
+    "a response was counted",
+    "the run has no responses left",
+];
 /// Most bytes of the file: a person reads it.
 const MAX_BYTES: usize = 1 << 20;
 

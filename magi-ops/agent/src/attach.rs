@@ -383,6 +383,7 @@ fn restore(
     saved: Option<&Choice>,
     notices: &mut Vec<Notice>,
 ) -> Arc<Selected> {
+    let saved = saved.filter(|_| !workspace.services.environment.insists);
     let Some(saved) = saved else {
         return Arc::clone(startup);
     };

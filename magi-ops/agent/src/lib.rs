@@ -41,8 +41,8 @@ pub use startup::{
     Readiness,
 };
 pub use startup::{
-    Approval, Environment, Examination, StartupError, StartupErrorKind, StartupStatus, Trusted,
-    Workspace, approve, examine, launch_line, servers, trust,
+    Approval, Chosen, Environment, Examination, StartupError, StartupErrorKind, StartupStatus,
+    Trusted, Workspace, approve, choose, examine, launch_line, remember, servers, trust,
 };
 #[cfg(feature = "mcp")]
 pub use startup::{Offered, failing_servers, log_in, try_server};
@@ -63,6 +63,8 @@ pub use tools::guard;
 use code as _;
 /// What a call is to those who watch, and the names that are no secret: those of linked tools.
 pub use tools::{ActivityKind, registered as registered_tool};
+/// Rules for command lines, as a person is offered them.
+pub use tools::{covers, suggest};
 
 /// A new opaque id of 36 bytes from the id grammar.
 fn new_id() -> String {

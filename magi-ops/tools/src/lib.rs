@@ -36,6 +36,7 @@ pub use bounds::Watch;
 pub use context::{Context, Skill};
 pub use error::ToolError;
 pub use media::Image;
+pub use rules::{covers, suggest};
 pub use set::{NameClash, ToolSet};
 pub use tool::{
     ActivityKind, Call, Caller, Calling, Concurrency, Delegation, Limits, Registration, Running,

@@ -134,7 +134,7 @@ fn nobody() -> Asker {
 
 /// Somebody who says `typed` to every question.
 fn saying(typed: &'static str) -> Asker {
-    let (questions, asked) = std::sync::mpsc::channel::<asker::Question>();
+    let (questions, asked) = std::sync::mpsc::channel::<crate::client::asker::Question>();
     std::thread::spawn(move || {
         for question in asked {
             question.ready.send(()).unwrap();

@@ -43,6 +43,8 @@ pub struct Status {
 pub struct Agent {
     engine: Arc<Engine>,
     state: Mutex<State>,
+    /// Most responses of a turn, where that is less than its rules allow.
+    max_responses: Option<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -88,9 +90,16 @@ impl Agent {
     /// Touches nothing.
     #[must_use]
     pub fn new(environment: Environment) -> Arc<Self> {
+        Self::bounded(environment, None)
+    }
+
+    /// The same; a turn ends, as failed, where it would need more responses of its model than these. Touches nothing.
+    #[must_use]
+    pub fn bounded(environment: Environment, max_responses: Option<u32>) -> Arc<Self> {
         Arc::new(Self {
             engine: Engine::new(environment, CAPACITY),
             state: Mutex::default(),
+            max_responses,
         })
     }
 
@@ -249,10 +258,12 @@ impl Agent {
     ///
     /// # Errors
     /// Why no run was admitted.
-    pub fn start_turn(&self, session_id: &str, spec: RunSpec) -> Result<Run, EngineError> {
+    pub fn start_turn(&self, session_id: &str, mut spec: RunSpec) -> Result<Run, EngineError> {
         if !spec.policy.admits(&spec.prompt) {
             return Err(ErrorKind::InvalidPrompt.into());
         }
+        let most = self.max_responses.unwrap_or(u32::MAX);
+        spec.policy.max_responses = spec.policy.max_responses.min(most);
         let state = self.lock();
         let workspace = self.idle(&state)?;
         let id = state.attached(session_id)?;

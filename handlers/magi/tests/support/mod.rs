@@ -69,6 +69,7 @@ impl Place {
             mc_home: Some(self.home()),
             user_home: None,
             vars: Vec::new(),
+            insists: false,
             redactor: None,
         }
     }

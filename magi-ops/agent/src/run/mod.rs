@@ -332,6 +332,11 @@ impl Worker {
                 return Ok(());
             }
         }
+        info!(
+            responses = self.policy.max_responses,
+            primary = self.is_primary,
+            "the run has no responses left"
+        );
         Err(Stop::execution(
             "the model asked for tools too many times in one run",
         ))

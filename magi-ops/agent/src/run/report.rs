@@ -89,6 +89,12 @@ impl Worker {
         let Some(usage) = turn.usage else {
             return Ok(());
         };
+        // A person's client on a wire without counts reads them here.
+        tracing::info!(
+            input = usage.input,
+            output = usage.output,
+            "a response was counted"
+        );
         self.activity(self.usage(&usage)).await?;
         let window = selected.provider.context_window(&selected.choice.model);
         self.activity(Activity::Context {

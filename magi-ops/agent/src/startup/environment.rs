@@ -19,6 +19,8 @@ pub struct Environment {
     pub user_home: Option<PathBuf>,
     /// Every environment variable that is valid UTF-8.
     pub vars: Vec<(String, String)>,
+    /// Sessions that were saved with another selection go on with that of the start all the same: a person chose it.
+    pub insists: bool,
     /// What knows the secrets of `vars`, shared with whoever else shows something; made from them without it.
     pub redactor: Option<Redactor>,
 }
@@ -38,6 +40,7 @@ impl Environment {
                     Some((name.into_string().ok()?, value.into_string().ok()?))
                 })
                 .collect(),
+            insists: false,
             redactor: None,
         })
     }

@@ -17,6 +17,7 @@ mod select;
 mod servers;
 mod services;
 mod trust;
+mod wish;
 mod workspace;
 
 #[cfg(feature = "providers")]
@@ -37,6 +38,7 @@ pub use person::{Offered, failing_servers, log_in, try_server};
 pub(crate) use select::{Choice, Selected, provider_ready};
 pub(crate) use services::Services;
 pub use trust::{Trusted, trust};
+pub use wish::{Chosen, choose, remember};
 pub use workspace::Workspace;
 pub(crate) use workspace::named_keys;
 

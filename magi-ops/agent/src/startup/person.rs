@@ -145,7 +145,7 @@ fn named(settings: &Settings, name: &str) -> Result<McpServer, Vec<Reason>> {
         })
 }
 
-fn known(environment: &Environment) -> Result<Settings, Vec<Reason>> {
+pub(super) fn known(environment: &Environment) -> Result<Settings, Vec<Reason>> {
     let reasons = StartupError::into_reasons;
     let cwd = environment.canonical_cwd().map_err(reasons)?;
     let home = environment.home_as_it_is().map_err(reasons)?;

@@ -7,8 +7,11 @@ use crate::shell::{Line, Reading, Redirection, Simple, Unread, Word};
 
 mod commands;
 mod search;
+mod suggest;
 
 use commands::{Kind, is_inert};
+pub use suggest::{covers, suggest};
+
 use search::{Denied, Match, Search, is_unknown};
 
 /// Which command lines run, which ask and which don't run.

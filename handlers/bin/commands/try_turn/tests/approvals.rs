@@ -42,7 +42,7 @@ async fn an_approval_at_a_terminal_is_what_the_person_says() {
 
 #[tokio::test]
 async fn nothing_comes_between_a_question_and_its_answer() {
-    let (questions, asked) = std::sync::mpsc::channel::<asker::Question>();
+    let (questions, asked) = std::sync::mpsc::channel::<crate::client::asker::Question>();
     let (typed, typing) = std::sync::mpsc::channel();
     let remarks = Sink::default();
     let mut enter = remarks.clone();

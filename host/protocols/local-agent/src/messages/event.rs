@@ -39,8 +39,9 @@ macro_rules! run_events {
             wire_event!($event, $name, $delivery);
         )+
 
-        /// An event of a run, whichever it is.
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        /// An event of a run, whichever it is; written as its data alone.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
         pub enum RunEvent { $($event($event)),+ }
 
         impl RunEvent {

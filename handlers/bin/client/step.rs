@@ -1,4 +1,4 @@
-//! One bounded step of `magi-code try`: a deadline, an interrupt, and words for why it gave nothing.
+//! One bounded step of a client: a deadline, an interrupt, and words for why it gave nothing.
 //! No step itself, and no output.
 
 use std::time::Duration;
@@ -8,20 +8,20 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// Why it stopped early: the exit status (2 before a turn could start, else 1) and what to say.
-pub(super) struct Stop {
-    pub(super) status: i32,
-    pub(super) why: String,
+pub(crate) struct Stop {
+    pub(crate) status: i32,
+    pub(crate) why: String,
 }
 
 impl Stop {
-    pub(super) fn before(why: impl Into<String>) -> Self {
+    pub(crate) fn before(why: impl Into<String>) -> Self {
         Self {
             status: 2,
             ..Self::during(why)
         }
     }
 
-    pub(super) fn during(why: impl Into<String>) -> Self {
+    pub(crate) fn during(why: impl Into<String>) -> Self {
         Self {
             status: 1,
             why: why.into(),
@@ -36,13 +36,13 @@ impl From<std::io::Error> for Stop {
 }
 
 /// Why a bounded step gave nothing.
-pub(super) enum Failure {
+pub(crate) enum Failure {
     Client(Error),
     Late(Duration),
     Interrupted,
 }
 
-pub(super) async fn step<T>(
+pub(crate) async fn step<T>(
     interrupts: &mut mpsc::Receiver<()>,
     within: Duration,
     work: impl Future<Output = Result<T, Error>>,
@@ -63,7 +63,7 @@ impl From<Error> for Failure {
 }
 
 /// What did not succeed, and why.
-pub(super) fn explain(what: &str, why: impl Into<Failure>) -> String {
+pub(crate) fn explain(what: &str, why: impl Into<Failure>) -> String {
     match why.into() {
         Failure::Client(error) => {
             let hint = match error {

@@ -9,14 +9,14 @@ use consumer::local_agent::Event;
 const MOST: usize = 1_000;
 
 #[derive(Default)]
-pub(super) struct Held {
-    pub(super) events: VecDeque<Event>,
+pub(crate) struct Held {
+    pub(crate) events: VecDeque<Event>,
     /// How many are not shown any more.
-    pub(super) lost: usize,
+    pub(crate) lost: usize,
 }
 
 impl Held {
-    pub(super) fn keep(&mut self, event: Event) {
+    pub(crate) fn keep(&mut self, event: Event) {
         // One is enough of the same words: all that is new of them is shown with it.
         let is_more = match (self.events.back(), &event) {
             (Some(Event::MessageDelta(known)), Event::MessageDelta(delta)) => {

@@ -1,4 +1,4 @@
-//! What a person gives `try`, judged before anything is started: the prompt, the directory, where the answer goes.
+//! What a person gives a client, judged before anything is started: the prompt, the directory, where the answer goes.
 //! Nothing here talks to a server.
 
 use std::io::Read as _;
@@ -14,7 +14,7 @@ const PROMPT_BYTES: usize = consumer::local_agent::Limits::VERSION_1.prompt_byte
 ///
 /// # Errors
 /// What is wrong with it, for a person.
-pub(super) fn prompt(given: String, input: OwnedFd) -> Result<String, String> {
+pub(crate) fn prompt(given: String, input: OwnedFd) -> Result<String, String> {
     let prompt = if given == "-" {
         let mut bytes = Vec::new();
         std::fs::File::from(input)
@@ -46,7 +46,7 @@ fn too_long(bytes: &str) -> String {
 }
 
 /// Whether a file is the very one that stderr writes to.
-pub(super) fn is_stderr(output: &std::fs::File) -> bool {
+pub(crate) fn is_stderr(output: &std::fs::File) -> bool {
     let stderr = std::io::stderr().as_fd().try_clone_to_owned();
     let about = |file: &std::fs::File| file.metadata().map(|about| (about.dev(), about.ino()));
     let stderr = stderr.and_then(|fd| about(&fd.into()));
@@ -54,7 +54,7 @@ pub(super) fn is_stderr(output: &std::fs::File) -> bool {
 }
 
 /// Why a directory cannot be worked in, if it is known beforehand.
-pub(super) fn unusable(cwd: &Path) -> Option<String> {
+pub(crate) fn unusable(cwd: &Path) -> Option<String> {
     let shown = cwd.display();
     match std::fs::metadata(cwd) {
         Ok(about) if about.is_dir() => None,

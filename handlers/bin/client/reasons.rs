@@ -1,5 +1,5 @@
-//! Why the child's start or a call of its model failed: what it tells its log, and for `try` a file that is removed with it.
-//! The protocol tells fixed words, and asking once more would start servers twice.
+//! What the protocol has no words for, and the child tells its log and, for a person's command, a file that is removed with
+//! it: why its start or a call of its model failed, tokens, and whether a turn had all the responses that it may have.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 
@@ -13,7 +13,7 @@ const MOST: usize = 64;
 
 /// What was told, as far as it was read.
 #[derive(Default)]
-pub(super) struct Reasons {
+pub(crate) struct Reasons {
     /// `None` where there is no place for it: then nothing is told.
     file: Option<NamedTempFile>,
     /// Up to the end of the last whole line.
@@ -21,12 +21,21 @@ pub(super) struct Reasons {
     start: Vec<String>,
     /// Ids of activities, and why they failed; those that nobody asked for yet.
     calls: Vec<(String, String)>,
+    tokens: Tokens,
+    has_no_responses_left: bool,
+}
+
+/// Tokens that were counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tokens {
+    pub(crate) input: u64,
+    pub(crate) output: u64,
 }
 
 impl Reasons {
     /// Lets the child that is launched tell them. The file is the person's alone.
-    pub(super) fn begin(launch: &mut Launch) -> Self {
-        let file = NamedTempFile::with_prefix("magi-code-try-").ok();
+    pub(crate) fn begin(launch: &mut Launch) -> Self {
+        let file = NamedTempFile::with_prefix("magi-code-").ok();
         if let Some(file) = &file {
             launch.args.push("--reasons".into());
             launch.args.push(file.path().into());
@@ -38,16 +47,30 @@ impl Reasons {
     }
 
     /// Why the start was refused, a line each.
-    pub(super) fn of_the_start(&mut self) -> Vec<String> {
+    pub(crate) fn of_the_start(&mut self) -> Vec<String> {
         self.read_on();
         std::mem::take(&mut self.start)
     }
 
     /// The first line of why a call failed, if there is more to say than its card does.
-    pub(super) fn of_call(&mut self, activity: &str) -> Option<String> {
+    pub(crate) fn of_call(&mut self, activity: &str) -> Option<String> {
         self.read_on();
         let at = self.calls.iter().position(|(id, _)| id == activity)?;
         Some(self.calls.remove(at).1)
+    }
+
+    /// What was counted in all.
+    #[cfg(feature = "exec")]
+    pub(crate) fn tokens(&mut self) -> Tokens {
+        self.read_on();
+        self.tokens
+    }
+
+    /// Whether a turn ended since it would have needed more responses than it may have.
+    #[cfg(feature = "exec")]
+    pub(crate) fn has_no_responses_left(&mut self) -> bool {
+        self.read_on();
+        self.has_no_responses_left
     }
 
     /// What was told since; the child has told it before it says on the wire that something failed.
@@ -80,6 +103,14 @@ impl Reasons {
                 self.calls.remove(0);
             }
             self.calls.push((activity, words));
+        } else if let (Some(input), Some(output)) =
+            (told["input"].as_u64(), told["output"].as_u64())
+        {
+            let tokens = &mut self.tokens;
+            tokens.input = tokens.input.saturating_add(input);
+            tokens.output = tokens.output.saturating_add(output);
+        } else if told["primary"].as_bool() == Some(true) {
+            self.has_no_responses_left = true;
         } else if let Some(reason) = text("reason")
             && self.start.len() < MOST
         {

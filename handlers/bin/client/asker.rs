@@ -1,4 +1,4 @@
-//! The person at the terminal, for `magi-code try`: one line a question, typed when the question stood there.
+//! The person at the terminal: one line a question, typed when the question stood there.
 //! What is asked, and what an answer means, is the caller's.
 
 use std::fs::File;
@@ -18,18 +18,18 @@ const LOOK: Timespec = Timespec {
 };
 
 /// A question that is about to be shown.
-pub(super) struct Question {
+pub(crate) struct Question {
     /// Told once what was typed before is gone: now it may be shown.
-    pub(super) ready: oneshot::Sender<()>,
+    pub(crate) ready: oneshot::Sender<()>,
     /// Gets the line that answers it.
-    pub(super) answer: oneshot::Sender<String>,
+    pub(crate) answer: oneshot::Sender<String>,
 }
 
 /// Who takes questions, one after the other; a new one takes the place of the one before.
-pub(super) type Questions = mpsc::Sender<Question>;
+pub(crate) type Questions = mpsc::Sender<Question>;
 
 /// The person at the terminal, asked for a line only when there is a question.
-pub(super) struct Asker {
+pub(crate) struct Asker {
     open: fn() -> Option<Questions>,
     questions: Option<Questions>,
     answer: Option<oneshot::Receiver<String>>,
@@ -37,7 +37,7 @@ pub(super) struct Asker {
 
 impl Asker {
     /// `open` is called with the first question; it gives `None` where there is nobody.
-    pub(super) fn new(open: fn() -> Option<Questions>) -> Self {
+    pub(crate) fn new(open: fn() -> Option<Questions>) -> Self {
         Self {
             open,
             questions: None,
@@ -46,7 +46,7 @@ impl Asker {
     }
 
     #[cfg(test)]
-    pub(super) fn at(questions: Questions) -> Self {
+    pub(crate) fn at(questions: Questions) -> Self {
         Self {
             questions: Some(questions),
             ..Self::new(|| None)
@@ -54,7 +54,7 @@ impl Asker {
     }
 
     /// Whether there is somebody; what was typed until now is forgotten, and answers nothing.
-    pub(super) async fn ready(&mut self) -> bool {
+    pub(crate) async fn ready(&mut self) -> bool {
         if self.questions.is_none() {
             self.questions = (self.open)();
         }
@@ -68,18 +68,18 @@ impl Asker {
     }
 
     /// The answer to the last question; `None` if there will be none.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    pub(crate) async fn line(&mut self) -> Option<String> {
         self.answer.as_mut()?.await.ok()
     }
 
     /// The last question stands no more: whatever is typed now is no answer.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.answer = None;
     }
 }
 
 /// The controlling terminal itself: descriptor 0 belongs to the protocols.
-pub(super) fn read_terminal() -> Option<Questions> {
+pub(crate) fn read_terminal() -> Option<Questions> {
     let terminal = File::open("/dev/tty").ok()?;
     let (questions, asked) = mpsc::channel();
     // A thread of its own, because reading a terminal blocks; it ends with the process.
