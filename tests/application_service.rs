@@ -15,6 +15,14 @@ mod attachments;
 #[cfg(feature = "auth")]
 #[path = "application_service/auth.rs"]
 mod auth;
+#[cfg(all(
+    feature = "catalog",
+    feature = "session",
+    feature = "turn",
+    feature = "providers"
+))]
+#[path = "application_service/catalogs.rs"]
+mod catalogs;
 #[path = "application_service/client.rs"]
 mod client;
 #[cfg(all(feature = "session", feature = "turn"))]

@@ -7,6 +7,8 @@ mod doctor;
 mod exec;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "catalog")]
+mod models;
 pub(crate) mod next;
 mod schema;
 pub(crate) mod serve;
@@ -25,6 +27,8 @@ pub(crate) const TABLE: &[Entry] = &[
     entry::<try_turn::Try>(),
     #[cfg(feature = "doctor")]
     entry::<doctor::Doctor>(),
+    #[cfg(feature = "catalog")]
+    entry::<models::Models>(),
     #[cfg(feature = "trust")]
     entry::<trust::Trust>(),
     #[cfg(feature = "trust")]

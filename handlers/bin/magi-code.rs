@@ -27,6 +27,7 @@ pub(crate) const PARTS: &[(&str, bool)] = &[
     ("approval", cfg!(feature = "approval")),
     ("auth", cfg!(feature = "auth")),
     ("config", cfg!(feature = "config")),
+    ("catalog", cfg!(feature = "catalog")),
     ("providers", cfg!(feature = "providers")),
     ("mcp", cfg!(feature = "mcp")),
     ("code-mode", cfg!(feature = "code-mode")),

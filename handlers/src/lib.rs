@@ -7,6 +7,8 @@
 use approval as _;
 #[cfg(feature = "auth")]
 use auth as _;
+#[cfg(feature = "catalog")]
+use catalogs as _;
 #[cfg(feature = "config")]
 use config as _;
 #[cfg(feature = "history")]
@@ -20,3 +22,5 @@ use turn as _;
 
 pub mod configuration;
 pub mod magi;
+#[cfg(feature = "catalog")]
+pub mod models;

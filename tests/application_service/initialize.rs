@@ -20,6 +20,59 @@ fn strings(value: &Value) -> Vec<&str> {
         .collect()
 }
 
+#[cfg(all(
+    feature = "session",
+    feature = "turn",
+    feature = "auth",
+    feature = "catalog",
+    feature = "config"
+))]
+#[test]
+fn every_operation_and_event_of_the_specification_is_advertised() {
+    let told = Service::start().initialize();
+    let operations = [
+        "initialize",
+        "status",
+        "capabilities",
+        "session.list",
+        "session.create",
+        "session.open",
+        "session.replay",
+        "session.close",
+        "turn.start",
+        "turn.cancel",
+        "auth.status",
+        "auth.login.start",
+        "auth.login.callback",
+        "auth.login.cancel",
+        "auth.logout",
+        "catalog.providers",
+        "catalog.models",
+        "catalog.refresh",
+        "config.get",
+        "config.set",
+    ];
+    let events = [
+        "turn.started",
+        "turn.assistant_delta",
+        "turn.activity",
+        "turn.terminal",
+        "auth.login.progress",
+        "auth.login.terminal",
+    ];
+    let sorted = |names: &[&str]| {
+        let mut names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+        names.sort();
+        names
+    };
+    let advertised = &told["capabilities"];
+    assert_eq!(
+        sorted(&strings(&advertised["operations"])),
+        sorted(&operations)
+    );
+    assert_eq!(sorted(&strings(&advertised["events"])), sorted(&events));
+}
+
 #[test]
 fn success_has_the_documented_shape() {
     let mut service = Service::start();

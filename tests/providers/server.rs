@@ -149,7 +149,8 @@ fn read(stream: &TcpStream) -> Asked {
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
     let length = headers.iter().find(|(name, _)| name == "content-length");
-    let mut body = vec![0; length.unwrap().1.parse().unwrap()];
+    // A question has no body.
+    let mut body = vec![0; length.map_or(0, |(_, length)| length.parse().unwrap())];
     reader.read_exact(&mut body).unwrap();
     Asked {
         line: lines[0].trim_end_matches(" HTTP/1.1").to_owned(),

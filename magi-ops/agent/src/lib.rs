@@ -23,10 +23,12 @@ mod writer;
 #[cfg(feature = "providers")]
 pub use account::{CallbackError, LoginError, LoginStep};
 pub use attach::{Attached, Notice};
+/// Which models a provider offers.
+pub use catalog::{Catalog, Model, State as CatalogState};
 /// What a main becomes when it was started for a snippet.
 #[cfg(feature = "code-mode")]
 pub use code as snippet;
-pub use engine::{Capacity, Configuration, Detached, Engine, configuration, configure};
+pub use engine::{Capacity, Configuration, Detached, Engine, Refreshed, configuration, configure};
 pub use error::{ConfigurationErrorKind, EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage, TurnEnd};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};

@@ -1,8 +1,12 @@
 //! What a provider's server says of its models, whatever its wire. Ids and names are the server's words: who shows them
 //! looks at them first. How a server is asked stands in `wires`.
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use store::settings::{ModelSettings, ThinkingLevel};
+
+use crate::credential::CredentialSource;
+use crate::error::ProviderError;
 
 /// Most models of one server that are taken.
 pub const MAX_DISCOVERED: usize = 20_000;
@@ -18,6 +22,19 @@ pub enum Discovered {
         /// What names this list, if the server has one.
         etag: Option<String>,
     },
+}
+
+/// A provider's server, to be asked for its models.
+pub trait Discover: Send + Sync {
+    /// Asks once, within 30 s and 16 MiB. `etag` is what the server named the list that is known. Dropping the future ends it.
+    ///
+    /// # Errors
+    /// Without a credential where one is needed, without an answer, and for one that is no list of models.
+    fn ask<'a>(
+        &'a self,
+        credentials: &'a dyn CredentialSource,
+        etag: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Discovered, ProviderError>>;
 }
 
 /// What a server said of one model. Absent is unknown.

@@ -44,7 +44,7 @@ pub use config::{
     Api, BuildError, ModelLimits, ModelSettings, Patience, ProviderConfig, Reasoning,
 };
 pub use credential::{Credential, CredentialError, CredentialSource, FixedCredential, Secret};
-pub use discovered::{Discovered, DiscoveredModel, MAX_DISCOVERED};
+pub use discovered::{Discover, Discovered, DiscoveredModel, MAX_DISCOVERED};
 pub use error::{ErrorKind, MAX_MESSAGE_BYTES, ProviderError};
 pub use fixture::{FIXTURE_ID, FIXTURE_MODEL, Fixture};
 #[cfg(feature = "wires")]
@@ -54,7 +54,7 @@ pub use message::{Message, ProviderState, ThinkingLevel, ToolCall, ToolSpec};
 pub use models::{known_limits, nearest_level, thinking_levels};
 pub use provider::Provider;
 pub use recorder::Recorder;
-pub use registry::{build, build_with};
+pub use registry::{build, build_with, discovery};
 pub use request::{Purpose, Request};
 pub use response::{Chunk, Response, Retry, Usage};
 pub use script::{MAX_SCRIPT_BYTES, ScriptError};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::config::{BuildError, Patience, ProviderConfig};
 use crate::credential::CredentialSource;
+use crate::discovered::Discover;
 use crate::provider::Provider;
 use crate::recorder::Recorder;
 
@@ -37,6 +38,20 @@ pub fn build_with(
     #[cfg(not(feature = "wires"))]
     {
         let _ = (config, credentials, recorder, patience);
+        Err(BuildError::NotLinked)
+    }
+}
+
+/// What asks the provider's server for its models. Connects nowhere. Blocks as [`build`] does.
+///
+/// # Errors
+/// As [`build`].
+pub fn discovery(config: &ProviderConfig) -> Result<Box<dyn Discover>, BuildError> {
+    #[cfg(feature = "wires")]
+    return crate::wires::discovery(config);
+    #[cfg(not(feature = "wires"))]
+    {
+        let _ = config;
         Err(BuildError::NotLinked)
     }
 }

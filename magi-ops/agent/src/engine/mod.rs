@@ -1,6 +1,7 @@
 //! The engine of one process: what it is made of, what startup admits into it, and how it ends.
 //! Sessions stand in `sessions`, runs in `runs`; who may do what when is for the families to say.
 
+mod catalogs;
 mod configuration;
 mod recent;
 mod runs;
@@ -24,6 +25,7 @@ use crate::startup::{
     self, Environment, Services, StartupError, StartupErrorKind, StartupStatus, Workspace,
 };
 
+pub use catalogs::Refreshed;
 pub use configuration::{Configuration, configuration, configure};
 use recent::Recent;
 pub use sessions::Detached;

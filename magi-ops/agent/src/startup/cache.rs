@@ -147,7 +147,10 @@ impl ProviderCache {
         Ok(provider)
     }
 
-    fn credentials(&self, remote: &Remote) -> Result<Arc<dyn CredentialSource>, BuildError> {
+    pub(super) fn credentials(
+        &self,
+        remote: &Remote,
+    ) -> Result<Arc<dyn CredentialSource>, BuildError> {
         let (key, origin) = match &remote.login {
             Login::Nothing => {
                 let id = store::shown(&remote.config.id);

@@ -6,6 +6,7 @@ mod accounts;
 mod cache;
 mod catalogs;
 mod described;
+mod discovery;
 mod environment;
 mod equipment;
 mod error;
@@ -28,6 +29,7 @@ pub use accounts::{
 pub(crate) use catalogs::Catalogs;
 #[cfg(test)]
 pub(crate) use described::source;
+pub(crate) use discovery::Question;
 pub use environment::Environment;
 pub(crate) use equipment::Equipment;
 pub use error::{StartupError, StartupErrorKind};

@@ -120,7 +120,7 @@ pub(crate) fn select_choice(
 /// What an address looks like.
 const ADDRESS: &str = "write `http` or `https`, a host, and no user name or password";
 
-fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
+pub(super) fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
     let about = |member: &str| settings.reason(&["providers", id, member], error.to_string());
     match error {
         BuildError::BaseUrlMissing => {
@@ -336,7 +336,7 @@ fn with_the_rest(
 }
 
 /// What a provider authenticates with, as far as a request can carry it.
-fn sendable_login(
+pub(super) fn sendable_login(
     settings: &Settings,
     environment: &Environment,
     providers: &ProviderCache,

@@ -28,7 +28,7 @@ pub(crate) struct Services {
     pub(crate) replays: Replays,
     pub(crate) redactor: Redactor,
     /// Providers, each with the source that it asks for its credential.
-    pub(super) providers: ProviderCache,
+    pub(crate) providers: ProviderCache,
     /// Threads for calls of tools.
     pub(super) calls: Pool,
     /// Of every workspace: they end together.

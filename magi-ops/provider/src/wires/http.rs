@@ -4,10 +4,12 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use reqwest::Url;
 use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
+    HeaderValue, IF_NONE_MATCH,
 };
+use reqwest::{StatusCode, Url};
+use serde_json::Value;
 
 use super::refusal::refused;
 use super::retry::asked_wait;
@@ -19,6 +21,8 @@ use crate::recorder::Recording;
 
 /// Most bytes of a refusal's body that are read.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+/// Longest name of an answer that is kept.
+const MAX_ETAG_BYTES: usize = 512;
 /// For the body of a refusal: its status already says the most.
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
 
@@ -53,6 +57,29 @@ pub(crate) struct Target {
     pub(crate) path: Option<String>,
     /// By names in lower case. Values that no header can hold are left out.
     pub(crate) headers: Vec<(&'static str, String)>,
+}
+
+/// One question for a small answer.
+#[derive(Debug, Default)]
+pub(crate) struct Ask<'a> {
+    /// Added to the address.
+    pub(crate) query: &'a [(&'static str, String)],
+    /// Posted, if there is one.
+    pub(crate) body: Option<Value>,
+    /// What the server named the answer that is known.
+    pub(crate) etag: Option<&'a str>,
+}
+
+/// The answer to an [`Ask`].
+#[derive(Debug)]
+pub(crate) enum Fetched {
+    /// It is the one that is known.
+    Unchanged,
+    Body {
+        body: Vec<u8>,
+        /// What the server names it.
+        etag: Option<String>,
+    },
 }
 
 /// The header that carries the credential.
@@ -130,6 +157,93 @@ impl Endpoint {
         port.map_or_else(|| format!("at {host}"), |port| format!("at {host}:{port}"))
     }
 
+    fn headers(&self, credential: Option<&Credential>) -> Result<HeaderMap, ProviderError> {
+        let mut headers = self.headers.clone();
+        let Some(Credential { secret, account }) = credential else {
+            return Ok(headers);
+        };
+        let value = format!("{}{}", self.key.scheme, secret.expose());
+        headers.insert(
+            HeaderName::from_static(self.key.name),
+            secret_header(&value)?,
+        );
+        if let (Some(name), Some(account)) = (self.account, account) {
+            headers.insert(
+                HeaderName::from_static(name),
+                secret_header(account.expose())?,
+            );
+        }
+        Ok(headers)
+    }
+
+    fn unanswered(&self, error: reqwest::Error) -> ProviderError {
+        // A connection that came about and then gave no answer was lost, not refused.
+        let failed = match error.is_connect() || error.is_timeout() {
+            true => ProviderError::new(ErrorKind::Network).with_about(&self.place()),
+            false => ProviderError::new(ErrorKind::Interrupted),
+        };
+        failed.with_source(error.without_url())
+    }
+
+    /// Asks for a small answer without a stream: with a GET, or with a POST of `body`. At most `room` bytes of it are read.
+    /// Callers bound the time.
+    ///
+    /// # Errors
+    /// Without a whole answer, for a longer one, and for one without success.
+    pub(crate) async fn fetch(
+        &self,
+        ask: &Ask<'_>,
+        credential: Option<&Credential>,
+        room: usize,
+    ) -> Result<Fetched, ProviderError> {
+        let mut url = self.url.clone();
+        for (name, value) in ask.query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        let mut headers = self.headers(credential)?;
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let request = match &ask.body {
+            Some(body) => self.client.post(url).body(body.to_string()),
+            None => {
+                headers.remove(CONTENT_TYPE);
+                self.client.get(url)
+            }
+        };
+        // A tag was a header's value before.
+        let tag = ask.etag.map(HeaderValue::from_str).and_then(Result::ok);
+        if let Some(tag) = tag {
+            headers.insert(IF_NONE_MATCH, tag);
+        }
+        let sent = request.headers(headers).send().await;
+        let mut answer = sent.map_err(|error| self.unanswered(error))?;
+        let status = answer.status();
+        if status == StatusCode::NOT_MODIFIED && ask.etag.is_some() {
+            return Ok(Fetched::Unchanged);
+        }
+        if !status.is_success() {
+            return Err(refused(status.as_u16(), &refusal_body(answer).await));
+        }
+        if let Some(how) = compression(answer.headers()) {
+            return Err(ProviderError::malformed(COMPRESSED).with_message(&how));
+        }
+        let tag = answer.headers().get(ETAG);
+        let tag = tag.and_then(|tag| tag.to_str().ok());
+        let etag = tag
+            .filter(|tag| tag.len() <= MAX_ETAG_BYTES)
+            .map(str::to_owned);
+        let mut body = Vec::new();
+        let broken = |error: reqwest::Error| {
+            ProviderError::new(ErrorKind::Interrupted).with_source(error.without_url())
+        };
+        while let Some(bytes) = answer.chunk().await.map_err(broken)? {
+            if body.len() + bytes.len() > room {
+                return Err(ProviderError::malformed("the answer is too long"));
+            }
+            body.extend_from_slice(&bytes);
+        }
+        Ok(Fetched::Body { body, etag })
+    }
+
     /// Sends one request and waits for the head of its answer. Dropping the future, or the answer,
     /// closes the connection.
     ///
@@ -146,25 +260,11 @@ impl Endpoint {
         if let (Some(part), Ok(mut path)) = (&target.path, url.path_segments_mut()) {
             path.push(part);
         }
-        let mut headers = self.headers.clone();
+        let mut headers = self.headers(credential)?;
         for (name, value) in &target.headers {
             match HeaderValue::from_str(value) {
                 Ok(value) => drop(headers.insert(HeaderName::from_static(name), value)),
                 Err(error) => tracing::debug!(%error, name, "a header is left out"),
-            }
-        }
-        if let Some(credential) = credential {
-            let Credential { secret, account } = credential;
-            let value = format!("{}{}", self.key.scheme, secret.expose());
-            headers.insert(
-                HeaderName::from_static(self.key.name),
-                secret_header(&value)?,
-            );
-            if let (Some(name), Some(account)) = (self.account, account) {
-                headers.insert(
-                    HeaderName::from_static(name),
-                    secret_header(account.expose())?,
-                );
             }
         }
         if let Some(recording) = &mut recording {
@@ -177,14 +277,7 @@ impl Endpoint {
             .body(body)
             .send()
             .await;
-        let answer = sent.map_err(|error| {
-            // A connection that came about and then gave no answer was lost, not refused.
-            let failed = match error.is_connect() || error.is_timeout() {
-                true => ProviderError::new(ErrorKind::Network).with_about(&self.place()),
-                false => ProviderError::new(ErrorKind::Interrupted),
-            };
-            failed.with_source(error.without_url())
-        })?;
+        let answer = sent.map_err(|error| self.unanswered(error))?;
         let status = answer.status().as_u16();
         if let Some(recording) = &mut recording {
             recording.answered(status, named(answer.headers()));

@@ -4,6 +4,7 @@
 mod anthropic;
 mod body;
 mod call_ids;
+mod discover;
 mod exchange;
 mod failure_kind;
 mod finish;
@@ -17,6 +18,7 @@ mod http;
 mod images;
 mod input;
 mod json;
+mod listing;
 mod openai_chat;
 mod openai_codex;
 mod openai_responses;
@@ -28,4 +30,4 @@ mod sse;
 mod turns;
 mod wire;
 
-pub(crate) use remote::build;
+pub(crate) use remote::{build, discovery};

@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use super::discover::Listing;
 use super::http::{Endpoint, KeyHeader, Target};
-use super::openai_responses::{OPTIONAL, PATH, ResponseReader, Server, body};
+use super::openai_chat::model_entry;
+use super::openai_responses::{LIST, OPTIONAL, PATH, ResponseReader, Server, body};
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{Api, BuildError, ProviderConfig};
 use crate::models::known;
@@ -16,7 +18,16 @@ const BASE: &str = "https://chatgpt.com/backend-api/codex";
 /// Tokens that a conversation may have: less than the same models take elsewhere.
 const WINDOW: u64 = 272_000;
 
+/// The servers list models by what a client of this version of theirs can speak with, and refuse who names none.
+const CLIENT_VERSION: &str = "1.0.0";
+
 pub(super) struct OpenaiCodex;
+
+fn with_headers(endpoint: Endpoint) -> Endpoint {
+    let endpoint = endpoint.naming_account("chatgpt-account-id");
+    let endpoint = endpoint.header("openai-beta", "responses=experimental");
+    endpoint.header("originator", "magi-code")
+}
 
 impl Wire for OpenaiCodex {
     fn name(&self) -> &'static str {
@@ -30,9 +41,19 @@ impl Wire for OpenaiCodex {
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError> {
         let base = config.base_url.as_deref().unwrap_or(BASE);
         let endpoint = Endpoint::new(base, &PATH, &[], KeyHeader::BEARER, connect)?;
-        let endpoint = endpoint.naming_account("chatgpt-account-id");
-        let endpoint = endpoint.header("openai-beta", "responses=experimental");
-        Ok(endpoint.header("originator", "magi-code"))
+        Ok(with_headers(endpoint))
+    }
+
+    fn listing(&self, config: &ProviderConfig, connect: Duration) -> Result<Listing, BuildError> {
+        let base = config.base_url.as_deref().unwrap_or(BASE);
+        let endpoint = Endpoint::new(base, &LIST, &[&PATH], KeyHeader::BEARER, connect)?;
+        Ok(Listing {
+            endpoint: with_headers(endpoint),
+            query: vec![("client_version", CLIENT_VERSION.to_owned())],
+            page: "after",
+            entry: model_entry,
+            details: None,
+        })
     }
 
     /// The first event tells of the response before anything is computed.

@@ -16,6 +16,7 @@ use super::quirks::{Learned, Quirks, says_mistral};
 use super::wire::Wire;
 use crate::config::{Api, BuildError, Patience, ProviderConfig};
 use crate::credential::CredentialSource;
+use crate::discovered::Discover;
 use crate::message::ThinkingLevel;
 use crate::models::{levels, nearest_level};
 use crate::provider::Provider;
@@ -56,6 +57,15 @@ fn wire(config: &ProviderConfig) -> Option<&'static dyn Wire> {
         Api::Gemini => Some(&Gemini),
         Api::Fixture => None,
     }
+}
+
+/// What asks the server that `config` describes for its models. Reads the system's certificates for `https`.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn discovery(config: &ProviderConfig) -> Result<Box<dyn Discover>, BuildError> {
+    let wire = wire(config).ok_or(BuildError::NotLinked)?;
+    Ok(Box::new(wire.listing(config, Patience::default().connect)?))
 }
 
 /// Builds the provider that `config` describes. Reads the system's certificates for `https`.

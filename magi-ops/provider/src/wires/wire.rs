@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::discover::Listing;
 use super::http::{Endpoint, Target};
 use super::images::Taken;
 use super::quirks::Quirks;
@@ -29,6 +30,12 @@ pub(crate) trait Wire: Send + Sync {
     /// # Errors
     /// For an address that can't be used, and without an HTTP client.
     fn endpoint(&self, config: &ProviderConfig, connect: Duration) -> Result<Endpoint, BuildError>;
+
+    /// How its servers are asked for their models.
+    ///
+    /// # Errors
+    /// As [`Self::endpoint`].
+    fn listing(&self, config: &ProviderConfig, connect: Duration) -> Result<Listing, BuildError>;
 
     /// How long the first event may take unless [`crate::Patience::first`] says.
     fn first_event(&self) -> Duration;

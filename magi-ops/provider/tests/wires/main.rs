@@ -6,6 +6,7 @@ mod anthropic;
 mod anthropic_cut;
 mod building;
 mod cancelling;
+mod discovery;
 mod encryption;
 mod faults;
 mod gemini;

@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
+use super::discover::Listing;
 use super::http::{Endpoint, KeyHeader};
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{Api, BuildError, ProviderConfig, Reasoning};
 use crate::models::known;
 use crate::request::Request;
 
+mod models;
 mod request;
 mod response;
 mod thinking;
@@ -18,6 +20,7 @@ const BUILT_IN: &str = "anthropic";
 const BASE: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";
 const PATH: [&str; 2] = ["v1", "messages"];
+const LIST: [&str; 2] = ["v1", "models"];
 const KEY: KeyHeader = KeyHeader {
     name: "x-api-key",
     scheme: "",
@@ -58,6 +61,18 @@ impl Wire for Anthropic {
         let base = config.base_url.as_deref().unwrap_or(BASE);
         let endpoint = Endpoint::new(base, &PATH, &[], KEY, connect)?;
         Ok(endpoint.header("anthropic-version", VERSION))
+    }
+
+    fn listing(&self, config: &ProviderConfig, connect: Duration) -> Result<Listing, BuildError> {
+        let base = config.base_url.as_deref().unwrap_or(BASE);
+        let endpoint = Endpoint::new(base, &LIST, &[&PATH], KEY, connect)?;
+        Ok(Listing {
+            endpoint: endpoint.header("anthropic-version", VERSION),
+            query: vec![("limit", "1000".to_owned())],
+            page: "after_id",
+            entry: models::entry,
+            details: None,
+        })
     }
 
     /// The first event tells of the message before anything is computed.

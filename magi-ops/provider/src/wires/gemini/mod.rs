@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
+use super::discover::Listing;
 use super::http::{Endpoint, GENERATE, KeyHeader, Target};
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{Api, BuildError, ProviderConfig};
 use crate::request::Request;
 
+mod models;
 mod request;
 mod response;
 mod schema;
@@ -36,6 +38,17 @@ impl Wire for Gemini {
         let base = config.base_url.as_deref().unwrap_or(BASE);
         let endpoint = Endpoint::new(base, &PATH, &ENDPOINTS, KEY, connect)?;
         Ok(endpoint.query("alt", "sse"))
+    }
+
+    fn listing(&self, config: &ProviderConfig, connect: Duration) -> Result<Listing, BuildError> {
+        let base = config.base_url.as_deref().unwrap_or(BASE);
+        Ok(Listing {
+            endpoint: Endpoint::new(base, &PATH, &ENDPOINTS, KEY, connect)?,
+            query: vec![("pageSize", "1000".to_owned())],
+            page: "pageToken",
+            entry: models::entry,
+            details: None,
+        })
     }
 
     /// Models that think may do so before their first word, and say nothing meanwhile.

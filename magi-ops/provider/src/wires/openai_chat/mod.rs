@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
+use super::discover::{Details, Listing};
 use super::http::{Endpoint, KeyHeader};
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{Api, BuildError, ProviderConfig};
 use crate::request::Request;
 
 mod calls;
+mod models;
 mod request;
 mod response;
 
@@ -17,6 +19,23 @@ const PATH: [&str; 2] = ["chat", "completions"];
 const OLLAMA_PATH: [&str; 3] = ["v1", "chat", "completions"];
 /// The addresses of Ollama's own API, which mean the same server.
 const OLLAMA_OWN: [&[&str]; 3] = [&["api", "chat"], &["api", "generate"], &["api"]];
+
+const LIST: [&str; 1] = ["models"];
+const OLLAMA_LIST: [&str; 2] = ["api", "tags"];
+const OLLAMA_SHOW: [&str; 2] = ["api", "show"];
+/// What bases of Ollama end with.
+const OLLAMA_BASES: [&[&str]; 5] = [
+    &OLLAMA_PATH,
+    &["api", "chat"],
+    &["api", "generate"],
+    &["v1"],
+    &["api"],
+];
+/// Of llama.cpp, beside what it has in common with others.
+const PROPERTIES: [&str; 1] = ["props"];
+const AT_ROOT: [&[&str]; 3] = [&OLLAMA_PATH, &PATH, &["v1"]];
+
+pub(super) use models::entry as model_entry;
 
 pub(super) struct OpenaiChat;
 
@@ -42,6 +61,39 @@ impl Wire for OpenaiChat {
                 Endpoint::new(base, &PATH, &[], KeyHeader::BEARER, connect)
             }
         }
+    }
+
+    /// Ollama has a list of its own, which names no more than the models; llama.cpp tells the window at its root.
+    fn listing(&self, config: &ProviderConfig, connect: Duration) -> Result<Listing, BuildError> {
+        let base = config.base_url.as_deref();
+        let new =
+            |base, path, instead| Endpoint::new(base, path, instead, KeyHeader::BEARER, connect);
+        if config.api == Api::Ollama {
+            let base = base.unwrap_or(OLLAMA_BASE);
+            return Ok(Listing {
+                endpoint: new(base, &OLLAMA_LIST, &OLLAMA_BASES)?,
+                query: Vec::new(),
+                page: "page",
+                entry: models::entry,
+                details: Some(Details {
+                    endpoint: new(base, &OLLAMA_SHOW, &OLLAMA_BASES)?,
+                    ask: models::ask_details,
+                    read: models::read_details,
+                }),
+            });
+        }
+        let base = base.ok_or(BuildError::BaseUrlMissing)?;
+        Ok(Listing {
+            endpoint: new(base, &LIST, &[&PATH])?,
+            query: Vec::new(),
+            page: "after",
+            entry: models::entry,
+            details: Some(Details {
+                endpoint: new(base, &PROPERTIES, &AT_ROOT)?,
+                ask: models::ask_properties,
+                read: models::read_properties,
+            }),
+        })
     }
 
     /// Local servers load the model and read the whole prompt before they send a byte.

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
+use super::discover::Listing;
 use super::http::{Endpoint, KeyHeader};
+use super::openai_chat::model_entry;
 use super::wire::{Parameters, Reader, Wire};
 use crate::config::{Api, BuildError, ProviderConfig};
 use crate::request::Request;
@@ -16,6 +18,7 @@ pub(super) use request::{Server, body};
 pub(super) use response::ResponseReader;
 
 pub(super) const PATH: [&str; 1] = ["responses"];
+pub(super) const LIST: [&str; 1] = ["models"];
 /// Members of a request that it can do without.
 pub(super) const OPTIONAL: &[&str] = &[
     "include",
@@ -46,6 +49,18 @@ impl Wire for OpenaiResponses {
         let base = config.base_url.as_deref();
         let base = base.ok_or(BuildError::BaseUrlMissing)?;
         Endpoint::new(base, &PATH, &[], KeyHeader::BEARER, connect)
+    }
+
+    fn listing(&self, config: &ProviderConfig, connect: Duration) -> Result<Listing, BuildError> {
+        let base = config.base_url.as_deref();
+        let base = base.ok_or(BuildError::BaseUrlMissing)?;
+        Ok(Listing {
+            endpoint: Endpoint::new(base, &LIST, &[&PATH], KeyHeader::BEARER, connect)?,
+            query: Vec::new(),
+            page: "after",
+            entry: model_entry,
+            details: None,
+        })
     }
 
     /// Local servers load the model and read the whole prompt before they send a byte.
