@@ -1,10 +1,18 @@
 //! The commands of `magi-code`, one file each. A new one is its module and its line in the table.
 //! Nothing here serves or shows anything itself.
 
+#[cfg(any(feature = "auth", feature = "mcp"))]
+mod browser;
 #[cfg(feature = "doctor")]
 mod doctor;
 #[cfg(feature = "exec")]
 mod exec;
+#[cfg(feature = "auth")]
+mod hidden;
+#[cfg(feature = "auth")]
+mod login;
+#[cfg(feature = "auth")]
+mod logout;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "catalog")]
@@ -12,6 +20,8 @@ mod models;
 pub(crate) mod next;
 mod schema;
 pub(crate) mod serve;
+#[cfg(feature = "auth")]
+mod status;
 #[cfg(feature = "trust")]
 mod trust;
 #[cfg(feature = "try")]
@@ -25,6 +35,12 @@ pub(crate) const TABLE: &[Entry] = &[
     entry::<exec::Exec>(),
     #[cfg(feature = "try")]
     entry::<try_turn::Try>(),
+    #[cfg(feature = "auth")]
+    entry::<login::Login>(),
+    #[cfg(feature = "auth")]
+    entry::<logout::Logout>(),
+    #[cfg(feature = "auth")]
+    entry::<status::Status>(),
     #[cfg(feature = "doctor")]
     entry::<doctor::Doctor>(),
     #[cfg(feature = "catalog")]

@@ -1,5 +1,5 @@
 //! What the commands for people ask about the configuration: a look at it, the trust in a project,
-//! and MCP servers.
+//! MCP servers and accounts.
 //! No output: how a reason is shown is the command's matter.
 
 use std::path::Path;
@@ -7,6 +7,8 @@ use std::path::Path;
 use agent::Environment;
 #[cfg(feature = "mcp")]
 pub use agent::Offered;
+#[cfg(feature = "auth")]
+pub use agent::{AccountStatus, AuthMethod, AuthSource, Readiness};
 pub use agent::{
     Approval, Chosen, Examination, McpServer, Reason, ServerState, Trusted, command_word, covers,
     on_a_line, shown, shown_path, suggest,
@@ -105,7 +107,48 @@ pub fn log_in(name: &str, show: impl FnOnce(&str)) -> Result<(), Vec<Reason>> {
     waited_for(agent::log_in(&here()?, name, show))
 }
 
-#[cfg(feature = "mcp")]
+/// How every provider stands.
+///
+/// # Errors
+/// When that can't be read.
+#[cfg(feature = "auth")]
+pub fn account_statuses() -> Result<Vec<AccountStatus>, Vec<Reason>> {
+    waited_for(agent::account_statuses(&here()?))
+}
+
+/// Logs in to a provider; `show` is given the page that the person has to visit, and whether the browser of this machine
+/// comes back by itself. Of `pasted` lines one is taken.
+///
+/// # Errors
+/// Why there is no login.
+#[cfg(feature = "auth")]
+pub fn log_in_to(
+    provider: &str,
+    show: impl FnOnce(&str, bool),
+    pasted: &mut tokio::sync::mpsc::Receiver<String>,
+) -> Result<(), Vec<Reason>> {
+    waited_for(agent::log_in_to(&here()?, provider, show, pasted))
+}
+
+/// Stores the key of a provider.
+///
+/// # Errors
+/// Why it is not stored.
+#[cfg(feature = "auth")]
+pub fn store_key(provider: &str, key: &str) -> Result<(), Vec<Reason>> {
+    waited_for(agent::store_key(&here()?, provider, key))
+}
+
+/// Removes what is stored of a provider. Whether there was anything.
+///
+/// # Errors
+/// Why it is not removed.
+#[cfg(feature = "auth")]
+pub fn log_out(provider: &str) -> Result<bool, Vec<Reason>> {
+    waited_for(agent::log_out(&here()?, provider))
+}
+
+#[cfg(any(feature = "mcp", feature = "auth"))]
 fn waited_for<T>(work: impl Future<Output = Result<T, Vec<Reason>>>) -> Result<T, Vec<Reason>> {
     let failed = |error: &dyn std::fmt::Display| vec![Reason::new(error.to_string())];
     let runtime = host::resources::runtime().map_err(|error| failed(&error))?;

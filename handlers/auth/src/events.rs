@@ -90,8 +90,7 @@ fn end(ended: &Result<(), LoginError>) -> LoginEnd {
             tracing::info!(code, "a login was refused where the person was asked");
         }
         error => {
-            let cause = std::error::Error::source(error).map(ToString::to_string);
-            tracing::info!(code, reason = %error, cause, "a login stored nothing");
+            tracing::info!(code, reason = error.reason(), "a login stored nothing");
         }
     }
     end

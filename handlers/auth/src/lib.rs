@@ -19,7 +19,7 @@ use magi::application_service::Service;
 const MAX_INPUT_BYTES: usize = 4096;
 
 /// Most providers that an answer names.
-const MAX_PROVIDERS: usize = Limits::VERSION_1.max_array_items as usize;
+const MAX_PROVIDERS: usize = Limits::VERSION_1.max_array_items;
 
 /// The word for a failure, whose reason goes to the log.
 fn word(error: &AccountsError) -> Word {

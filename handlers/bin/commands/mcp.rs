@@ -1,14 +1,13 @@
 //! `magi-code mcp`: which MCP servers there are, which of them may be started, and what one offers.
 //! Finds and starts nothing itself; it asks and shows.
 
-use std::process::{Command, Stdio as Descriptor};
-
 use handlers::configuration::{
     Approval, McpServer, Reason, ServerState, approve, launch_line, lines, log_in, servers, shown,
     shown_path, try_server,
 };
 use host::transport::Stdio;
 
+use super::browser;
 use crate::program::{Run, complain, print};
 
 /// The help of a command, after its arguments.
@@ -181,16 +180,6 @@ fn place(server: &McpServer) -> String {
 
 /// Shows an address whole, on a line of its own, and opens it where there is a browser.
 fn visit(address: &str) {
-    complain(&format!("To log in, visit\n{address}"));
-    let browser = std::env::var_os("BROWSER").filter(|browser| !browser.is_empty());
-    let started = Command::new(browser.unwrap_or_else(|| "xdg-open".into()))
-        .arg(address)
-        .stdin(Descriptor::null())
-        .stdout(Descriptor::null())
-        .stderr(Descriptor::null())
-        .spawn();
-    if let Err(error) = started {
-        complain(&format!("(no browser was opened: {error})"));
-    }
+    browser::visit(address);
     complain("This waits for the browser to come back, ten minutes at most.");
 }

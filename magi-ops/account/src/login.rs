@@ -69,6 +69,24 @@ pub enum LoginError {
     Broken(#[from] Interrupted),
 }
 
+impl LoginError {
+    /// Why, with everything that was behind it, outermost first. For people, redacted.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let mut reasons = vec![self.to_string()];
+        let mut behind = std::error::Error::source(self);
+        while let Some(error) = behind {
+            let words = error.to_string();
+            // Some say only what is behind them.
+            if reasons.last() != Some(&words) {
+                reasons.push(words);
+            }
+            behind = error.source();
+        }
+        reasons.join(": ")
+    }
+}
+
 /// A login that has begun. Who drops it ends it; nothing of it is left.
 pub struct Login {
     provider: String,

@@ -40,7 +40,7 @@ pub use run::{
 #[cfg(feature = "providers")]
 pub use startup::{
     AccountStatus, Accounts, AccountsError, AuthMethod, AuthSource, LoginEvent, LoginStarted,
-    Readiness,
+    Readiness, account_statuses, log_in_to, log_out, store_key,
 };
 pub use startup::{
     Approval, Chosen, Environment, Examination, StartupError, StartupErrorKind, StartupStatus,

@@ -161,10 +161,20 @@ impl Accounts {
     }
 
     /// Every provider: the built-in ones first, then those of the settings by name.
-    fn ids(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         let own = self.settings.providers.keys().map(String::as_str);
         let own = own.filter(|id| !BUILT_IN.contains(id));
         [CODEX_ID, ANTHROPIC_ID, FIXTURE_ID].into_iter().chain(own)
+    }
+
+    /// Whether a person logs in to it.
+    pub(super) fn has_login(&self, provider: &str) -> bool {
+        provider == CODEX_ID
+    }
+
+    /// Knows what these accounts have seen.
+    pub(super) fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     fn is_known(&self, provider: &str) -> bool {
@@ -233,7 +243,7 @@ impl Accounts {
 
     /// The variable that holds the key of a provider, if it has one, and whether the settings name it: then no other key
     /// counts.
-    fn variable(&self, provider: &str) -> Option<(&str, bool)> {
+    pub(super) fn variable(&self, provider: &str) -> Option<(&str, bool)> {
         let variable = key_variable(&self.settings, provider).filter(|_| provider != FIXTURE_ID)?;
         let own = self.settings.providers.get(provider);
         Some((variable, own.is_some_and(|own| own.api_key_env.is_some())))
@@ -267,7 +277,7 @@ impl Accounts {
     /// [`AccountsError::Unsupported`] for any other provider, [`AccountsError::Busy`] while another login is under way; and
     /// when none can begin.
     pub async fn begin(self: &Arc<Self>, provider: &str) -> Result<LoginStarted, AccountsError> {
-        if provider != CODEX_ID {
+        if !self.has_login(provider) {
             return Err(AccountsError::Unsupported);
         }
         let (pasting, pasted) = oneshot::channel();

@@ -37,6 +37,8 @@ pub use examine::{Examination, examine};
 pub use person::{Approval, approve, launch_line, servers};
 #[cfg(feature = "mcp")]
 pub use person::{Offered, failing_servers, log_in, try_server};
+#[cfg(feature = "providers")]
+pub use person::{account_statuses, log_in_to, log_out, store_key};
 pub(crate) use select::{Choice, Selected, provider_ready};
 pub(crate) use services::Services;
 pub use trust::{Trusted, trust};

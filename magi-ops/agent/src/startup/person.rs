@@ -1,5 +1,6 @@
 //! What a person says of MCP servers: which there are, and which may be started.
-//! Where an approval is kept is the store's part; what is asked of a server stands in `ask`.
+//! Where an approval is kept is the store's part; what is asked of a server stands in `ask`, accounts
+//! in `accounts`.
 
 use redact::Reading;
 use store::settings::{EditError, Launch, McpServer, ServerState, Settings, SettingsError};
@@ -10,9 +11,13 @@ use super::error::redacted;
 use super::servers::{keep_secret, unstartable};
 use super::{Environment, StartupError};
 
+#[cfg(feature = "providers")]
+mod accounts;
 #[cfg(feature = "mcp")]
 mod ask;
 
+#[cfg(feature = "providers")]
+pub use accounts::{account_statuses, log_in_to, log_out, store_key};
 #[cfg(feature = "mcp")]
 pub use ask::{Offered, failing_servers, log_in, try_server};
 
