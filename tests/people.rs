@@ -235,3 +235,52 @@ fn an_answer_that_nobody_can_get_is_a_failure() {
     }
     assert_eq!(sessions(&place), 0);
 }
+
+#[cfg(all(feature = "catalog", feature = "providers"))]
+#[test]
+fn models_are_listed_one_a_line_and_a_failed_refresh_names_its_provider() {
+    let place = place();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let settings = serde_json::json!({"provider": "mine", "model": "b", "providers": {
+        "mine": {"api": "openai-responses", "base_url": format!("http://{}/v1", server.local_addr().unwrap())},
+        "listed": {"api": "ollama", "models": ["x", "y"]},
+    }});
+    std::fs::create_dir_all(place.path().join("mc")).unwrap();
+    std::fs::write(place.path().join("mc/settings.json"), settings.to_string()).unwrap();
+    let unknown = run(&place, &["models", "mine"], b"");
+    assert_eq!((unknown.code, unknown.out.as_str()), (0, ""));
+    assert!(
+        unknown.err.contains("magi-code models --refresh mine"),
+        "{}",
+        unknown.err
+    );
+
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().unwrap();
+        let mut asked = [0; 4096];
+        let read = std::io::Read::read(&mut stream, &mut asked).unwrap();
+        let body = r#"{"data":[{"id":"b"},{"id":"a"},{"id":"off","disabled":true}]}"#;
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream
+            .write_all(format!("{head}{body}").as_bytes())
+            .unwrap();
+        String::from_utf8_lossy(&asked[..read]).into_owned()
+    });
+    let refreshed = run(&place, &["models", "--refresh"], b"");
+    assert!(answering.join().unwrap().starts_with("GET /v1/models "));
+    assert_eq!(refreshed.code, 0, "{}", refreshed.err);
+    let all = "fixture/fixture-model\nlisted/x\nlisted/y\nmine/b\nmine/a\n";
+    assert_eq!(refreshed.out, all);
+    // Kept, and nobody is asked: the server is gone.
+    let kept = run(&place, &["models", "mine"], b"");
+    assert_eq!(
+        (kept.code, kept.out.as_str(), kept.err.as_str()),
+        (0, "b\na\n", "")
+    );
+    let failed = run(&place, &["models", "--refresh", "mine"], b"");
+    assert_eq!((failed.code, failed.out.as_str()), (1, "b\na\n"));
+    assert!(failed.err.contains("mine"), "{}", failed.err);
+    let none = run(&place, &["models", "nobody"], b"");
+    assert_eq!((none.code, none.out.as_str()), (1, ""));
+    assert!(none.err.contains("no such provider"), "{}", none.err);
+}

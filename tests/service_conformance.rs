@@ -66,6 +66,11 @@ fn attachments_sixteen() {
 }
 
 #[test]
+fn catalog() {
+    play("catalog");
+}
+
+#[test]
 fn close() {
     play("close");
 }

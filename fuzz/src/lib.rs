@@ -2,6 +2,7 @@
 //! seeds, by the `fuzz_seeds.rs` among the tests of each crate that is checked. No product code.
 
 pub mod application_service;
+pub mod catalog_answers;
 pub mod command_line;
 pub mod consumer_frames;
 pub mod fixture_script;

@@ -8,6 +8,7 @@ use checks::input::RUNS;
 use serde_json::Value;
 
 mod application_service;
+mod catalogs;
 mod child;
 mod command_line;
 mod files;
@@ -41,6 +42,7 @@ fn main() -> io::Result<()> {
         ("settings_file", files::settings()),
         ("command_line", command_line::seeds()),
         ("mcp_results", mcp::seeds()),
+        ("catalog_answers", catalogs::seeds()),
     ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("seeds")

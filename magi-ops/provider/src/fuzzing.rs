@@ -5,7 +5,9 @@ use crate::fixture::Fixture;
 use crate::script::{Script, ScriptError};
 
 #[cfg(feature = "wires")]
-pub use crate::wires::fuzzing::{MAX_EVENT_BYTES, PROVIDER, Spoken, events, pieces, request_body};
+pub use crate::wires::fuzzing::{
+    MAX_EVENT_BYTES, PROVIDER, Spoken, events, listed, pieces, request_body,
+};
 
 /// The offline provider that plays the script `bytes`.
 ///

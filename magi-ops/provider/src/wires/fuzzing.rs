@@ -3,15 +3,17 @@
 
 use std::collections::VecDeque;
 
-use super::anthropic::Anthropic;
+use super::anthropic::{self, Anthropic};
 use super::body::Body;
-use super::gemini::Gemini;
-use super::openai_chat::OpenaiChat;
+use super::gemini::{self, Gemini};
+use super::listing::{Page, ReadEntry};
+use super::openai_chat::{self, OpenaiChat};
 use super::openai_responses::OpenaiResponses;
 use super::quirks::Quirks;
 use super::sse::{self, Event};
 use super::wire::{Parameters, Progress, Wire};
 use crate::config::ModelLimits;
+use crate::discovered::DiscoveredModel;
 use crate::error::ProviderError;
 use crate::request::Request;
 use crate::response::Chunk;
@@ -83,4 +85,22 @@ pub fn pieces<'a>(
 /// What is sent for `request`, JSON.
 pub fn request_body(spoken: Spoken, request: &Request) -> Vec<u8> {
     spoken.with(request, |wire, asked| wire.body(request, asked))
+}
+
+/// The models of one page that a server of that wire answered with, and what asks for the next.
+///
+/// # Errors
+/// For what is no list of models.
+pub fn listed(
+    spoken: Spoken,
+    body: &[u8],
+) -> Result<(Vec<DiscoveredModel>, Option<String>), ProviderError> {
+    let entry: ReadEntry = match spoken {
+        Spoken::Anthropic => anthropic::model_entry,
+        Spoken::OpenaiChat | Spoken::OpenaiResponses => openai_chat::model_entry,
+        Spoken::Gemini => gemini::model_entry,
+    };
+    let page = Page::read(body, entry)?;
+    let next = page.next();
+    Ok((page.models, next))
 }

@@ -32,6 +32,9 @@ const BUILT_IN_OUTPUT: u64 = 32_000;
 /// The window of Anthropic's own models that nothing else is known of, in tokens.
 const BUILT_IN_WINDOW: u64 = 200_000;
 
+#[cfg(feature = "fuzzing")]
+pub(super) use models::entry as model_entry;
+
 pub(super) struct Anthropic;
 
 /// The settings' word, else the server's, else what is known by the model's name.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::discovered::DiscoveredModel;
 use crate::wires::listing::{first_count, first_text, level};
 
-pub(super) fn entry(entry: &Value) -> Option<DiscoveredModel> {
+pub(crate) fn entry(entry: &Value) -> Option<DiscoveredModel> {
     let can = |path: &str| entry.pointer(path)?.as_bool();
     let efforts = can("/capabilities/effort/supported") == Some(true);
     let levels = match (efforts, can("/capabilities/thinking/supported")) {

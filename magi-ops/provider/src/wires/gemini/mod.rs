@@ -23,6 +23,9 @@ const KEY: KeyHeader = KeyHeader {
     scheme: "",
 };
 
+#[cfg(feature = "fuzzing")]
+pub(super) use models::entry as model_entry;
+
 pub(super) struct Gemini;
 
 impl Wire for Gemini {

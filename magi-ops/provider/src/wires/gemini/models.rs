@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::discovered::DiscoveredModel;
 use crate::wires::listing::{first_count, first_text, names_word};
 
-pub(super) fn entry(entry: &Value) -> Option<DiscoveredModel> {
+pub(crate) fn entry(entry: &Value) -> Option<DiscoveredModel> {
     let methods = ["/supportedGenerationMethods", "/supportedActions"];
     if names_word(entry, &methods, &["generateContent"]) == Some(false) {
         return None;
