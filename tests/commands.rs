@@ -18,10 +18,11 @@ const PROGRAMS: [(&str, &str); 2] = [
 ];
 
 /// Examples that need what a test has not: a browser, a person, an account.
-const NOT_RUN: [&str; 4] = [
+const NOT_RUN: [&str; 5] = [
     "magi-code login",
     "magi-code login anthropic --with-key",
     "magi-code mcp login tickets",
+    "magi-code models --refresh anthropic",
     "pass show anthropic | magi-code login anthropic --with-key",
 ];
 

@@ -14,8 +14,8 @@ kept for the next time, and counts for a day.
 
 Examples:
   magi-code models
+  magi-code models anthropic
   magi-code models --refresh anthropic
-  magi-code models ollama
 
 Exit status: 0 the list is there, 1 it is not, or the server could not be asked, for reasons that stand on stderr, 2 the \
 command line is wrong.")]
