@@ -1,5 +1,5 @@
 //! Black-box tests of what configures magi-code: what of a project's files counts before it is trusted, the commands
-//! that trust it, and the reasons that `doctor` and `try` tell.
+//! that trust it and select, and the reasons that `doctor` and `try` tell.
 #![cfg(all(
     feature = "local-agent",
     feature = "lifecycle",
@@ -27,6 +27,9 @@ mod run;
 #[allow(dead_code)]
 mod server;
 
+#[cfg(feature = "config")]
+#[path = "configuration/config.rs"]
+mod config;
 #[path = "configuration/doctor.rs"]
 mod doctor;
 #[path = "configuration/trust.rs"]

@@ -3,6 +3,8 @@
 
 #[cfg(any(feature = "auth", feature = "mcp"))]
 mod browser;
+#[cfg(feature = "config")]
+mod config;
 #[cfg(feature = "doctor")]
 mod doctor;
 #[cfg(feature = "exec")]
@@ -45,6 +47,8 @@ pub(crate) const TABLE: &[Entry] = &[
     entry::<doctor::Doctor>(),
     #[cfg(feature = "catalog")]
     entry::<models::Models>(),
+    #[cfg(feature = "config")]
+    entry::<config::Config>(),
     #[cfg(feature = "trust")]
     entry::<trust::Trust>(),
     #[cfg(feature = "trust")]

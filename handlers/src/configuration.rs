@@ -10,8 +10,8 @@ pub use agent::Offered;
 #[cfg(feature = "auth")]
 pub use agent::{AccountStatus, AuthMethod, AuthSource, Readiness};
 pub use agent::{
-    Approval, Chosen, Examination, McpServer, Reason, ServerState, Trusted, command_word, covers,
-    on_a_line, shown, shown_path, suggest,
+    Approval, Chosen, Configuration, Examination, McpServer, Reason, Scope, ServerState, Setting,
+    ThinkingLevel, Trusted, command_word, covers, on_a_line, shown, shown_path, suggest,
 };
 
 /// Does what a start in `cwd` does, without starting anything.
@@ -52,6 +52,22 @@ pub fn choose(cwd: Option<&Path>, named: &str) -> Result<Chosen, Vec<Reason>> {
 /// With everything that is wrong; then nothing is changed.
 pub fn remember(cwd: Option<&Path>, rules: &[String]) -> Result<(), Vec<Reason>> {
     agent::remember(&at(here()?, cwd), rules)
+}
+
+/// What is selected in the current directory.
+///
+/// # Errors
+/// With everything that is wrong.
+pub fn effective() -> Result<Configuration, Vec<Reason>> {
+    agent::effective(&here()?)
+}
+
+/// Changes what is selected, for the project of the current directory or for all.
+///
+/// # Errors
+/// With everything that is wrong; then nothing is changed.
+pub fn set(scope: Scope, setting: &Setting) -> Result<Configuration, Vec<Reason>> {
+    agent::set(&here()?, scope, setting)
 }
 
 /// The MCP servers of the current directory, by name.

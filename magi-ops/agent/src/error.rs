@@ -114,6 +114,11 @@ impl EngineError {
         text
     }
 
+    /// What was behind it.
+    pub(crate) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
+        self.source
+    }
+
     /// Tells the log, where the error becomes `code`.
     pub fn log(&self, code: &'static str) {
         match self

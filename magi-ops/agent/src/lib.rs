@@ -28,7 +28,10 @@ pub use catalog::{Catalog, Model, State as CatalogState};
 /// What a main becomes when it was started for a snippet.
 #[cfg(feature = "code-mode")]
 pub use code as snippet;
-pub use engine::{Capacity, Configuration, Detached, Engine, Refreshed, configuration, configure};
+pub use engine::{
+    Capacity, Configuration, Detached, Engine, Refreshed, Setting, configuration, configure,
+    effective, set,
+};
 pub use error::{ConfigurationErrorKind, EngineError, ErrorKind};
 pub use history::{EntryKind, HistoryEntry, HistoryPage, TurnEnd};
 pub use replay::{ReplayBody, ReplayItem, ReplayPage, Replays, Role};

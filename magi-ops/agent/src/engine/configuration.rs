@@ -128,7 +128,7 @@ fn configure_in(
     projected(&catalogs, environment, &effect)
 }
 
-fn catalogs(environment: &Environment, home: Arc<dyn Home>) -> Catalogs {
+pub(super) fn catalogs(environment: &Environment, home: Arc<dyn Home>) -> Catalogs {
     Catalogs {
         home,
         redactor: environment.redactor(),
@@ -192,7 +192,7 @@ fn projected(
     })
 }
 
-fn unreadable(error: impl Error + Send + Sync + 'static) -> EngineError {
+pub(super) fn unreadable(error: impl Error + Send + Sync + 'static) -> EngineError {
     EngineError::caused(Kind::Unreadable.into(), error)
 }
 

@@ -6,6 +6,7 @@ mod configuration;
 mod recent;
 mod runs;
 mod sessions;
+mod setting;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ pub use catalogs::Refreshed;
 pub use configuration::{Configuration, configuration, configure};
 use recent::Recent;
 pub use sessions::Detached;
+pub use setting::{Setting, effective, set};
 
 /// The sessions that a process holds.
 type SessionTable = HashMap<SessionId, Attachment>;

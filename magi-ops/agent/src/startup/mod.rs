@@ -32,6 +32,7 @@ pub(crate) use described::source;
 pub(crate) use discovery::Question;
 pub use environment::Environment;
 pub(crate) use equipment::Equipment;
+pub(crate) use error::redacted;
 pub use error::{StartupError, StartupErrorKind};
 pub use examine::{Examination, examine};
 pub use person::{Approval, approve, launch_line, servers};
