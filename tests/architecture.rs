@@ -15,6 +15,7 @@ use source::{Source, Token, files_below, product, root};
 const ARROWS: &[(&str, &[&str])] = &[
     ("base/", &[]),
     ("magi-ops/store", &["base/"]),
+    ("magi-ops/export", &["base/", "magi-ops/agent"]),
     ("magi-ops/agent", &["base/", "magi-ops/"]),
     ("magi-ops/provider", &["base/", "magi-ops/store"]),
     ("magi-ops/tools", &["base/", "magi-ops/store"]),
@@ -65,7 +66,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "handlers",
-        &["host", "host/protocols/", "magi-ops/agent", "handlers/"],
+        &[
+            "host",
+            "host/protocols/",
+            "magi-ops/agent",
+            "magi-ops/export",
+            "handlers/",
+        ],
     ),
 ];
 

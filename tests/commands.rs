@@ -30,7 +30,7 @@ const NOT_RUN: [&str; 5] = [
 fn place() -> TempDir {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
-    for folder in ["work/src", "other", "mc", "home"] {
+    for folder in ["work/src", "other", "mc/sessions", "home"] {
         std::fs::create_dir_all(at(folder)).unwrap();
     }
     let request =
@@ -39,7 +39,12 @@ fn place() -> TempDir {
     let server = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mcp/server.py");
     let settings =
         serde_json::json!({"mcp_servers": {"docs": {"command": "python3", "args": [server]}}});
+    let session = r#"{"v":1,"n":1,"session":"2b6f0c1e-66d1-4c1a-9a0e-0c0c2f8a3c11","at":7,"body":{"type":"user_input","message_id":"m","text":"Hello"}}"#;
     for (name, text) in [
+        (
+            "mc/sessions/2b6f0c1e-66d1-4c1a-9a0e-0c0c2f8a3c11.jsonl",
+            &*format!("{session}\n"),
+        ),
         ("work/README.md", "# Readme\n"),
         ("work/requests.ndjson", &format!("{request}\n")),
         ("work/main.mty", program),

@@ -22,6 +22,8 @@ mod models;
 pub(crate) mod next;
 mod schema;
 pub(crate) mod serve;
+#[cfg(feature = "sessions")]
+mod sessions;
 #[cfg(feature = "auth")]
 mod status;
 #[cfg(feature = "trust")]
@@ -43,6 +45,8 @@ pub(crate) const TABLE: &[Entry] = &[
     entry::<logout::Logout>(),
     #[cfg(feature = "auth")]
     entry::<status::Status>(),
+    #[cfg(feature = "sessions")]
+    entry::<sessions::Sessions>(),
     #[cfg(feature = "doctor")]
     entry::<doctor::Doctor>(),
     #[cfg(feature = "catalog")]

@@ -31,6 +31,7 @@ pub(crate) const PARTS: &[(&str, bool)] = &[
     ("providers", cfg!(feature = "providers")),
     ("mcp", cfg!(feature = "mcp")),
     ("code-mode", cfg!(feature = "code-mode")),
+    ("sessions", cfg!(feature = "sessions")),
     ("log", cfg!(feature = "log")),
     ("doctor", cfg!(feature = "doctor")),
     ("trust", cfg!(feature = "trust")),

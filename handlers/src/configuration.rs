@@ -171,7 +171,7 @@ fn waited_for<T>(work: impl Future<Output = Result<T, Vec<Reason>>>) -> Result<T
     runtime.block_on(work)
 }
 
-fn here() -> Result<Environment, Vec<Reason>> {
+pub(crate) fn here() -> Result<Environment, Vec<Reason>> {
     Environment::of_process().map_err(|error| {
         let why = format!("the current directory cannot be used: {error}");
         vec![Reason::new(why)]

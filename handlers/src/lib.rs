@@ -24,3 +24,5 @@ pub mod configuration;
 pub mod magi;
 #[cfg(feature = "catalog")]
 pub mod models;
+#[cfg(feature = "sessions")]
+pub mod sessions;

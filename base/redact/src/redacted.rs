@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Text without secrets and without what must not be shown. Only the redactor makes it, so that raw text can't take its
 /// place.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Redacted(pub(super) String);
 
 impl Redacted {

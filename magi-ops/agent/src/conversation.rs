@@ -203,7 +203,8 @@ impl Replay {
             Body::Continuation { .. }
             | Body::Diagnostic { .. }
             | Body::Delegation { .. }
-            | Body::Task { .. } => {}
+            | Body::Task { .. }
+            | Body::Usage { .. } => {}
         }
         Ok(())
     }

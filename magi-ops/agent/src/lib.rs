@@ -1,6 +1,7 @@
 //! The agent engine: workspaces, sessions and runs of a process, behind one facade.
 //! Knows no wire; callers translate its values into their dialect.
 
+mod archive;
 mod attach;
 mod ceilings;
 mod compaction;
@@ -17,11 +18,13 @@ mod replay;
 mod run;
 mod startup;
 mod task;
+mod transcript;
 mod writer;
 
 /// How far a login has come, and why one stored nothing.
 #[cfg(feature = "providers")]
 pub use account::{CallbackError, LoginError, LoginStep};
+pub use archive::{Archive, Listed, Listing, Pruned};
 pub use attach::{Attached, Notice};
 /// Which models a provider offers.
 pub use catalog::{Catalog, Model, State as CatalogState};
@@ -51,7 +54,6 @@ pub use startup::{
 };
 #[cfg(feature = "mcp")]
 pub use startup::{Offered, failing_servers, log_in, try_server};
-pub use store::Redactor;
 /// How a run ended.
 pub use store::sessions::Outcome;
 /// A session's id, which names no path.
@@ -62,8 +64,11 @@ pub use store::settings::{Change, Scope, ThinkingLevel};
 pub use store::settings::{Launch, McpServer, ServerState};
 /// What people are told of a configuration.
 pub use store::{Reason, command_word, on_a_line, shown, shown_path};
+pub use store::{Redacted, Redactor};
 /// What a main becomes when it was started as the guard of a command.
 pub use tools::guard;
+/// A session from its first word to its last, for people.
+pub use transcript::{Answerer, Call, Cost, Counts, Entry, Task, Turn};
 // Registers its tool, or keeps the name of one that this build lacks.
 use code as _;
 /// What a call is to those who watch, and the names that are no secret: those of linked tools.

@@ -11,7 +11,7 @@ use crate::context::context_id;
 use crate::local::{HomeError, LocalHome};
 use crate::reason::{Reason, Reasons};
 use crate::resources::{ResourceError, Resources, Wanted};
-use crate::sessions::{LocalSessions, SessionStore};
+use crate::sessions::{LocalSessions, SessionArchive, SessionStore};
 use crate::settings::{self, SettingsStore};
 
 /// What one person's work is kept in. Every call blocks.
@@ -23,6 +23,9 @@ pub trait Home: Debug + Send + Sync {
     fn catalogs(&self) -> &dyn CatalogStore;
 
     fn sessions(&self) -> Arc<dyn SessionStore>;
+
+    /// The same sessions for a person's commands.
+    fn archive(&self) -> Arc<dyn SessionArchive>;
 
     /// Reads instructions, skills and profiles for the canonical directory `cwd` once. `cancelled` is asked before each
     /// file and directory entry. What is left out is told in `notices`, also when reading fails.
@@ -97,6 +100,10 @@ impl Home for LocalHome {
     }
 
     fn sessions(&self) -> Arc<dyn SessionStore> {
+        Arc::new(LocalSessions::new(self))
+    }
+
+    fn archive(&self) -> Arc<dyn SessionArchive> {
         Arc::new(LocalSessions::new(self))
     }
 

@@ -16,6 +16,8 @@ pub(crate) const MAX_NAME_BYTES: usize = 64;
 /// The stored code of a turn that could not go on with a conversation of its length.
 pub(crate) const COMPACTION_REQUIRED: &str = "compaction_required";
 
+const STARTED: &str = "started";
+const FAILED: &str = "failed";
 const EARLIER: &str = "What stood before in this session became too long to be read here. It is kept, and the summary below \
     stands for it.";
 const INTERRUPTED: &str =
@@ -53,9 +55,7 @@ impl Message {
         };
         match self.kind {
             EntryKind::Activity => {
-                let mut line = shown_name(&self.name, redactor);
-                let detail = detail(&self.text, [&self.name, line.as_str()], self.state);
-                let detail = redactor.redact(detail);
+                let (mut line, detail) = self.activity(redactor);
                 line.push(&Redacted::fixed(" "));
                 line.push(&Redacted::fixed(self.state));
                 if !detail.is_empty() {
@@ -80,6 +80,21 @@ impl Message {
             EntryKind::Assistant => redactor.redact_message(&before, &self.text),
             _ => redactor.redact(&self.text),
         }
+    }
+}
+
+impl Message {
+    /// Of an activity, the name of its tool and what is said of it beside that and its state.
+    pub(crate) fn activity(&self, redactor: &Redactor) -> (Redacted, Redacted) {
+        let name = shown_name(&self.name, redactor);
+        let detail = detail(&self.text, [&self.name, name.as_str()], self.state);
+        let detail = redactor.redact(detail);
+        (name, detail)
+    }
+
+    /// Of an activity, whether it failed; `None` of one that has no end.
+    pub(crate) fn failed(&self) -> Option<bool> {
+        (self.state != STARTED).then_some(self.state == FAILED)
     }
 }
 
@@ -125,7 +140,7 @@ pub enum TurnEnd {
 }
 
 impl TurnEnd {
-    fn of(outcome: Outcome, error_code: Option<&str>) -> Self {
+    pub(crate) fn of(outcome: Outcome, error_code: Option<&str>) -> Self {
         match outcome {
             Outcome::Completed => Self::Completed,
             Outcome::Cancelled => Self::Cancelled,
@@ -246,7 +261,7 @@ impl Projector {
                 let place = self.add(id, kind, subject, true);
                 let message = &mut self.out.messages[place];
                 message.name.clone_from(name);
-                message.state = "started";
+                message.state = STARTED;
                 self.places.insert((kind, activity_id.clone()), place);
             }
             Body::ToolFinished {
@@ -257,7 +272,7 @@ impl Projector {
             } => {
                 if let Some(place) = self.place(EntryKind::Activity, activity_id) {
                     let message = &mut self.out.messages[place];
-                    message.state = if *is_error { "failed" } else { "completed" };
+                    message.state = if *is_error { FAILED } else { "completed" };
                     message.text.clone_from(summary);
                     message.partial = false;
                 }
@@ -294,8 +309,10 @@ impl Projector {
                 self.turn = None;
                 self.places.clear();
             }
-            // Raw reasoning, what only a provider needs, and what the engine keeps of a task: its call is shown.
+            // Raw reasoning, what only a provider needs, what a request cost, and what the engine keeps of a task: its
+            // call is shown.
             Body::Reasoning { .. }
+            | Body::Usage { .. }
             | Body::Delegation { .. }
             | Body::Task { .. }
             | Body::Thought { .. }

@@ -73,8 +73,14 @@ impl Worker {
         }
     }
 
-    /// What a request cost.
-    pub(super) fn usage(&self, usage: &Usage) -> Activity {
+    /// What a request cost, which is stored too.
+    pub(super) fn usage(&mut self, usage: &Usage) -> Activity {
+        self.persist.push(Body::Usage {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            reasoning: usage.reasoning,
+        });
         Activity::Usage {
             effective_input: usage.input.saturating_sub(usage.cache_read.unwrap_or(0)),
             output: usage.output,
@@ -85,7 +91,11 @@ impl Worker {
     }
 
     /// What the response cost and how full the context is, if the provider said.
-    pub(super) async fn report_usage(&self, turn: &Turn, selected: &Selected) -> Result<(), Stop> {
+    pub(super) async fn report_usage(
+        &mut self,
+        turn: &Turn,
+        selected: &Selected,
+    ) -> Result<(), Stop> {
         let Some(usage) = turn.usage else {
             return Ok(());
         };
@@ -95,7 +105,8 @@ impl Worker {
             output = usage.output,
             "a response was counted"
         );
-        self.activity(self.usage(&usage)).await?;
+        let activity = self.usage(&usage);
+        self.activity(activity).await?;
         let window = selected.provider.context_window(&selected.choice.model);
         self.activity(Activity::Context {
             current_tokens: usage.input.saturating_add(usage.output),

@@ -13,6 +13,7 @@ mod error;
 mod examine;
 mod guidance;
 mod join;
+mod kept;
 mod person;
 mod select;
 mod servers;
@@ -35,6 +36,7 @@ pub(crate) use equipment::Equipment;
 pub(crate) use error::redacted;
 pub use error::{StartupError, StartupErrorKind};
 pub use examine::{Examination, examine};
+pub(crate) use kept::{kept, retention_days};
 pub use person::{Approval, approve, launch_line, servers};
 #[cfg(feature = "mcp")]
 pub use person::{Offered, failing_servers, log_in, try_server};

@@ -338,7 +338,7 @@ pub(crate) fn named_keys<'a>(
         .filter_map(|provider| environment.var(provider.api_key_env.as_deref()?))
 }
 
-fn learn_accounts(home: &dyn Home, redactor: &Redactor) {
+pub(super) fn learn_accounts(home: &dyn Home, redactor: &Redactor) {
     match home.accounts().texts() {
         Ok(texts) => {
             let members = texts.iter().map(|(name, text)| (&**name, &**text));

@@ -23,7 +23,8 @@ pub fn recorded_cwd(cwd: &Path) -> String {
     }
 }
 
-fn read_back(recorded: &str) -> Option<PathBuf> {
+/// The directory that [`recorded_cwd`] wrote down; `None` of what it never wrote.
+pub(super) fn read_back(recorded: &str) -> Option<PathBuf> {
     let Some(digits) = recorded.strip_prefix(BYTES) else {
         return Some(recorded.into());
     };

@@ -44,6 +44,20 @@ impl SessionId {
         (!is_part).then_some(name)
     }
 
+    /// The session and the part that a file of this name holds; an error for a name that is like one and can't be.
+    /// `None` of any other.
+    pub(crate) fn of_part_name(name: &str) -> Option<Result<(Self, u32), InvalidSessionId>> {
+        let name = name.strip_suffix(SUFFIX)?;
+        let part = name.rsplit_once('.').and_then(|(id, part)| {
+            let part: u32 = part.parse().ok().filter(|part| *part > 1)?;
+            Some((id.parse().ok()?, part))
+        });
+        match part {
+            Some(part) => Some(Ok(part)),
+            None => Some(name.parse().map(|id| (id, 1))),
+        }
+    }
+
     /// The name of the file that holds a part: [`Self::file_name`] of the first one.
     pub(crate) fn part_name(&self, part: u32) -> String {
         match part {

@@ -67,7 +67,7 @@ impl SessionSummary {
 
 /// The first line with something on it. Redacted as a whole before that, so that the cut hides
 /// no secret from the redactor.
-fn first_line(text: &str, redactor: &Redactor) -> Option<Redacted> {
+pub(super) fn first_line(text: &str, redactor: &Redactor) -> Option<Redacted> {
     let text = redactor.redact(text);
     let line = text.as_str().trim_start();
     let start = text.len() - line.len();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use redact::Redactor;
 
+mod archive;
 mod cwd;
 mod id;
 mod list;
@@ -16,6 +17,7 @@ mod local;
 mod record;
 mod window;
 
+pub use archive::{About, Kept, KeptSession, MAX_ARCHIVE_ENTRIES, SessionArchive};
 pub use cwd::{recorded_cwd, verify_cwd};
 pub use id::{InvalidSessionId, SessionId};
 pub use list::{ListError, MAX_LIST_ITEMS, MAX_SCAN_ENTRIES, SessionList, SessionSummary};

@@ -186,6 +186,18 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_code: Option<String>,
     },
+    /// What one request to the model cost, as the provider counted; nothing where it did not.
+    Usage {
+        /// Tokens of the request, those from the provider's cache among them.
+        input: u64,
+        output: u64,
+        /// The part of `input` that came from the cache; `None` if the provider does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cache_read: Option<u64>,
+        /// The part of `output` that was thinking; `None` if the provider does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reasoning: Option<u64>,
+    },
     /// Something a person should know about the turn.
     Diagnostic { code: String, summary: String },
     /// The turn is over; without it, it was interrupted.

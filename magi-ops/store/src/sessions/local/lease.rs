@@ -192,6 +192,12 @@ impl Lease {
         Ok(())
     }
 
+    /// Takes the retention lease of the open session file alone, for who removes it. `Busy` when somebody is attached.
+    pub(super) fn lock_to_remove(&self, content: &File) -> Result<(), SessionError> {
+        let deadline = Instant::now() + LEASE_WAIT;
+        lock_until(content, FlockOperation::NonBlockingLockExclusive, deadline)
+    }
+
     /// Takes the append lock for one append. A reader that is stopped within its read must not
     /// cost the person's words, so after the wait the append goes on without.
     pub(super) fn appending(&self) -> AppendLock {

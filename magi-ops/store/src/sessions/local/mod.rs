@@ -15,6 +15,7 @@ use super::{
 };
 use crate::local::LocalHome;
 
+mod archive;
 mod file;
 mod lease;
 mod list;
