@@ -65,6 +65,36 @@ fn attachments_sixteen() {
     play("attachments_sixteen");
 }
 
+#[cfg(feature = "auth")]
+#[test]
+fn auth_login() {
+    play("auth_login");
+}
+
+#[cfg(feature = "auth")]
+#[test]
+fn auth_login_refused() {
+    play("auth_login_refused");
+}
+
+#[cfg(feature = "auth")]
+#[test]
+fn auth_logout() {
+    play("auth_logout");
+}
+
+#[cfg(feature = "auth")]
+#[test]
+fn auth_params() {
+    play("auth_params");
+}
+
+#[cfg(feature = "auth")]
+#[test]
+fn auth_status() {
+    play("auth_status");
+}
+
 #[test]
 fn catalog() {
     play("catalog");

@@ -87,6 +87,7 @@ fn request(frame: &Value) -> Option<Request> {
         "auth.login.start" => Request::AuthLoginStart(read(payload)?),
         "auth.login.callback" => Request::AuthLoginCallback(read(payload)?),
         "auth.login.cancel" => Request::AuthLoginCancel(read(payload)?),
+        "auth.logout" => Request::AuthLogout(read(payload)?),
         "config.get" => Request::ConfigGet,
         "config.set" => Request::ConfigSet(read(payload)?),
         _ => return None,
