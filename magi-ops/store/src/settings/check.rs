@@ -11,7 +11,7 @@ use super::layer::{COMMANDS, Layer, PermissionLayer, Permissions, ProviderLayer,
 use super::permissions::{MAX_RULE_BYTES, MAX_RULES};
 use super::projects::directory;
 use super::rule_advice::rule_advice;
-use super::{MAX_INSTRUCTIONS, MAX_NAME_BYTES};
+use super::{FORM, MAX_INSTRUCTIONS, MAX_NAME_BYTES};
 use crate::reason::{did_you_mean, listed, near_miss, shown};
 
 /// Who is told of each fault, and of the names that lead to its member.
@@ -29,6 +29,7 @@ const BLANK: (&str, &str) = (
 
 /// Tells everything that is wrong with `layer`. `tools` are the names that `permissions` may hold; without any, all do.
 pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
+    check_version(layer.version, tell);
     for (key, name) in [("provider", &layer.provider), ("model", &layer.model)] {
         blank(&[key], name.as_deref(), BLANK, tell);
         if name.as_ref().map_or(0, String::len) > MAX_NAME_BYTES {
@@ -79,6 +80,23 @@ pub(super) fn check(layer: &Layer, tools: &[&str], tell: Tell<'_>) {
         let fault = ("this name is blank", "give the server a name");
         blank(&["mcp_servers", name], Some(name), fault, tell);
     }
+}
+
+fn check_version(version: Option<u32>, tell: Tell<'_>) {
+    let (why, help) = match version {
+        None | Some(FORM) => return,
+        Some(0) => (
+            "there is no such form of settings".to_owned(),
+            "take the member out",
+        ),
+        Some(later) => (
+            format!(
+                "this is form {later} of settings, of a later release; this one knows form {FORM} only"
+            ),
+            "install the later release, or use another `MC_HOME` with this one",
+        ),
+    };
+    tell(&["version"], Fault::new(why, help));
 }
 
 fn is_blank(text: &str) -> bool {

@@ -23,6 +23,9 @@ pub const SNIPPETS: &str = "code";
 #[serde(default)]
 #[cfg_attr(test, schemars(title = "magi-code settings"))]
 pub(super) struct Layer {
+    /// The form of the file, 1 unless it says so; there has been no other.
+    #[cfg_attr(test, schemars(extend("minimum" = 1, "maximum" = 1)))]
+    pub(super) version: Option<u32>,
     /// Id of the provider; `fixture`, the offline one, when nothing is configured.
     pub(super) provider: Option<String>,
     /// The provider's model.

@@ -53,6 +53,8 @@ const SCHEMA_FILE_NAME: &str = "settings.schema.json";
 /// JSON Schema of `settings.json`. A test holds it against the Rust types.
 pub(crate) const SCHEMA: &str = include_str!("schema.json");
 
+/// The form of settings files that this build reads and writes; their member `version` may name it.
+pub(crate) const FORM: u32 = 1;
 /// Longest settings file, in bytes.
 pub const MAX_BYTES: u64 = 1024 * 1024;
 /// Longest provider or model name, in UTF-8 bytes.

@@ -148,6 +148,7 @@ fn what_cannot_be_used_is_left_alone() {
     for wrong in [
         "{\"model\": \"a\", \"model\": \"b\"}",
         "{\"fast\": 1}",
+        "{\"version\": 2}",
         "{",
         "[]",
         "",

@@ -210,3 +210,33 @@ fn names_are_bounded() {
     assert!(!load(&name(257), "m"));
     assert!(!load("p", &name(257)));
 }
+
+#[test]
+fn another_form_is_refused_whoever_says_so() {
+    for known in ["{}", r#"{"version":null}"#, r#"{"version":1}"#] {
+        assert!(Place::new().global(known).load().is_ok(), "{known}");
+        assert!(Place::new().project(known).load().is_ok(), "{known}");
+    }
+    for other in [
+        "0",
+        "2",
+        "4294967295",
+        "4294967296",
+        "-1",
+        "1.5",
+        "\"1\"",
+        "[1]",
+    ] {
+        let json = format!("{{\n \"version\": {other}}}");
+        for place in [Place::new().global(&json), Place::new().project(&json)] {
+            let [(key, line, _)] = &problems(&place)[..] else {
+                panic!("{other}: {:?}", problems(&place));
+            };
+            assert_eq!((key.as_str(), *line), ("version", 2), "{other}");
+        }
+    }
+    let later = Place::new().global(r#"{"version":7}"#).load().unwrap_err();
+    let reason = later.into_reasons().remove(0);
+    assert!(reason.reason.contains("form 7"), "{reason:?}");
+    assert!(reason.help.is_some());
+}
