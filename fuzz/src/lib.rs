@@ -1,6 +1,7 @@
 //! What must hold for any bytes from outside. Called by the fuzz targets here and, over the committed
 //! seeds, by the `fuzz_seeds.rs` among the tests of each crate that is checked. No product code.
 
+pub mod accounts_file;
 pub mod application_service;
 pub mod catalog_answers;
 pub mod command_line;

@@ -7,6 +7,7 @@ use std::{fs, io};
 use checks::input::RUNS;
 use serde_json::Value;
 
+mod accounts;
 mod application_service;
 mod catalogs;
 mod child;
@@ -43,6 +44,7 @@ fn main() -> io::Result<()> {
         ("command_line", command_line::seeds()),
         ("mcp_results", mcp::seeds()),
         ("catalog_answers", catalogs::seeds()),
+        ("accounts_file", accounts::seeds()),
     ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("seeds")

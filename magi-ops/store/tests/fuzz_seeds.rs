@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+#[path = "../../../fuzz/src/accounts_file.rs"]
+#[allow(unreachable_pub)]
+mod accounts_file;
 #[path = "../../../fuzz/src/front_matter.rs"]
 #[allow(unreachable_pub)]
 mod front_matter;
@@ -104,6 +107,21 @@ fn settings_file_seeds_hold() {
         "settings",
         "thinking_level",
         "too long",
+    ];
+    reaches(&reached, &expected);
+}
+
+#[test]
+fn accounts_file_seeds_hold() {
+    let reached = replay("accounts_file", |seed| Some(accounts_file::check(seed)));
+    let expected = [
+        "`providers` is no object",
+        "accounts",
+        "another version",
+        "is no JSON",
+        "is no JSON object",
+        "longer than",
+        "not in the form",
     ];
     reaches(&reached, &expected);
 }
