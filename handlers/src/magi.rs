@@ -66,13 +66,12 @@ pub fn serve_local_agent(
         ..Environment::of_process()?
     };
     let agent = ::magi::local_agent::Agent::bounded(environment, wishes.max_responses);
-    let ended = run(
-        runtime,
-        stdio,
-        &agent,
-        |agent| async move { agent.close().await },
-        local_agent::LocalAgent::new(),
-    )?;
+    let close = {
+        let agent = Arc::clone(&agent);
+        async move { agent.close().await }
+    };
+    let dialect = local_agent::LocalAgent::new();
+    let ended = run(runtime, stdio, &agent, close, agent.close(), dialect)?;
     Ok(Ok(i32::from(ended != Ended::Drained)))
 }
 
@@ -90,10 +89,12 @@ pub fn serve_application_service(
         redactor: Some(redactor),
         ..Environment::of_process()?
     })?;
-    let close =
-        |service: Arc<::magi::application_service::Service>| async move { service.close().await };
+    let close = {
+        let service = Arc::clone(&service);
+        async move { service.close().await }
+    };
     let codec = application_service::ApplicationService::default();
-    match run(runtime, stdio, &service, close, codec)? {
+    match run(runtime, stdio, &service, close, service.cleanup(), codec)? {
         Ended::Drained => Ok(Ok(0)),
         Ended::Failed => {
             anyhow::bail!("standard output failed, or was not read in time; the service stops")
@@ -104,17 +105,18 @@ pub fn serve_application_service(
     }
 }
 
-fn run<D, E, F>(
+/// `close` ends the engine while output still drains, `cleanup` when it no longer does.
+fn run<D, E>(
     runtime: Runtime,
     stdio: Stdio,
     engine: &Arc<E>,
-    close: impl Fn(Arc<E>) -> F,
+    close: impl Future<Output = ()> + Send + 'static,
+    cleanup: impl Future<Output = ()>,
     dialect: D,
 ) -> anyhow::Result<Ended>
 where
     D: Codec,
     E: Send + Sync + 'static,
-    F: Future<Output = ()> + Send + 'static,
 {
     // A client that does not read the standard error must not hold anything up, and local-agent has no use for it.
     host::panics::log_panics();
@@ -126,19 +128,12 @@ where
         let input = Input::new(stdio.input)?;
         let output = Output::new(stdio.output)?;
         // When the connection closes, for whatever reason, what runs is cancelled while output drains.
-        let (closing, closed) = (connection.cancel.clone(), close(Arc::clone(engine)));
+        let closing = connection.cancel.clone();
         tokio::spawn(async move {
             closing.cancelled().await;
-            closed.await;
+            close.await;
         });
-        serve(
-            dialect,
-            connection,
-            input,
-            output,
-            close(Arc::clone(engine)),
-        )
-        .await
+        serve(dialect, connection, input, output, cleanup).await
     });
     // Slow teardown is left to process exit.
     runtime.shutdown_background();

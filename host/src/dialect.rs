@@ -137,6 +137,9 @@ pub struct Rules {
     pub output: OutputRules,
     /// From the end of input to the last drained byte and finished request.
     pub closing: Duration,
+    /// How much longer requests of [`crate::Class::Background`] are waited for, which nothing cancels; what the last of them
+    /// answers has `closing` to itself.
+    pub background: Duration,
     /// From the end of draining to the end of cleanup; slower teardown is left to process exit.
     pub cleanup: Duration,
     pub standard: Standard,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Service, code, keys, launch, request};
+use crate::client::{Service, code, keys, launch, record, request, version_1};
 use crate::server::{Answer, Model};
 use crate::support::Place;
 
@@ -406,6 +406,43 @@ fn one_worker_serves_while_turns_go_on_and_the_end_waits_for_it() {
     );
     assert!(service.server.rest().is_empty());
     assert_eq!(service.server.wait_exit().code, Some(0));
+    assert!(kept(&place).exists());
+}
+
+#[test]
+fn the_end_waits_for_a_refresh_longer_than_for_anything_else() {
+    let late = |seconds| Answer {
+        late: Duration::from_secs(seconds),
+        ..two()
+    };
+    let ask = request("slow", "catalog.refresh", &json!({"provider_id": "mine"}));
+    // Longer than what is pending is drained otherwise.
+    let model = Model::answering(vec![late(12)]);
+    let place = Place::with_settings(&settings(&model.base()));
+    let mut asked = service(&place);
+    asked.server.send_json(&ask);
+    model.asked();
+    asked.server.close_stdin();
+    let response = asked.recv();
+    assert_eq!(response["payload"]["state"], "fresh_cache", "{response}");
+    assert_eq!(asked.server.wait_exit().code, Some(0));
+    assert!(kept(&place).exists());
+
+    // Nobody is there to be answered, and what was asked for is kept all the same.
+    let model = Model::answering(vec![late(5)]);
+    let place = Place::with_settings(&settings(&model.base()));
+    let launch = launch().place(&place).env("GATEWAY_KEY", KEY).stalled();
+    let mut asked = Service::spawn(launch);
+    let mut bytes = record("i", "initialize", &version_1());
+    bytes.extend(record(
+        "slow",
+        "catalog.refresh",
+        &json!({"provider_id": "mine"}),
+    ));
+    asked.server.send(bytes);
+    model.asked();
+    drop(asked.server.take_stdout());
+    assert_eq!(asked.server.wait_exit().code, Some(1));
     assert!(kept(&place).exists());
 }
 

@@ -14,6 +14,7 @@ use crate::correlate::Correlation;
 use crate::dialect::{Admission, Codec, Decoded, Identity, Refusal, Rules, Unencodable};
 use crate::event::Emitted;
 use crate::frame::{FrameBuffer, Framed};
+use crate::operation::Class;
 use crate::reply::Outcome;
 use crate::transport::{Input, Output};
 use crate::writer::{Outbox, Overflow};
@@ -84,7 +85,8 @@ impl From<Overflow> for Stop {
 /// A request whose handler has finished.
 struct Finished {
     identity: Identity,
-    exclusive: bool,
+    /// `None` of one that answered at once: nobody waited for it.
+    class: Option<Class>,
     outcome: Outcome,
     span: Span,
 }
@@ -103,6 +105,8 @@ struct Duplex<D> {
     follow_ups: JoinSet<Followed>,
     events: mpsc::Sender<Emitted>,
     exclusive_busy: bool,
+    /// Requests of [`Class::Background`] among those that run.
+    background: usize,
     /// Since when no input is admitted any more, plus the bound on draining.
     closing: Option<Instant>,
     /// Since when a signal waits for what holds input back, plus how long it does at most.
@@ -127,6 +131,7 @@ impl<D: Codec> Duplex<D> {
             follow_ups: JoinSet::new(),
             events,
             exclusive_busy: false,
+            background: 0,
             closing: None,
             signalled: None,
             hung_up: None,
@@ -183,6 +188,7 @@ impl<D: Codec> Duplex<D> {
             let reading = self.closing.is_none() && waiting.is_none() && !self.held_back();
             let watching = !reading && self.closing.is_none() && self.hung_up.is_none();
             let abandoned_at = self.abandoned_at();
+            let closes_at = self.closes_at();
             let pacing = (self.closing.is_none() && waiting.is_some())
                 .then_some(self.next_admission)
                 .flatten();
@@ -210,7 +216,7 @@ impl<D: Codec> Duplex<D> {
                 }
                 () = output.closed() => return Err(Ended::Failed),
                 () = until(self.outbox.expires()) => return Err(Ended::Failed),
-                () = until(self.closing) => return Err(Ended::Failed),
+                () = until(closes_at) => return Err(Ended::Failed),
                 () = until(pacing) => {}
                 // Nobody writes and nobody reads: there is nobody to go on for, or to drain to.
                 () = until(abandoned_at), if self.closing.is_none() => return Err(Ended::Failed),
@@ -225,6 +231,15 @@ impl<D: Codec> Duplex<D> {
     /// When a client that has left its requests behind is taken not to read their answers either.
     fn abandoned_at(&self) -> Option<Instant> {
         Some(self.outbox.stalled_since(self.hung_up?)? + self.rules.closing)
+    }
+
+    /// When draining has taken too long.
+    fn closes_at(&self) -> Option<Instant> {
+        let at = self.closing?;
+        Some(match self.background {
+            0 => at,
+            _ => at + self.rules.background,
+        })
     }
 
     fn is_drained(&self) -> bool {

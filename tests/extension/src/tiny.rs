@@ -61,6 +61,7 @@ pub static RULES: Rules = Rules {
         strict: false,
     },
     closing: Duration::from_secs(2),
+    background: Duration::ZERO,
     cleanup: Duration::from_secs(2),
     standard: Standard {
         unsupported: Word::Unknown.code(),

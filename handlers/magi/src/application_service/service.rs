@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use agent::{
     Capacity, Engine, EngineError, Environment, ErrorKind, Run, RunSpec, SessionId, Workspace,
@@ -15,6 +16,9 @@ const CAPACITY: Capacity = Capacity {
     sessions: 16,
     runs: 16,
 };
+
+/// How long what was cancelled is waited for; slower ends are left to the process's exit.
+const TEARDOWN: Duration = Duration::from_secs(2);
 
 /// The state of one service process.
 #[derive(Debug)]
@@ -109,6 +113,15 @@ impl Service {
         #[cfg(not(feature = "accounts"))]
         let accounts = std::future::ready(());
         tokio::join!(accounts, self.configuration.close(), self.engine.close());
+    }
+
+    /// The same when nothing is delivered any more: what was cancelled is waited for 2 s, what is written or refreshed as
+    /// long as that takes, which callers bound.
+    pub async fn cleanup(&self) {
+        let in_time = tokio::time::timeout(TEARDOWN, self.close()).await;
+        if in_time.is_err() {
+            self.configuration.close().await;
+        }
     }
 
     /// Attaches a session of this directory, or keeps the one that a turn attached; its history is not read. Without

@@ -28,7 +28,8 @@ pub(crate) const GUIDE: Guide = Guide {
             &[],
             "closing",
             "10 s from the end of input to deliver what is left, then 2 s to clean up. Where requests stand unread before that \
-             end, it is 10 s in which the client takes no byte",
+             end, it is 10 s in which the client takes no byte; a request about catalogs or configuration that runs may take 30 s \
+             more, and its answer has 10 s",
         ),
     ],
     whole: &[
@@ -350,7 +351,7 @@ gone, and everything ends.
 | status | meaning |
 | ---: | --- |
 | 0 | the end of input or a signal; everything was delivered |
-| 1 | output was lost: closed, or not drained within 10 s of closing; or a record of the service's own passed a bound. Stderr says which |
+| 1 | output was lost: closed, or not drained within 10 s of closing, or of the answer that was still worked for; or a record of the service's own passed a bound. Stderr says which |
 | 2 | the launch was not valid: arguments, too few descriptors or threads, or standard input and output that can't be used; \
 stderr says why |
 

@@ -92,7 +92,10 @@ pub static RULES: Rules = Rules {
     // The spec sets no deadline for a drain at EOF; without one, a client that neither reads nor
     // leaves would keep the process for ever.
     closing: Duration::from_secs(10),
-    cleanup: Duration::from_millis(2000),
+    // A refresh of a catalog may take 30 s, and is neither cancelled nor left unanswered.
+    background: Duration::from_secs(30),
+    // As long as that where output fails meanwhile; the service waits less for whatever else ends.
+    cleanup: Duration::from_secs(40),
     standard: Standard {
         unsupported: Word::UnsupportedOperation.code(),
         invalid_params: Word::InvalidPayload.code(),

@@ -89,6 +89,7 @@ pub static RULES: Rules = Rules {
         strict: false,
     },
     closing: Duration::from_millis(2000),
+    background: Duration::ZERO,
     cleanup: Duration::from_millis(2000),
     standard: Standard {
         unsupported: Word::UnsupportedMethod.code(),

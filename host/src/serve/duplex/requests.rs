@@ -8,6 +8,7 @@ use std::task::Poll;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
+use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use super::{Duplex, Finished, Followed, Stop, unencodable};
@@ -45,22 +46,23 @@ impl<D: Codec> Duplex<D> {
             Ok(started) => started,
             Err(code) => return self.fail(&identity, code, identity.id.clone()),
         };
-        let exclusive = operation.class == Class::Exclusive;
+        let class = operation.class;
         // Most handlers answer without waiting; those need no task.
         let first = std::future::poll_fn(|cx| Poll::Ready(work.poll_unpin(cx))).await;
         match first {
             Poll::Ready(outcome) => self.finish(Finished {
                 identity,
-                exclusive: false,
+                class: None,
                 outcome,
                 span,
             }),
             Poll::Pending => {
-                self.exclusive_busy |= exclusive;
+                self.exclusive_busy |= class == Class::Exclusive;
+                self.background += usize::from(class == Class::Background);
                 self.running.spawn(async move {
                     Finished {
                         identity,
-                        exclusive,
+                        class: Some(class),
                         outcome: work.await,
                         span,
                     }
@@ -137,12 +139,20 @@ impl<D: Codec> Duplex<D> {
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), Stop> {
         let Finished {
             identity,
-            exclusive,
+            class,
             outcome,
             span,
         } = finished;
-        if exclusive {
-            self.exclusive_busy = false;
+        match class {
+            Some(Class::Exclusive) => self.exclusive_busy = false,
+            Some(Class::Background) => {
+                self.background -= 1;
+                // The answer is only to be delivered yet.
+                if self.closing.is_some() && !self.rules.background.is_zero() {
+                    self.closing = Some(Instant::now() + self.rules.closing);
+                }
+            }
+            Some(Class::Inline) | None => {}
         }
         let encoded = match &outcome.result {
             Ok(body) => self.dialect.answer(&identity, Ok(body)),
