@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 const SESSIONS: u64 = 20_000;
-/// Of the long session: each has about 20 KiB of text and four calls.
-const TURNS: u64 = 2_000;
-const RUNS: usize = 7;
+/// Of the long session, which is about as long as a part may be: each has 20 KiB of text and four calls.
+const TURNS: u64 = 1_500;
+const RUNS: usize = 5;
 
 struct Written {
     id: String,
