@@ -129,7 +129,7 @@ pub fn log_in(name: &str, show: impl FnOnce(&str)) -> Result<(), Vec<Reason>> {
 /// When that can't be read.
 #[cfg(feature = "auth")]
 pub fn account_statuses() -> Result<Vec<AccountStatus>, Vec<Reason>> {
-    waited_for(agent::account_statuses(&here()?))
+    agent::account_statuses(&here()?)
 }
 
 /// Logs in to a provider; `show` is given the page that the person has to visit, and whether the browser of this machine

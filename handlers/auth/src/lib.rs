@@ -39,7 +39,7 @@ host::operation! {
     dialect: application_service::ApplicationService,
     method: "auth.status",
     position: 110,
-    class: Exclusive,
+    class: Inline,
     needs: Initialization,
     params: NoPayload,
     answer: AuthStatus,
@@ -48,8 +48,9 @@ host::operation! {
     handler: status,
 }
 
-async fn status(cx: Cx<Service>, _: NoPayload) -> Result<Reply<AuthStatus>, Word> {
-    let all = cx.engine().accounts().status().await;
+fn status(cx: Cx<Service>, _: NoPayload) -> Result<Reply<AuthStatus>, Word> {
+    // One small read; a thread for it would cost more than it does.
+    let all = cx.engine().accounts().status();
     let all = all.map_err(|error| word(&error))?;
     let mut providers: Vec<_> = all.into_iter().filter_map(told).collect();
     if providers.len() > MAX_PROVIDERS {

@@ -181,28 +181,25 @@ impl Accounts {
         self.ids().any(|id| id == provider)
     }
 
-    /// How every provider stands at this moment. Refreshes nothing and asks nobody.
+    /// How every provider stands at this moment. Refreshes nothing and asks nobody. One small read.
     ///
     /// # Errors
     /// When what is stored can't be read, of whichever provider.
-    pub async fn status(self: &Arc<Self>) -> Result<Vec<AccountStatus>, AccountsError> {
-        self.on_store(|this, store| {
-            store.check()?;
-            this.ids().map(|id| this.standing(store, id)).collect()
-        })
-        .await
+    pub fn status(&self) -> Result<Vec<AccountStatus>, AccountsError> {
+        let ids: Vec<_> = self.ids().collect();
+        let stored = self.home.accounts().accounts(&ids)?;
+        let all = ids.into_iter().zip(stored);
+        Ok(all
+            .map(|(id, account)| self.standing(id, account.credential))
+            .collect())
     }
 
-    /// How one provider stands. Blocks.
-    fn standing(
-        &self,
-        store: &dyn AccountStore,
-        provider: &str,
-    ) -> Result<AccountStatus, AccountError> {
+    /// How a provider stands of which `stored` is stored.
+    fn standing(&self, provider: &str, stored: Option<StoredCredential>) -> AccountStatus {
         let own = self.settings.providers.get(provider);
         let (method, source, readiness) = match self.variable(provider) {
-            _ if provider == CODEX_ID => {
-                let readiness = match self.stored(store, provider)? {
+            _ if self.has_login(provider) => {
+                let readiness = match stored {
                     Some(StoredCredential::OAuth(tokens)) => {
                         match tokens.can_serve(SystemTime::now()) {
                             true => Readiness::Ready,
@@ -217,12 +214,15 @@ impl Accounts {
             Some((variable, is_named)) => {
                 let value = self.environment.var(variable).unwrap_or_default();
                 let is_there = !value.trim().is_empty();
-                let (source, key) = match is_named || is_there {
-                    true => (
+                let (source, key) = match (is_named || is_there, stored) {
+                    (true, _) => (
                         AuthSource::Environment,
                         is_there.then(|| Secret::new(value)),
                     ),
-                    false => (AuthSource::Store, self.stored_key(store, provider)?),
+                    (false, Some(StoredCredential::ApiKey(key))) => {
+                        (AuthSource::Store, Some(Secret::new(&key)))
+                    }
+                    (false, _) => (AuthSource::Store, None),
                 };
                 // No key is sent where a project says that the provider is.
                 let placed = own.is_some_and(|own| own.placed_by_project);
@@ -233,12 +233,12 @@ impl Accounts {
                 (AuthMethod::ApiKey, source, readiness)
             }
         };
-        Ok(AccountStatus {
+        AccountStatus {
             provider: provider.to_owned(),
             method,
             source,
             readiness,
-        })
+        }
     }
 
     /// The variable that holds the key of a provider, if it has one, and whether the settings name it: then no other key
@@ -247,28 +247,6 @@ impl Accounts {
         let variable = key_variable(&self.settings, provider).filter(|_| provider != FIXTURE_ID)?;
         let own = self.settings.providers.get(provider);
         Some((variable, own.is_some_and(|own| own.api_key_env.is_some())))
-    }
-
-    fn stored(
-        &self,
-        store: &dyn AccountStore,
-        provider: &str,
-    ) -> Result<Option<StoredCredential>, AccountError> {
-        let credential = store.account(provider)?.credential;
-        let secrets = credential.iter().flat_map(StoredCredential::secrets);
-        self.redactor.learn(secrets);
-        Ok(credential)
-    }
-
-    fn stored_key(
-        &self,
-        store: &dyn AccountStore,
-        provider: &str,
-    ) -> Result<Option<Secret>, AccountError> {
-        Ok(match self.stored(store, provider)? {
-            Some(StoredCredential::ApiKey(key)) => Some(Secret::new(&key)),
-            _ => None,
-        })
     }
 
     /// Begins the login of a provider that has one. What happens in it comes as events, the last of which is its end.

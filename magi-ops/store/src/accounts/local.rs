@@ -25,11 +25,17 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 impl AccountStore for LocalHome {
     fn check(&self) -> Result<(), AccountError> {
+        self.accounts(&[]).map(drop)
+    }
+
+    fn accounts(&self, providers: &[&str]) -> Result<Vec<Account>, AccountError> {
         let document = Document::read(&self.accounts_file())?;
         document
             .providers
             .keys()
-            .try_for_each(|provider| document.account(provider).map(drop))
+            .try_for_each(|provider| document.account(provider).map(drop))?;
+        let of = |provider: &&str| document.account(provider);
+        providers.iter().map(of).collect()
     }
 
     fn exposed(&self) -> Option<Reason> {

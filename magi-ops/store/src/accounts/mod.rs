@@ -69,6 +69,12 @@ pub trait AccountStore: Debug + Send + Sync {
     /// As [`Self::check`].
     fn account(&self, provider: &str) -> Result<Account, AccountError>;
 
+    /// What is stored of each of these providers, at one moment, where everything can be read that is stored.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    fn accounts(&self, providers: &[&str]) -> Result<Vec<Account>, AccountError>;
+
     /// Stores `credential` of `provider`, or nothing, unless something else than `seen` is stored by now: a login may begin
     /// to count anew, so the generation alone does not tell. Whether it was stored; the records of others are kept as
     /// they are.

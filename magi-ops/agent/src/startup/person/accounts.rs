@@ -15,14 +15,12 @@ use crate::startup::{Environment, StartupError};
 ///
 /// # Errors
 /// When the settings or the credentials can't be read, redacted.
-pub async fn account_statuses(
-    environment: &Environment,
-) -> Result<Vec<AccountStatus>, Vec<Reason>> {
-    let asked = async {
-        let accounts = accounts(environment)?;
-        accounts.status().await.map_err(|error| vec![told(error)])
-    };
-    redacted_reasons(environment, asked.await)
+pub fn account_statuses(environment: &Environment) -> Result<Vec<AccountStatus>, Vec<Reason>> {
+    let asked = accounts(environment).and_then(|accounts| {
+        let all = accounts.status();
+        all.map_err(|error| vec![told(error)])
+    });
+    redacted_reasons(environment, asked)
 }
 
 /// Logs in to a provider. `show` is given the page that the person has to visit, and whether a browser on this machine
