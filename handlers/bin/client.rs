@@ -2,12 +2,12 @@
 //! left, what it tells beside the protocol, and the person at the terminal.
 //! Nothing here shows anything: that is the commands' matter.
 
-#[cfg(feature = "try")]
+#[cfg(any(feature = "try", feature = "chat"))]
 pub(crate) mod asker;
-#[cfg(feature = "try")]
+#[cfg(any(feature = "try", feature = "chat"))]
 pub(crate) mod held;
 pub(crate) mod input;
 pub(crate) mod reasons;
-#[cfg(feature = "exec")]
+#[cfg(any(feature = "exec", feature = "chat"))]
 pub(crate) mod start;
 pub(crate) mod step;

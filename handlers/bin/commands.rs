@@ -3,6 +3,8 @@
 
 #[cfg(any(feature = "auth", feature = "mcp"))]
 mod browser;
+#[cfg(feature = "chat")]
+mod chat;
 #[cfg(feature = "config")]
 mod config;
 #[cfg(feature = "doctor")]
@@ -35,6 +37,8 @@ use crate::program::{Completions, Entry, Man, Version, entry};
 
 /// In the order in which help names them.
 pub(crate) const TABLE: &[Entry] = &[
+    #[cfg(feature = "chat")]
+    entry::<chat::Chat>(),
     #[cfg(feature = "exec")]
     entry::<exec::Exec>(),
     #[cfg(feature = "try")]

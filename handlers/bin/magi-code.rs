@@ -37,6 +37,7 @@ pub(crate) const PARTS: &[(&str, bool)] = &[
     ("trust", cfg!(feature = "trust")),
     ("try", cfg!(feature = "try")),
     ("exec", cfg!(feature = "exec")),
+    ("chat", cfg!(feature = "chat")),
 ];
 
 const AFTER_HELP: &str = "\

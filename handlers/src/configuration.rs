@@ -46,6 +46,15 @@ pub fn choose(cwd: Option<&Path>, named: &str) -> Result<Chosen, Vec<Reason>> {
     agent::choose(&at(here()?, cwd), named)
 }
 
+/// The session of `cwd` that changed last.
+///
+/// # Errors
+/// When there is no list of sessions.
+pub fn latest_session(cwd: Option<&Path>) -> Result<Option<String>, Vec<Reason>> {
+    let latest = agent::latest_session(&at(here()?, cwd))?;
+    Ok(latest.map(|id| id.to_string()))
+}
+
 /// Says in the person's settings that command lines which these rules cover run without a question in `cwd`.
 ///
 /// # Errors

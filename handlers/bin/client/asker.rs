@@ -2,7 +2,9 @@
 //! What is asked, and what an answer means, is the caller's.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read as _};
+#[cfg(feature = "try")]
+use std::io::{BufRead as _, BufReader};
 use std::sync::mpsc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -78,8 +80,43 @@ impl Asker {
     }
 }
 
-/// The controlling terminal itself: descriptor 0 belongs to the protocols.
+/// Lines from the controlling terminal itself: descriptor 0 belongs to the protocols.
+#[cfg(feature = "try")]
 pub(crate) fn read_terminal() -> Option<Questions> {
+    open(line)
+}
+
+/// The same, and every key is an answer: for a terminal that gives them one by one.
+#[cfg(feature = "chat")]
+pub(crate) fn read_keys() -> Option<Questions> {
+    open(key)
+}
+
+/// Reads an answer; `None` where the terminal is gone.
+type Answered = fn(&File) -> io::Result<Option<String>>;
+
+#[cfg(feature = "try")]
+fn line(terminal: &File) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    // What stands behind the line is no answer to anything, so it goes with the buffer.
+    match BufReader::new(terminal.take(LONGEST)).read_line(&mut line) {
+        Ok(0) => Ok(None),
+        Err(error) if error.kind() != io::ErrorKind::InvalidData => Err(error),
+        // What is no text is no consent.
+        Ok(_) | Err(_) => Ok(Some(line)),
+    }
+}
+
+#[cfg(feature = "chat")]
+fn key(mut terminal: &File) -> io::Result<Option<String>> {
+    // The longest sequence of one key is far shorter.
+    let mut bytes = [0; 32];
+    let count = terminal.read(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes[..count]);
+    Ok((count > 0).then(|| text.into_owned()))
+}
+
+fn open(read: Answered) -> Option<Questions> {
     let terminal = File::open("/dev/tty").ok()?;
     let (questions, asked) = mpsc::channel();
     // A thread of its own, because reading a terminal blocks; it ends with the process.
@@ -87,14 +124,14 @@ pub(crate) fn read_terminal() -> Option<Questions> {
         .name("terminal".into())
         .spawn(move || {
             // Nobody can be asked any more: the next question finds nobody.
-            let _ = serve(&terminal, &asked);
+            let _ = serve(&terminal, &asked, read);
         })
         .ok()?;
     Some(questions)
 }
 
 /// Answers questions with what is typed at a terminal, until there are no more.
-fn serve(terminal: &File, asked: &mpsc::Receiver<Question>) -> io::Result<()> {
+fn serve(terminal: &File, asked: &mpsc::Receiver<Question>, read: Answered) -> io::Result<()> {
     let mut next = asked.recv().ok();
     while let Some(Question { ready, answer }) = next.take() {
         tcflush(terminal, QueueSelector::IFlush)?;
@@ -107,13 +144,9 @@ fn serve(terminal: &File, asked: &mpsc::Receiver<Question>) -> io::Result<()> {
             }
             let mut readable = [PollFd::new(terminal, PollFlags::IN)];
             if poll(&mut readable, Some(&LOOK))? > 0 {
-                let mut line = String::new();
-                // What stands behind the line is no answer to anything, so it goes with the buffer.
-                match BufReader::new(terminal.take(LONGEST)).read_line(&mut line) {
-                    Ok(0) => return Ok(()),
-                    Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
-                    // What is no text is no consent.
-                    Ok(_) | Err(_) => drop(answer.send(line)),
+                match read(terminal)? {
+                    Some(text) => drop(answer.send(text)),
+                    None => return Ok(()),
                 }
                 break;
             }
@@ -125,7 +158,7 @@ fn serve(terminal: &File, asked: &mpsc::Receiver<Question>) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "try"))]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
@@ -152,7 +185,7 @@ mod tests {
     async fn only_what_is_typed_at_a_question_answers_it() {
         let (mut person, terminal) = terminal();
         let (questions, asked) = mpsc::channel();
-        std::thread::spawn(move || serve(&terminal, &asked).unwrap());
+        std::thread::spawn(move || serve(&terminal, &asked, line).unwrap());
         let mut asker = Asker::at(questions);
         let soon = Duration::from_millis(200);
 

@@ -2,8 +2,7 @@
 //! Nothing here talks to a server.
 
 use std::io::Read as _;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Longest prompt of local-agent, in bytes.
@@ -32,13 +31,19 @@ pub(crate) fn prompt(given: String, input: OwnedFd) -> Result<String, String> {
     } else {
         given
     };
+    judge(&prompt)?;
+    Ok(prompt)
+}
+
+/// What is wrong with a prompt, for a person.
+pub(crate) fn judge(prompt: &str) -> Result<(), String> {
     if prompt.len() > PROMPT_BYTES {
         return Err(too_long(&prompt.len().to_string()));
     }
     if prompt.trim().is_empty() {
         return Err("the prompt is blank".to_owned());
     }
-    Ok(prompt)
+    Ok(())
 }
 
 fn too_long(bytes: &str) -> String {
@@ -46,7 +51,10 @@ fn too_long(bytes: &str) -> String {
 }
 
 /// Whether a file is the very one that stderr writes to.
+#[cfg(feature = "try")]
 pub(crate) fn is_stderr(output: &std::fs::File) -> bool {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::MetadataExt as _;
     let stderr = std::io::stderr().as_fd().try_clone_to_owned();
     let about = |file: &std::fs::File| file.metadata().map(|about| (about.dev(), about.ino()));
     let stderr = stderr.and_then(|fd| about(&fd.into()));

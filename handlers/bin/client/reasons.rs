@@ -20,6 +20,7 @@ pub(crate) struct Reasons {
     read: u64,
     start: Vec<String>,
     /// Ids of activities, and why they failed; those that nobody asked for yet.
+    #[cfg_attr(not(any(feature = "try", feature = "chat")), allow(dead_code))]
     calls: Vec<(String, String)>,
     tokens: Tokens,
     has_no_responses_left: bool,
@@ -53,6 +54,7 @@ impl Reasons {
     }
 
     /// The first line of why a call failed, if there is more to say than its card does.
+    #[cfg(any(feature = "try", feature = "chat"))]
     pub(crate) fn of_call(&mut self, activity: &str) -> Option<String> {
         self.read_on();
         let at = self.calls.iter().position(|(id, _)| id == activity)?;
@@ -60,14 +62,14 @@ impl Reasons {
     }
 
     /// What was counted in all.
-    #[cfg(feature = "exec")]
+    #[cfg(any(feature = "exec", feature = "chat"))]
     pub(crate) fn tokens(&mut self) -> Tokens {
         self.read_on();
         self.tokens
     }
 
     /// Whether a turn ended since it would have needed more responses than it may have.
-    #[cfg(feature = "exec")]
+    #[cfg_attr(not(feature = "exec"), allow(dead_code))]
     pub(crate) fn has_no_responses_left(&mut self) -> bool {
         self.read_on();
         self.has_no_responses_left

@@ -8,11 +8,13 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// Why it stopped early: the exit status (2 before a turn could start, else 1) and what to say.
+#[cfg(feature = "try")]
 pub(crate) struct Stop {
     pub(crate) status: i32,
     pub(crate) why: String,
 }
 
+#[cfg(feature = "try")]
 impl Stop {
     pub(crate) fn before(why: impl Into<String>) -> Self {
         Self {
@@ -29,6 +31,7 @@ impl Stop {
     }
 }
 
+#[cfg(feature = "try")]
 impl From<std::io::Error> for Stop {
     fn from(error: std::io::Error) -> Self {
         Self::during(format!("the answer cannot be written: {error}"))

@@ -50,7 +50,8 @@ pub use startup::{
 };
 pub use startup::{
     Approval, Chosen, Environment, Examination, StartupError, StartupErrorKind, StartupStatus,
-    Trusted, Workspace, approve, choose, examine, launch_line, remember, servers, trust,
+    Trusted, Workspace, approve, choose, examine, latest_session, launch_line, remember, servers,
+    trust,
 };
 #[cfg(feature = "mcp")]
 pub use startup::{Offered, failing_servers, log_in, try_server};

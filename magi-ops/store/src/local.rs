@@ -155,9 +155,10 @@ impl LocalHome {
         refused.collect()
     }
 
-    /// What no tool may read: credentials, and the unredacted records of every session.
+    /// What no tool may read: credentials, the unredacted records of every session, and what was typed in other projects.
     pub(crate) fn hidden(&self) -> Vec<PathBuf> {
-        vec![self.accounts_file(), self.sessions.clone()]
+        let typed = self.root.join("chat-history");
+        vec![self.accounts_file(), self.sessions.clone(), typed]
     }
 }
 

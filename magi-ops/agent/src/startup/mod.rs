@@ -45,7 +45,7 @@ pub use person::{account_statuses, log_in_to, log_out, store_key};
 pub(crate) use select::{Choice, Selected, provider_ready};
 pub(crate) use services::Services;
 pub use trust::{Trusted, trust};
-pub use wish::{Chosen, choose, remember};
+pub use wish::{Chosen, choose, latest_session, remember};
 pub use workspace::Workspace;
 pub(crate) use workspace::named_keys;
 
