@@ -23,3 +23,4 @@ pub mod provider_wires;
 pub mod scanning;
 pub mod session_file;
 pub mod settings_file;
+pub mod settings_writer;

@@ -278,6 +278,7 @@ pub fn settings() -> Seeds {
     let mut seeds: Seeds = vec![
         ("whole".into(), of(whole)),
         ("empty-object".into(), text("{}")),
+        ("later-form".into(), text("{\"version\":2}")),
         ("bom".into(), text("\u{feff}{\"fast\":false}\r\n")),
         ("empty".into(), text("")),
         ("array".into(), text("[]")),

@@ -19,6 +19,7 @@ mod mighty;
 mod mty_agent;
 mod providers;
 mod service;
+mod settings;
 
 /// Seeds by name.
 pub type Seeds = Vec<(String, Vec<u8>)>;
@@ -41,6 +42,7 @@ fn main() -> io::Result<()> {
         ("session_file", files::session()),
         ("front_matter", files::front_matter()),
         ("settings_file", files::settings()),
+        ("settings_writer", settings::seeds()),
         ("command_line", command_line::seeds()),
         ("mcp_results", mcp::seeds()),
         ("catalog_answers", catalogs::seeds()),
@@ -55,7 +57,7 @@ fn main() -> io::Result<()> {
         fs::create_dir_all(&folder)?;
         assert!(seeds.len() < 60, "a small corpus: {target}");
         for (name, mut bytes) in seeds {
-            if bytes.contains(&0) {
+            if bytes.contains(&0) && target != "settings_writer" {
                 bytes.insert(0, RUNS);
             }
             assert!(bytes.len() < 4096, "a small seed: {target}/{name}");

@@ -21,6 +21,9 @@ mod session_file;
 #[path = "../../../fuzz/src/settings_file.rs"]
 #[allow(unreachable_pub)]
 mod settings_file;
+#[path = "../../../fuzz/src/settings_writer.rs"]
+#[allow(unreachable_pub)]
+mod settings_writer;
 
 /// Checks every seed of `target`; gives what they came to.
 fn replay<T: IntoIterator<Item = String>>(
@@ -107,6 +110,22 @@ fn settings_file_seeds_hold() {
         "settings",
         "thinking_level",
         "too long",
+        "version",
+    ];
+    reaches(&reached, &expected);
+}
+
+#[test]
+fn settings_writer_seeds_hold() {
+    let reached = replay("settings_writer", |seed| Some(settings_writer::check(seed)));
+    let expected = [
+        "Fast",
+        "Level",
+        "Selection",
+        "Server",
+        "Trust",
+        "too long",
+        "unusable",
     ];
     reaches(&reached, &expected);
 }
