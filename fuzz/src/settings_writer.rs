@@ -2,7 +2,7 @@
 //! byte that was not changed is still there, in its order.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use store::settings::{Change, EditError, MAX_BYTES, Overrides, Scope, Seen, ThinkingLevel};
@@ -125,6 +125,17 @@ fn stays(wanted: Wanted, before: &[u8], after: &[u8]) {
         let bytes = bytes.strip_prefix(mark).unwrap_or(bytes);
         serde_json::from_slice::<Map<String, Value>>(bytes)
     };
+    // An entry that spells the directory otherwise is the one that is changed.
+    let others = |value: &Map<String, Value>| {
+        let projects = value.get("projects").and_then(Value::as_object);
+        projects.into_iter().flatten().any(|(name, _)| {
+            let is_it = Path::new(name) == Path::new("/no/such") || name.contains("..");
+            is_it && name != "/no/such"
+        })
+    };
+    if wanted == Wanted::Trust && object(before).is_ok_and(|value| others(&value)) {
+        return;
+    }
     let is_single = wanted.members().len() == 1;
     let Ok(mut values) = object(before).map(Value::Object) else {
         // With comments: no member is read here, so nothing is known of what was replaced but that it is one word.
