@@ -23,8 +23,8 @@ fn an_answer_is_shown_as_it_comes_above_a_status_that_goes_again() {
     tmux.shows("/help says what may be typed");
     tmux.waits();
     tmux.say("hi");
-    let during = tmux.shows("Ctrl-C cancels");
-    assert!(during.contains("Title"), "{during}");
+    let both = |screen: &str| screen.contains("Ctrl-C cancels") && screen.contains("Title");
+    tmux.until("words and a status", both);
     let end = tmux.shows("Done.");
     tmux.waits();
     let end_again = tmux.text();
@@ -97,11 +97,8 @@ fn a_question_is_answered_by_a_key_and_may_be_remembered() {
     assert!(!person.at("work/no").exists() && person.at("work/yes").exists());
     assert_eq!(rules(&person), Value::Null);
     tmux.say("b");
-    let asked = tmux.shows("git init -q here");
-    assert!(
-        asked.contains("[a] always here: adds `git init` to"),
-        "{asked}"
-    );
+    tmux.shows("git init -q here");
+    tmux.shows("in your settings: `git init`");
     tmux.keys(&["a"]);
     let done = tmux.shows("Two.");
     assert!(done.contains("allowed, and remembered"), "{done}");

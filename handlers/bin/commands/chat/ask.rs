@@ -66,9 +66,7 @@ impl Question {
             Some(rules) => {
                 let rules: Vec<_> = rules.iter().map(|rule| format!("`{rule}`")).collect();
                 let rules = rules.join(" and ");
-                format!(
-                    "\n  [a] always here: adds {rules} to the rules for this directory in your settings"
-                )
+                format!("\n  [a] always here, as a rule in your settings: {rules}")
             }
             None => String::new(),
         };
@@ -113,7 +111,7 @@ mod tests {
         assert!(
             asked
                 .text("bash: cargo test -p store")
-                .contains("adds `cargo test` to")
+                .contains("settings: `cargo test`")
         );
         assert!(asked.is_covered(&["cargo test".to_owned()]));
         assert!(!asked.is_covered(&["cargo build".to_owned()]) && !asked.is_covered(&[]));

@@ -188,6 +188,7 @@ impl View for Screen {
             bold: true,
             ..Style::default()
         };
+        self.layout.end_line();
         self.lines(text, bold)
     }
 
