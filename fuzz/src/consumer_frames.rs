@@ -408,7 +408,7 @@ fn service_requests() -> Vec<service::Request> {
         R::CatalogRefresh(provider("anthropic")),
         R::ConfigGet,
         R::ConfigSet(ConfigPayload {
-            scope: Scope::Global,
+            scope: Some(Scope::Global),
             selection: None,
             thinking_level: Some(Thinking::High),
             fast: None,

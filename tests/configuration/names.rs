@@ -1,9 +1,7 @@
 //! Wrong configurations as data: names that mean nothing, blank texts and MCP servers. The form of a case stands in
 //! `cases`.
 
-use super::cases::{
-    At, CONFIGURATION, Case, File, PROFILE, PROJECT, PROVIDER, SETTINGS, Variable, case,
-};
+use super::cases::{At, CONFIGURATION, Case, PROFILE, PROJECT, PROVIDER, SETTINGS, Variable, case};
 
 /// `@HOME` and `@WORK` stand for the two directories.
 pub(super) const CASES: &[Case] = &[

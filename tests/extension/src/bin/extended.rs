@@ -9,7 +9,7 @@ use extension as _;
 use handlers as _;
 
 use extension::tiny::Tiny;
-use handlers::magi::{Redactor, Refused};
+use handlers::magi::{Redactor, Refused, Wishes};
 use host::serve::duplex::{self, Ended};
 use host::transport::{Input, Output, Stdio};
 use host::{Connection, Dialect, Engines, Registry, Server, Workers};
@@ -30,7 +30,8 @@ fn main() -> ExitCode {
 fn serve(stdio: Stdio) -> anyhow::Result<i32> {
     match std::env::args().nth(1).as_deref() {
         Some("local-agent") => {
-            handlers::magi::serve_local_agent(stdio, Redactor::of_process()).map(launched)
+            handlers::magi::serve_local_agent(stdio, Redactor::of_process(), Wishes::default())
+                .map(launched)
         }
         Some("application-service") => {
             handlers::magi::serve_application_service(stdio, Redactor::of_process()).map(launched)
