@@ -31,6 +31,16 @@ mod compaction;
 #[cfg(all(feature = "config", feature = "session", feature = "turn"))]
 #[path = "application_service/config.rs"]
 mod config;
+#[cfg(all(
+    feature = "auth",
+    feature = "catalog",
+    feature = "config",
+    feature = "session",
+    feature = "turn",
+    feature = "providers"
+))]
+#[path = "application_service/disk.rs"]
+mod disk;
 #[path = "application_service/envelope.rs"]
 mod envelope;
 #[path = "application_service/framing.rs"]
