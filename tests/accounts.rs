@@ -7,8 +7,9 @@
 mod issuer;
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::sleep;
@@ -236,6 +237,105 @@ fn an_interrupted_login_leaves_nothing() {
     let port = login.page.split("localhost%3A").nth(1).unwrap();
     let port: u16 = port.split("%2F").next().unwrap().parse().unwrap();
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+}
+
+#[test]
+fn a_browser_outlives_the_login_that_opened_it() {
+    let place = Place::new();
+    // The first is none, the second fails, the third takes its time.
+    let broken = place.at("broken");
+    fs::write(&broken, "#!/bin/sh\nexit 3\n").unwrap();
+    let lasting = place.at("lasting");
+    let script = "#!/bin/sh\necho $$ > \"$0.tmp\" && mv \"$0.tmp\" \"$0.id\"\n[ \"$1\" = -n ] && printf '%s' \"$2\" > \"$0.page\"\nexec sleep 60\n";
+    fs::write(&lasting, script).unwrap();
+    for script in [&broken, &lasting] {
+        fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let browsers = format!(
+        "{}:{}:{} -n",
+        place.at("none").display(),
+        broken.display(),
+        lasting.display()
+    );
+    let mut command = place.command(&["login"]);
+    let login = command
+        .env("BROWSER", browsers)
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while !place.at("lasting.page").exists() {
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "no page was opened"
+        );
+        sleep(Duration::from_millis(10));
+    }
+    // As ^C at a terminal.
+    let id = rustix::process::Pid::from_child(&login);
+    rustix::process::kill_process_group(id, rustix::process::Signal::INT).unwrap();
+    let ran = login.wait_with_output().unwrap();
+    let err = String::from_utf8(ran.stderr).unwrap();
+    assert!(
+        !ran.status.success() && !err.contains("no browser"),
+        "{err}"
+    );
+    let page = fs::read_to_string(place.at("lasting.page")).unwrap();
+    assert!(err.lines().any(|line| line == page), "{page}");
+    let browser: i32 = fs::read_to_string(place.at("lasting.id"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    let browser = rustix::process::Pid::from_raw(browser).unwrap();
+    assert!(rustix::process::test_kill_process(browser).is_ok());
+    rustix::process::kill_process(browser, rustix::process::Signal::KILL).unwrap();
+}
+
+#[test]
+fn whatever_keeps_a_browser_from_opening_is_told() {
+    let place = Place::new();
+    let broken = place.at("broken");
+    fs::write(&broken, "#!/bin/sh\nexit 3\n").unwrap();
+    fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = place.command(&["login"]);
+    // No other opener is found.
+    command
+        .env("BROWSER", &broken)
+        .env("PATH", place.at("work"));
+    let mut login = command.spawn().unwrap();
+    let mut err = String::new();
+    let mut stderr = std::io::BufReader::new(login.stderr.take().unwrap());
+    while !err.contains("no browser was opened") {
+        assert!(stderr.read_line(&mut err).unwrap() > 0, "{err}");
+    }
+    assert!(
+        err.contains("/broken: exit status: 3; xdg-open: No such file"),
+        "{err}"
+    );
+    login.kill().unwrap();
+    login.wait().unwrap();
+}
+
+#[test]
+fn a_lock_that_another_process_holds_is_told_as_such() {
+    let place = Place::new();
+    let lock = File::create(place.at("mc/auth.lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let key = place.command(&["login", "anthropic", "--with-key"]).spawn();
+    let mut key = key.unwrap();
+    key.stdin
+        .take()
+        .unwrap()
+        .write_all(b"canary-key\n")
+        .unwrap();
+    for ran in [place.run(&["logout", CODEX], ""), ended(key)] {
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        let why = "auth.lock: another process of this home holds its lock; try it again";
+        assert!(ran.err.contains(why), "{}", ran.err);
+    }
+    drop(lock);
+    assert_eq!(place.run(&["logout", CODEX], "").code, 0);
 }
 
 #[test]

@@ -174,7 +174,9 @@ fn status_reads_only_and_answers_in_fixed_words_when_it_cannot() {
         messages.push(refused["error"]["message"].to_string());
         let logout = json!({"provider_id": CODEX, "confirmed": true});
         let start = json!({"provider_id": CODEX});
-        if broken != "{\"providers\":{\"else\":\"canary\"}}" {
+        // What stands under one provider alone keeps no logout from removing it.
+        let is_whole = broken.contains("else") || broken.contains("access_token");
+        if !is_whole {
             assert_eq!(
                 service.code("auth.logout", &logout),
                 "internal_error",

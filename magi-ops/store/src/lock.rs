@@ -25,6 +25,12 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// Somebody else had it all the time: no matter of what one may do.
+pub(crate) fn held() -> io::Error {
+    let why = "another process of this home holds its lock; try it again once that one has done";
+    io::Error::new(io::ErrorKind::WouldBlock, why)
+}
+
 /// Takes the lock, which is given back with the descriptor; `false` if somebody else has it all the time.
 pub(crate) fn within(lock: &File, wait: Duration) -> io::Result<bool> {
     let begun = Instant::now();

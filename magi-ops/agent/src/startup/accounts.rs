@@ -350,7 +350,8 @@ impl Accounts {
         {
             active.cancel.cancel();
         }
-        let removed = self.replace(provider, None).await?;
+        let id = provider.to_owned();
+        let removed = self.on_store(move |_, store| store.remove(&id)).await?;
         tracing::info!(provider, removed, "logged out");
         Ok(removed)
     }
@@ -370,23 +371,23 @@ impl Accounts {
         }
         self.redactor.learn([key]);
         let key = StoredCredential::ApiKey(key.to_owned());
-        self.replace(provider, Some(key)).await?;
+        self.replace(provider, key).await?;
         tracing::info!(provider, "a key is stored");
         Ok(())
     }
 
-    /// Stores a credential, or none, whatever stands there. Whether anything did.
+    /// Stores a credential, whatever stands there.
     async fn replace(
         self: &Arc<Self>,
         provider: &str,
-        credential: Option<StoredCredential>,
-    ) -> Result<bool, AccountsError> {
+        credential: StoredCredential,
+    ) -> Result<(), AccountsError> {
         let provider = provider.to_owned();
         let replaced = self.on_store(move |_, store| {
             for _ in 0..ATTEMPTS {
                 let seen = store.account(&provider)?;
-                if store.store(&provider, &seen, credential.as_ref())? {
-                    return Ok(Some(seen.credential.is_some()));
+                if store.store(&provider, &seen, Some(&credential))? {
+                    return Ok(Some(()));
                 }
             }
             Ok(None)

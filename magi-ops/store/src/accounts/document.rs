@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Account, AccountError, OAuthTokens, StoredCredential};
 use crate::file;
 use crate::object::Object;
-use crate::reason::{Reason, SourceText, offset_of};
+use crate::reason::{Reason, SourceText, command_word, offset_of};
 
 /// Most bytes of the file that are read.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -88,7 +88,14 @@ impl Document {
                 "a record of an account is not right"
             );
             let why = format!("the record of `{provider}` is not in the form that a login writes");
-            self.wrong(&why, None)
+            let reason = self.wrong(&why, None).into_reason();
+            let help = match command_word(provider) {
+                Some(word) => {
+                    format!("put it right, or run `magi-code logout {word}`, which removes it")
+                }
+                None => "put it right or remove it".to_owned(),
+            };
+            AccountError(Box::new(reason.help(help)))
         })?;
         let Record {
             generation,
@@ -138,6 +145,22 @@ impl Document {
             }
         }
         self.providers.insert(provider.to_owned(), record.into());
+    }
+
+    /// A record of `provider` that holds nothing, whatever stood there, and whether anything did. Its generation is another
+    /// one than before, as far as that could be read.
+    pub(super) fn remove(&mut self, provider: &str) -> bool {
+        let (generation, was_there) = match self.account(provider) {
+            Ok(account) => (account.generation, account.credential.is_some()),
+            Err(error) => {
+                tracing::info!(%error, "what can't be read is removed");
+                let record = self.providers.get(provider);
+                let generation = record.and_then(|record| record.get("generation")?.as_u64());
+                (generation.unwrap_or_default(), true)
+            }
+        };
+        self.put(provider, generation.saturating_add(1), None);
+        was_there
     }
 
     /// Every text of it, with the name of its member.

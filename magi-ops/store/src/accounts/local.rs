@@ -69,6 +69,15 @@ impl AccountStore for LocalHome {
         })
     }
 
+    fn remove(&self, provider: &str) -> Result<bool, AccountError> {
+        let mut was_there = false;
+        change(self, |document| {
+            was_there = document.remove(provider);
+            Ok(true)
+        })?;
+        Ok(was_there)
+    }
+
     fn can_store(&self, provider: &str) -> Result<(), AccountError> {
         change(self, |document| document.account(provider).map(|_| false))?;
         let path = self.accounts_file();
@@ -136,7 +145,8 @@ fn change(
     let unlocked = |error: io::Error| unwritable(&lock_path, &error);
     let lock = lock::open(&lock_path).map_err(unlocked)?;
     if !lock::within(&lock, LOCK_WAIT).map_err(unlocked)? {
-        return Err(unlocked(io::ErrorKind::WouldBlock.into()));
+        let why = lock::held().to_string();
+        return Err(AccountError(Box::new(Reason::of_file(&lock_path, why))));
     }
     let mut document = Document::read(&path)?;
     if !decide(&mut document)? {

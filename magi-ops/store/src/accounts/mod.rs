@@ -88,6 +88,13 @@ pub trait AccountStore: Debug + Send + Sync {
         credential: Option<&StoredCredential>,
     ) -> Result<bool, AccountError>;
 
+    /// Removes what is stored of `provider`, whatever it is and in whatever form; the records of others are kept as they are.
+    /// Whether anything was there. Nothing that was seen before is stored over it.
+    ///
+    /// # Errors
+    /// When the credentials can't be read as a whole, or written; then nothing is changed.
+    fn remove(&self, provider: &str) -> Result<bool, AccountError>;
+
     /// Whether something could be stored of `provider` now, which changes nothing: for whoever gets only once what is to be stored.
     ///
     /// # Errors

@@ -71,6 +71,58 @@ fn the_form_that_a_login_writes_is_read() {
 }
 
 #[test]
+fn a_logout_removes_what_nobody_can_read_of_a_record() {
+    let (_dir, home) = home();
+    for (record, generation) in [
+        (json!("canary"), 1),
+        (json!(["canary"]), 1),
+        (
+            json!({"generation": -1, "oauth": {"access_token": "canary"}}),
+            1,
+        ),
+        (json!({"generation": 7, "api_key": {"canary": 1}}), 8),
+        (json!({"generation": u64::MAX, "oauth": 7}), u64::MAX),
+    ] {
+        let other = json!({"generation": 2, "api_key": "k", "own": 2});
+        let stored = json!({"mine": 1, "providers": {CODEX: record, "anthropic": other}});
+        fs::write(home.accounts_file(), stored.to_string()).unwrap();
+        let error = home.account(CODEX).unwrap_err().to_string();
+        assert!(error.contains("`magi-code logout openai-codex`"), "{error}");
+        assert!(home.remove(CODEX).unwrap(), "{record}");
+        let left = fs::read_to_string(home.accounts_file()).unwrap();
+        let left: Value = serde_json::from_str(&left).unwrap();
+        assert_eq!(left["providers"][CODEX], json!({"generation": generation}));
+        assert_eq!(
+            (&left["providers"]["anthropic"], &left["mine"]),
+            (&other, &json!(1))
+        );
+        assert!(!home.remove(CODEX).unwrap(), "nothing is left");
+    }
+    // Of a file that is none nobody knows what it holds.
+    fs::write(home.accounts_file(), "canary").unwrap();
+    assert!(home.remove(CODEX).is_err());
+    assert_eq!(fs::read_to_string(home.accounts_file()).unwrap(), "canary");
+}
+
+#[test]
+fn a_login_that_never_ends_is_stored() {
+    let (_dir, home) = home();
+    let StoredCredential::OAuth(mut endless) = tokens("a") else {
+        unreachable!()
+    };
+    endless.expires_at = Some(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000_000));
+    let endless = StoredCredential::OAuth(endless);
+    assert!(
+        home.store(CODEX, &Account::default(), Some(&endless))
+            .unwrap()
+    );
+    let Some(StoredCredential::OAuth(stored)) = home.account(CODEX).unwrap().credential else {
+        unreachable!()
+    };
+    assert!(stored.can_serve(SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_000)));
+}
+
+#[test]
 fn only_who_saw_the_latest_generation_stores() {
     let (_dir, home) = home();
     let other = r#"{"more":[1],"providers":{"anthropic":{"generation":1,"api_key":"k","own":2}}}"#;

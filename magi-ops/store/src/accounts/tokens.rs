@@ -71,9 +71,7 @@ impl OAuthTokens {
 
     /// As the file has them.
     pub(super) fn write(&self) -> Value {
-        let end = self
-            .expires_at
-            .map(|end| humantime::format_rfc3339_seconds(end).to_string());
+        let end = self.expires_at.map(written_moment);
         let mut written = json!({
             "access_token": self.access_token,
             "refresh_token": self.refresh_token,
@@ -86,6 +84,14 @@ impl OAuthTokens {
         }
         written
     }
+}
+
+/// A moment as it is written, the nearest one that can be: an issuer may say anything, and what it gave must be stored.
+fn written_moment(moment: SystemTime) -> String {
+    /// The last second of the year 9999.
+    const LAST: Duration = Duration::from_secs(253_402_300_799);
+    let last = SystemTime::UNIX_EPOCH + LAST;
+    humantime::format_rfc3339_seconds(moment.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
 }
 
 /// A moment as RFC 3339, or none.
@@ -149,6 +155,28 @@ mod tests {
             "2027-01-15T08:00:00+é:0",
         ] {
             assert_eq!(read_moment(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_moment_can_be_written() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let second = Duration::from_secs(1);
+        for (moment, written) in [
+            (epoch - second, "1970-01-01T00:00:00Z"),
+            (epoch + second, "1970-01-01T00:00:01Z"),
+            (
+                epoch + Duration::from_secs(253_402_300_799),
+                "9999-12-31T23:59:59Z",
+            ),
+            (
+                epoch + Duration::from_secs(253_402_300_800),
+                "9999-12-31T23:59:59Z",
+            ),
+            (epoch + Duration::from_secs(1 << 62), "9999-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(written_moment(moment), written);
+            assert!(read_moment(written).is_some(), "{written}");
         }
     }
 

@@ -217,7 +217,7 @@ pub(super) fn change_seen<T, U>(
     };
     let lock = lock::open(&home.root().join(LOCK_NAME)).map_err(failed)?;
     if !lock::within(&lock, LOCK_WAIT).map_err(failed)? {
-        return Err(failed(io::ErrorKind::WouldBlock.into()));
+        return Err(failed(lock::held()));
     }
     for _ in 0..TRIES {
         let found = read(&path)?;
