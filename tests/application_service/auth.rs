@@ -227,10 +227,25 @@ fn an_answer_names_no_more_than_a_record_may() {
     let many: serde_json::Map<_, _> = (0..100)
         .map(|n| (format!("mine-{n:03}"), entry.clone()))
         .collect();
-    let place = Place::with_settings(&json!({"providers": many}));
+    let settings = |selected| json!({"providers": many, "provider": selected, "model": "m"});
+    let place = Place::with_settings(&settings("mine-000"));
     let mut service = Service::ready_in(&place);
-    let told = service.ok("auth.status", &json!({}));
-    assert_eq!(told["providers"].as_array().unwrap().len(), 64);
+    for (selected, last) in [
+        ("mine-000", "mine-060"),
+        ("mine-060", "mine-060"),
+        ("mine-061", "mine-061"),
+        ("mine-099", "mine-099"),
+        // One that can't be told changes nothing.
+        ("gone", "mine-060"),
+    ] {
+        place.write_settings(&settings(selected));
+        let told = service.ok("auth.status", &json!({}));
+        let ids: Vec<_> = (told["providers"].as_array().unwrap().iter())
+            .map(|provider| provider["provider_id"].as_str().unwrap())
+            .collect();
+        assert_eq!((ids.len(), ids[0]), (64, CODEX), "{selected}");
+        assert_eq!((ids[3], ids[63]), ("mine-000", last), "{selected}");
+    }
     let logout = json!({"provider_id": "mine-099", "confirmed": true});
     assert_eq!(service.ok("auth.logout", &logout)["removed"], false);
     assert_eq!(service.finish().code, Some(0));

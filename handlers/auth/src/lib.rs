@@ -35,7 +35,8 @@ fn word(error: &AccountsError) -> Word {
 
 host::operation! {
     /// Says of every provider whether requests to it could be authenticated now. Nothing is refreshed and nobody is
-    /// asked. Providers are those that the settings described when the service started.
+    /// asked. Providers are those that the settings described when the service started: at most 64, the built-in ones first,
+    /// and the selected one always.
     dialect: application_service::ApplicationService,
     method: "auth.status",
     position: 110,
@@ -58,9 +59,27 @@ fn status(cx: Cx<Service>, _: NoPayload) -> Result<Reply<AuthStatus>, Word> {
             count = providers.len(),
             "not every provider fits the answer"
         );
+        keep_selected(&cx, &mut providers);
         providers.truncate(MAX_PROVIDERS);
     }
     Ok(AuthStatus { providers }.into())
+}
+
+/// Puts the provider that is selected now among those that fit; the last of them gives way. Without settings that can be
+/// read there is none.
+fn keep_selected(cx: &Cx<Service>, providers: &mut [ProviderAuth]) {
+    match cx.engine().engine().selected_provider() {
+        Ok(selected) => {
+            let mut beyond = providers.iter().skip(MAX_PROVIDERS);
+            if let Some(n) = beyond.position(|provider| provider.provider_id == selected) {
+                providers.swap(MAX_PROVIDERS - 1, MAX_PROVIDERS + n);
+            }
+        }
+        Err(error) => {
+            let reason = cx.engine().engine().shown_reason(&error);
+            tracing::info!(%reason, "no selection to name");
+        }
+    }
 }
 
 /// As it is told; nothing of a provider whose name no record can carry.

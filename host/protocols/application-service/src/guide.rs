@@ -131,7 +131,8 @@ free again when its response was written. One in flight is `duplicate_request_id
 - **`session_id`** stands in the envelope, not in the payload. Each operation says whether it must, may or must not be \
 there; null is the same as leaving it out. An envelope takes 1 to 128 bytes without control characters, else it is \
 `invalid_request`; an id of a session has 1 to 64 bytes of `[A-Za-z0-9_-]`, and another one is `invalid_session_id`. Ids \
-are opaque all the same: send those that the service gave.
+are opaque all the same: send those that the service gave. Providers and models are no identities: theirs stand in payloads, with 1 to 256 \
+bytes of `[A-Za-z0-9._/:-]`.
 - A response has all of its members always: a success has `error` null, a failure `payload` null. Identities that could \
 not be read safely are null.
 - Requests and payloads are exact: an unknown or repeated member is refused. Responses and events may gain members in the \
@@ -320,11 +321,15 @@ showed.",
 `authorization_url`, has the page that a person has to visit: offer to open it, show it, keep it nowhere.
 1. `waiting`: the browser comes back to a listener of the service on this machine, or the person pastes where it ended, which \
 `auth.login.callback` hands in, once. Five minutes are for that. A bare code is taken too.
-1. `callback_received`, then `callback_accepted` where what came back is of this login. A callback that is refused ends the login.
+1. `callback_received`, then `callback_accepted` where what came back is of this login. What a person pasted and \
+is refused ends the login, and so does a refusal that the browser brings with the login's own state. A browser that comes without it gets an \
+error page and changes nothing: any page could send it.
 1. `auth.login.terminal` is the login's last event: `exchange_succeeded` says that the credential is stored. What was stored \
 by others since the login began stays, and the end is `auth_changed`.
 
-`auth.login.cancel` asks, and so does `auth.logout` of its provider; the login has ended when `auth.login.terminal` says so.",
+`auth.login.cancel` asks, and so does `auth.logout` of its provider; the login has ended when `auth.login.terminal` says so. \
+That is at once, or after up to 30 s where the issuer is being asked for tokens; until then another login is `auth_busy`, and a callback \
+is still `submitted`.",
     ),
     with(
         &["turn.start", "session.replay"],

@@ -125,6 +125,7 @@ pub struct LoginProgress {
         deserialize_with = "some",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Transient")]
     pub url: Option<Transient>,
     /// As `url`.
     #[serde(
@@ -132,6 +133,7 @@ pub struct LoginProgress {
         deserialize_with = "some",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "bool")]
     pub open_browser: Option<bool>,
 }
 wire_event!(LoginProgress, "auth.login.progress", MustArrive);

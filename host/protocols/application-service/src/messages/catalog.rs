@@ -12,9 +12,11 @@ use crate::words::{CatalogState, Refresh, Thinking};
 pub struct ProvidersPayload {
     /// At most 100,000.
     #[serde(default)]
+    #[schemars(range(max = 100_000))]
     pub offset: u64,
     /// 1 to 32 items.
     #[serde(default = "whole_page")]
+    #[schemars(range(min = 1, max = 32))]
     pub limit: u64,
 }
 
@@ -24,9 +26,11 @@ pub struct ModelsPayload {
     pub provider_id: String,
     /// At most 100,000.
     #[serde(default)]
+    #[schemars(range(max = 100_000))]
     pub offset: u64,
     /// 1 to 32 items.
     #[serde(default = "whole_page")]
+    #[schemars(range(min = 1, max = 32))]
     pub limit: u64,
 }
 

@@ -64,12 +64,14 @@ pub struct ConfigPayload {
         deserialize_with = "some",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "SelectionPayload")]
     pub selection: Option<SelectionPayload>,
     #[serde(
         default,
         deserialize_with = "some",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "Thinking")]
     pub thinking_level: Option<Thinking>,
     /// Global scope only.
     #[serde(
@@ -77,6 +79,7 @@ pub struct ConfigPayload {
         deserialize_with = "some",
         skip_serializing_if = "Option::is_none"
     )]
+    #[schemars(with = "bool")]
     pub fast: Option<bool>,
 }
 
