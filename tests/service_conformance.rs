@@ -10,6 +10,10 @@
 ))]
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
 mod support;
 
 #[path = "scenario/application_service.rs"]
@@ -26,6 +30,51 @@ fn every_scenario_of_the_kit_is_played_and_listed() {
         "application_service",
         include_str!("service_conformance.rs"),
     );
+}
+
+/// A service that lacks an operation is told so by name, and only in scenarios that use it.
+#[test]
+fn what_a_scenario_needs_is_what_its_steps_use() {
+    fn used(value: &Value, methods: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                for (name, inner) in members {
+                    let sent = ["request", "send"].contains(&name.as_str());
+                    if let Some(method) = inner["method"].as_str().filter(|_| sent) {
+                        methods.insert(method.to_owned());
+                    }
+                    used(inner, methods);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| used(item, methods)),
+            _ => {}
+        }
+    }
+    let kit = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/application_service"
+    );
+    let mut seen = 0;
+    for entry in std::fs::read_dir(kit).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let Ok(scenario) = serde_json::from_str::<Value>(&text) else {
+            continue;
+        };
+        // `advertised` is about what is served, whoever uses it.
+        if scenario["drives"] != "server" || scenario["id"] == "advertised" {
+            continue;
+        }
+        let mut methods = BTreeSet::new();
+        used(&scenario, &mut methods);
+        methods.retain(|method| dialect::OPERATIONS.contains(&method.as_str()));
+        let needs = scenario["needs"].as_array().unwrap().iter();
+        let needs: BTreeSet<_> = needs
+            .map(|need| need.as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(needs, methods, "{}", scenario["id"]);
+        seen += 1;
+    }
+    assert!(seen > 30, "{seen}");
 }
 
 // The scenarios that drive the server.
@@ -243,6 +292,11 @@ fn turn_text_bound() {
 // The scenarios of synthetic streams that drive the client.
 
 #[test]
+fn client_accounts() {
+    play("client_accounts");
+}
+
+#[test]
 fn client_activity() {
     play("client_activity");
 }
@@ -255,6 +309,16 @@ fn client_bytes() {
 #[test]
 fn client_bytes_first() {
     play("client_bytes_first");
+}
+
+#[test]
+fn client_catalog() {
+    play("client_catalog");
+}
+
+#[test]
+fn client_config() {
+    play("client_config");
 }
 
 #[test]

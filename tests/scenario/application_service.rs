@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::scenario::consumer::{Client, Input, Output};
 use crate::scenario::{Dialect, Watch};
 
-const OPERATIONS: [&str; 20] = [
+pub(crate) const OPERATIONS: [&str; 20] = [
     "initialize",
     "status",
     "capabilities",
@@ -88,6 +88,9 @@ fn request(frame: &Value) -> Option<Request> {
         "auth.login.callback" => Request::AuthLoginCallback(read(payload)?),
         "auth.login.cancel" => Request::AuthLoginCancel(read(payload)?),
         "auth.logout" => Request::AuthLogout(read(payload)?),
+        "catalog.providers" => Request::CatalogProviders(read(payload)?),
+        "catalog.models" => Request::CatalogModels(read(payload)?),
+        "catalog.refresh" => Request::CatalogRefresh(read(payload)?),
         "config.get" => Request::ConfigGet,
         "config.set" => Request::ConfigSet(read(payload)?),
         _ => return None,

@@ -134,11 +134,14 @@ impl Answer {
             }
             Request::CatalogProviders(params) => {
                 few("entries", params.limit)?;
-                Self::Providers(fields.whole("payload")?)
+                let page: ProviderPage = fields.whole("payload")?;
+                advances(params.offset, page.next_offset)?;
+                Self::Providers(page)
             }
             Request::CatalogModels(params) => {
                 few("entries", params.limit)?;
                 let page: ModelPage = fields.whole("payload")?;
+                advances(params.offset, page.next_offset)?;
                 offered(&page, &params.provider_id)?;
                 Self::Models(page)
             }
@@ -175,6 +178,12 @@ fn replayed(page: &ReplayPage, id_bytes: usize) -> Result<(), Violation> {
         return Err(Violation::Contradiction("next_cursor"));
     }
     Ok(())
+}
+
+/// Whoever follows pages comes to an end.
+fn advances(from: u64, next: Option<u64>) -> Result<(), Violation> {
+    let fits = next.is_none_or(|next| next > from);
+    ensure(fits, Violation::Contradiction("next_offset"))
 }
 
 fn offered(page: &ModelPage, params: &str) -> Result<(), Violation> {
