@@ -231,3 +231,80 @@ fn mty_agent_examples_hold() {
     server.close_stdin();
     assert_eq!(server.wait_exit().code, Some(0));
 }
+
+/// What the schema of application-service says of null and of numbers is what the service does: a client may be
+/// generated from it.
+#[test]
+#[cfg(feature = "full")]
+fn application_service_params_are_what_their_schema_says() {
+    const BIN: &str = env!("CARGO_BIN_EXE_magi-code");
+    let out = Command::new(BIN)
+        .args(["schema", "application-service"])
+        .output()
+        .unwrap();
+    let document: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let mut server = Server::spawn(Launch::new(BIN, &["--app", "service"]).place(&place()));
+    let mut n = 0;
+    let mut code = |method: &str, session: &Value, payload: &Value| {
+        n += 1;
+        server.send_json(
+            &json!({"protocol_version": 1, "kind": "request", "request_id": n.to_string(),
+            "session_id": session, "method": method, "payload": payload}),
+        );
+        server.recv()["error"]["code"].clone()
+    };
+    let (mut nulls, mut numbers) = (0, 0);
+    for (method, operation) in document["operations"].as_object().unwrap() {
+        // Before initialization every good payload is refused as early, and nothing is done.
+        if method == "initialize" {
+            continue;
+        }
+        let example = &operation["examples"][0]["params"];
+        let session = match method.as_str() {
+            "session.open" | "session.replay" | "session.close" => json!("s-1"),
+            _ => Value::Null,
+        };
+        assert_eq!(
+            code(method, &session, example),
+            "not_initialized",
+            "{method}"
+        );
+        let params = match operation["params"]["$ref"].as_str() {
+            Some(name) => document.pointer(name.trim_start_matches('#')).unwrap(),
+            None => &operation["params"],
+        };
+        for (name, schema) in params["properties"].as_object().into_iter().flatten() {
+            let with = |value: Value| {
+                let mut payload = example.clone();
+                payload[name] = value;
+                payload
+            };
+            let takes_null = schema.to_string().contains("null");
+            let expected = ["invalid_payload", "not_initialized"][usize::from(takes_null)];
+            let got = code(method, &session, &with(Value::Null));
+            assert_eq!(got, expected, "{method} {name} null");
+            nulls += 1;
+            if schema["type"] == "integer" {
+                let (low, high) = (&schema["minimum"], &schema["maximum"]);
+                let (low, high) = (low.as_i64().unwrap(), high.as_i64().unwrap());
+                for (value, fits) in [
+                    (low - 1, false),
+                    (low, true),
+                    (high, true),
+                    (high + 1, false),
+                ] {
+                    let got = code(method, &session, &with(value.into()));
+                    assert_eq!(
+                        got == "not_initialized",
+                        fits,
+                        "{method} {name} {value} {got}"
+                    );
+                    numbers += 1;
+                }
+            }
+        }
+    }
+    assert!(nulls > 10 && numbers > 10, "{nulls} {numbers}");
+    server.close_stdin();
+    assert_eq!(server.wait_exit().code, Some(0));
+}

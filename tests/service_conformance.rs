@@ -128,6 +128,12 @@ fn auth_login_refused() {
 
 #[cfg(feature = "auth")]
 #[test]
+fn auth_login_whole() {
+    play("auth_login_whole");
+}
+
+#[cfg(feature = "auth")]
+#[test]
 fn auth_logout() {
     play("auth_logout");
 }
@@ -150,6 +156,11 @@ fn catalog() {
 }
 
 #[test]
+fn catalog_asked() {
+    play("catalog_asked");
+}
+
+#[test]
 fn close() {
     play("close");
 }
@@ -162,6 +173,17 @@ fn compaction() {
 #[test]
 fn config() {
     play("config");
+}
+
+#[test]
+fn config_broken() {
+    play("config_broken");
+}
+
+#[cfg(feature = "auth")]
+#[test]
+fn config_environment() {
+    play("config_environment");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 pub(crate) mod consumer;
+mod http;
 mod pattern;
 mod server;
 

@@ -33,10 +33,14 @@ struct Stage<'a, D: Dialect> {
 }
 
 pub(super) fn play<D: Dialect>(scenario: &Scenario, steps: &[Value]) -> Result<(), String> {
+    let mut names = Names::new();
+    if let Some(entries) = scenario.json["setup"].get("http") {
+        names.insert("http".into(), super::http::serve(entries)?.into());
+    }
     let mut stage = Stage::<D> {
         scenario,
-        place: place(&scenario.json["setup"])?,
-        names: Names::new(),
+        place: place(&scenario.json["setup"], &names)?,
+        names,
         processes: BTreeMap::new(),
     };
     stage.steps(steps)?;
@@ -56,9 +60,10 @@ pub(super) fn play<D: Dialect>(scenario: &Scenario, steps: &[Value]) -> Result<(
     Ok(())
 }
 
-fn place(setup: &Value) -> Result<Arc<Place>, String> {
+fn place(setup: &Value, names: &Names) -> Result<Arc<Place>, String> {
     let place = Place::new();
-    let mut settings = setup.get("settings").cloned().unwrap_or(json!({}));
+    let settings = setup.get("settings").cloned().unwrap_or(json!({}));
+    let mut settings = fill(&settings, names)?;
     if let Some(script) = setup.get("script") {
         let path = place.root().join("script.json");
         let script = fill(script, &Names::new())?;
@@ -179,6 +184,14 @@ impl<D: Dialect> Stage<'_, D> {
                 Ok(())
             }
             "session_file" => self.session_file(value),
+            "settings_file" => {
+                let text = match fill(value, &self.names)? {
+                    Value::String(text) => text,
+                    settings => settings.to_string(),
+                };
+                let file = self.place.mc_home().join("settings.json");
+                std::fs::write(file, text).map_err(|error| error.to_string())
+            }
             _ => Err(format!("no step {kind}")),
         }
     }
@@ -199,6 +212,11 @@ impl<D: Dialect> Stage<'_, D> {
             let folder = self.place.root().join(folder);
             std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
             launch = launch.cwd(folder);
+        }
+        let env = self.scenario.json["setup"]["env"].as_object();
+        for (name, value) in env.into_iter().flatten() {
+            let value = value.as_str().ok_or("env has strings")?;
+            launch = launch.env(name, value);
         }
         let process = Process {
             server: Server::spawn(launch),
