@@ -280,6 +280,11 @@ fn models_are_listed_one_a_line_and_a_failed_refresh_names_its_provider() {
     let failed = run(&place, &["models", "--refresh", "mine"], b"");
     assert_eq!((failed.code, failed.out.as_str()), (1, "b\na\n"));
     assert!(failed.err.contains("mine"), "{}", failed.err);
+    let why = "the provider cannot be reached at 127.0.0.1:";
+    assert!(failed.err.contains(why), "{}", failed.err);
+    let keyless = run(&place, &["models", "--refresh", "anthropic"], b"");
+    assert_eq!(keyless.code, 1);
+    assert!(keyless.err.contains("ANTHROPIC_API_KEY"), "{}", keyless.err);
     let none = run(&place, &["models", "nobody"], b"");
     assert_eq!((none.code, none.out.as_str()), (1, ""));
     assert!(none.err.contains("no such provider"), "{}", none.err);

@@ -227,7 +227,8 @@ impl Place {
             Wanted::Server => return settings.approve_server("a", Some("sha256:0")).map(drop),
             Wanted::Trust => return settings.set_trusted("/no/such".as_ref(), true).map(drop),
         }
-        let mut accept = |_: &store::settings::Settings| Ok(());
+        let mut accept =
+            |_: &store::settings::Settings, _: Option<&store::settings::Settings>| Ok(());
         let changed = settings.change(&self.cwd, Scope::Global, &change, SEEN, &mut accept);
         changed.map(drop)
     }

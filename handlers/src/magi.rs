@@ -86,9 +86,11 @@ pub fn serve_application_service(
     }
     let runtime = host::resources::runtime()?;
     let service = ::magi::application_service::Service::start(Environment {
-        redactor: Some(redactor),
+        redactor: Some(redactor.clone()),
         ..Environment::of_process()?
-    })?;
+    });
+    let service = service
+        .map_err(|error| anyhow::anyhow!("{}", redactor.redact(&error.reason()).into_string()))?;
     let close = {
         let service = Arc::clone(&service);
         async move { service.close().await }

@@ -138,6 +138,11 @@ fn what_has_no_safe_projection_is_unavailable_and_never_told() {
         service.code("config.set", &fast),
         "configuration_unavailable"
     );
+    let level = json!({"scope": "global", "thinking_level": "low"});
+    assert_eq!(
+        service.code("config.set", &level),
+        "configuration_unavailable"
+    );
     assert_eq!(fs::read(settings(&place)).unwrap(), before);
     service.ok("config.set", &select("global", "fixture", "fixture-model"));
     assert_eq!(
@@ -337,6 +342,79 @@ fn scopes_have_their_files_keep_what_they_do_not_know_and_mask_each_other() {
 }
 
 /// Whoever holds it makes every change wait.
+#[test]
+fn a_home_that_is_the_project_s_folder_is_no_scope_of_the_project() {
+    let place = place();
+    let home = place.work().join(".magi-code");
+    fs::create_dir(&home).unwrap();
+    let with = launch().place(&place);
+    let mut service = Service::spawn(with.env("MC_HOME", home.to_str().unwrap()));
+    service.initialize();
+    let now = effective(&mut service);
+    assert_eq!(now["writable_scopes"], json!(["global"]));
+    let level = |scope: &str| json!({"scope": scope, "thinking_level": "low"});
+    assert_eq!(
+        service.code("config.set", &level("project")),
+        "invalid_scope"
+    );
+    service.ok("config.set", &level("global"));
+    assert!(home.join("settings.json").exists());
+}
+
+#[test]
+fn what_is_selected_for_every_directory_has_to_be_there_without_the_project() {
+    let place = Place::new();
+    let trust = json!({place.work().canonicalize().unwrap().to_str().unwrap(): {"trusted": true}});
+    let own = json!({"providers": providers(), "projects": trust});
+    place.write_settings(&own);
+    fs::create_dir(place.work().join(".magi-code")).unwrap();
+    let of_project = json!({"providers": {
+        "own": {"api": "openai-chat", "base_url": "http://127.0.0.1:9/v1", "models": ["q"]},
+        "other": {"models": ["only-here"]},
+    }});
+    fs::write(project(&place), of_project.to_string()).unwrap();
+    let mut service = Service::ready_in(&place);
+    for (provider, model) in [("own", "q"), ("other", "only-here")] {
+        let before = fs::read(settings(&place)).unwrap();
+        let global = select("global", provider, model);
+        let refused = service.code("config.set", &global);
+        assert_eq!(refused, "invalid_selection", "{provider}");
+        assert_eq!(fs::read(settings(&place)).unwrap(), before);
+        let set = service.ok("config.set", &select("project", provider, model));
+        assert_eq!(selected(&set["effective"]), [provider, model]);
+    }
+    // One of the person's own is masked here, and counts elsewhere.
+    let set = service.ok("config.set", &select("global", "mine", "plain"));
+    assert_eq!(selected(&set["effective"]), ["other", "only-here"]);
+}
+
+#[test]
+fn the_model_of_the_primary_profile_is_what_is_selected() {
+    let place = place();
+    fs::create_dir_all(place.mc_home().join("agents")).unwrap();
+    let profile = "---\nname: primary\nmodel: levels\n---\nBe brief.\n";
+    fs::write(place.mc_home().join("agents/primary.md"), profile).unwrap();
+    place.write_settings(&json!({
+        "provider": "mine", "model": "plain", "providers": providers(),
+    }));
+    let mut service = Service::ready_in(&place);
+    let now = effective(&mut service);
+    assert_eq!(selected(&now), ["mine", "levels"]);
+    let levels = json!(["default", "low", "high"]);
+    assert_eq!(now["available_thinking_levels"], levels);
+    let set = service.ok("config.set", &select("global", "mine", "plain"));
+    assert_eq!(selected(&set["effective"]), ["mine", "levels"]);
+    let level = |level: &str| json!({"scope": "global", "thinking_level": level});
+    let refused = service.code("config.set", &level("max"));
+    assert_eq!(refused, "unsupported_reasoning");
+    service.ok("config.set", &level("high"));
+    // The environment stands above the profile.
+    let with = launch().place(&place).env("MC_MODEL", "plain");
+    let mut service = Service::spawn(with);
+    service.initialize();
+    assert_eq!(selected(&effective(&mut service)), ["mine", "plain"]);
+}
+
 fn held(place: &Place) -> File {
     fs::create_dir_all(place.mc_home()).unwrap();
     let lock = File::create(place.mc_home().join("settings.lock")).unwrap();
@@ -542,9 +620,10 @@ fn what_cannot_be_written_is_said_and_leaves_the_file_as_it_was() {
     std::os::unix::fs::symlink(&elsewhere, place.work().join(".magi-code")).unwrap();
     fs::write(elsewhere.join("settings.json"), "{}").unwrap();
     let project = json!({"scope": "project", "thinking_level": "low"});
+    assert_eq!(service.code("config.set", &project), "invalid_scope");
     assert_eq!(
-        service.code("config.set", &project),
-        "settings_write_failed"
+        effective(&mut service)["writable_scopes"],
+        json!(["global"])
     );
     assert_eq!(fs::read(elsewhere.join("settings.json")).unwrap(), b"{}");
     service.assert_alive();

@@ -78,6 +78,21 @@ fn startup_creates_no_session() {
     );
 }
 
+#[test]
+fn a_home_that_cannot_be_prepared_is_named_on_stderr() {
+    let place = Place::new();
+    std::fs::write(place.root().join("file"), "").unwrap();
+    let home = place.root().join("file/home");
+    let launch = Launch::new(BIN, &["--app", "service"]).place(&place);
+    let mut server = Server::spawn(launch.env("MC_HOME", home.to_str().unwrap()));
+    server.close_stdin();
+    let exit = server.wait_exit();
+    assert_eq!(exit.code, Some(1), "{}", exit.stderr);
+    let why = "this directory cannot be prepared: Not a directory";
+    assert!(exit.stderr.contains(why), "{}", exit.stderr);
+    assert!(exit.stderr.contains("file/home"), "{}", exit.stderr);
+}
+
 /// The service behind a shell that prepares its descriptors or limits.
 fn behind_shell(script: &str) -> Launch {
     let script = format!("{script}; exec \"$0\" --app service");

@@ -25,10 +25,12 @@ host::operation! {
 }
 
 async fn get(cx: Cx<Service>, _: NoPayload) -> Result<Reply<Effective>, Word> {
-    let engine = Arc::clone(cx.engine().shared_engine());
+    let service = Arc::clone(cx.engine());
     let working = async move {
-        let own = Arc::clone(&engine);
-        engine.run_blocking(move || own.configuration()).await?
+        let (workspace, engine) = (service.known_workspace().await, service.shared_engine());
+        let own = Arc::clone(engine);
+        let reading = move || own.configuration(workspace.as_deref());
+        engine.run_blocking(reading).await?
     };
     let configuration = cx.engine().configuration().run(working).await?;
     Ok(effective(configuration).into())

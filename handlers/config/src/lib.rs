@@ -21,7 +21,10 @@ fn effective(configuration: Configuration) -> Effective {
         available_thinking_levels: configuration.levels.into_iter().map(thinking).collect(),
         fast: configuration.fast,
         precedence: vec![Layer::Environment, Layer::Project, Layer::Global],
-        writable_scopes: vec![Scope::Global, Scope::Project],
+        writable_scopes: match configuration.has_project {
+            true => vec![Scope::Global, Scope::Project],
+            false => vec![Scope::Global],
+        },
         global_only: vec!["fast".into()],
     }
 }

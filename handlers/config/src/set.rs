@@ -63,14 +63,15 @@ async fn set(
     cx: Cx<Service>,
     (scope, change): (Scope, Change),
 ) -> Result<Reply<ConfigStored>, Word> {
-    let engine = Arc::clone(cx.engine().shared_engine());
+    let service = Arc::clone(cx.engine());
     let working = async move {
-        let own = Arc::clone(&engine);
+        let (workspace, engine) = (service.known_workspace().await, service.shared_engine());
+        let own = Arc::clone(engine);
         let place = match scope {
             Scope::Global => agent::Scope::Global,
             Scope::Project => agent::Scope::Project,
         };
-        let changing = move || own.configure(place, &change);
+        let changing = move || own.configure(workspace.as_deref(), place, &change);
         engine.run_blocking(changing).await?
     };
     let configuration = cx.engine().configuration().run(working).await?;

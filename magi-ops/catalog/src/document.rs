@@ -50,7 +50,7 @@ pub enum Unusable {
     Time(#[from] humantime::TimestampError),
     #[error("the provider is configured in another way than when it was asked")]
     Configuration,
-    #[error("the list of models is empty")]
+    #[error("the list has no model that can be shown here")]
     Empty,
     #[error("the list of models has not changed, and it is not kept")]
     Gone,

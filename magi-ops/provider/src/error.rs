@@ -137,6 +137,15 @@ impl ProviderError {
         self
     }
 
+    /// The same where nothing stands there yet.
+    #[cfg(feature = "wires")]
+    pub(crate) fn or_about(self, about: &str) -> Self {
+        match self.about {
+            Some(_) => self,
+            None => self.with_about(about),
+        }
+    }
+
     /// Fixed words that say more than the kind.
     #[must_use]
     pub fn with_note(mut self, note: &'static str) -> Self {

@@ -80,6 +80,11 @@ impl Service {
         Ok(known().get_or_insert(admitted).clone())
     }
 
+    /// What this process works with, if the settings let it: whoever asks what they come to learns the reason from them.
+    pub async fn known_workspace(&self) -> Option<Arc<Workspace>> {
+        self.workspace().await.ok()
+    }
+
     /// What works on sessions whichever process or turn holds them, and lets go of them.
     #[must_use]
     pub fn engine(&self) -> &Engine {

@@ -2,6 +2,7 @@
 //! accepted. Files and catalogs are others' matter.
 
 use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -9,10 +10,13 @@ use catalog::{State, is_shown};
 use provider::nearest_level;
 use store::Home;
 use store::settings::{Change, EditError, Scope, Seen, Settings, ThinkingLevel};
+use tokio_util::sync::CancellationToken;
 
 use super::Engine;
 use crate::error::{ConfigurationErrorKind as Kind, EngineError, ErrorKind};
-use crate::startup::{Catalogs, Environment, named_keys};
+use crate::startup::{Catalogs, Environment, Guidance, Workspace, named_keys};
+
+const WITHOUT_MODEL: &str = "a provider is selected without a model";
 
 /// What all layers of settings select.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,29 +32,37 @@ pub struct Configuration {
     /// Those that the model has; the default first, at most six.
     pub levels: Vec<ThinkingLevel>,
     pub fast: bool,
+    /// Whether the project of the working directory can have settings of its own.
+    pub has_project: bool,
 }
 
 impl Engine {
-    /// The selection as settings and environment stand now. Blocks on small reads.
+    /// The selection as settings and environment stand now, and as the primary agent of `workspace` has it. Blocks on small
+    /// reads.
     ///
     /// # Errors
     /// [`Kind::Unreadable`] when settings can't be used, or select what may not be shown.
-    pub fn configuration(&self) -> Result<Configuration, EngineError> {
-        match self.services() {
-            Ok(services) => configuration_of(&self.environment, &services.home),
-            Err(_) => configuration(&self.environment),
-        }
+    pub fn configuration(
+        &self,
+        workspace: Option<&Workspace>,
+    ) -> Result<Configuration, EngineError> {
+        let guidance = workspace.map(|workspace| &workspace.guidance);
+        configuration_of(&self.environment, &self.services()?.home, guidance)
     }
 
     /// See [`configure`].
     ///
     /// # Errors
     /// Those of [`configure`].
-    pub fn configure(&self, scope: Scope, change: &Change) -> Result<Configuration, EngineError> {
-        match self.services() {
-            Ok(services) => configure_in(&self.environment, &services.home, scope, change),
-            Err(_) => configure(&self.environment, scope, change),
-        }
+    pub fn configure(
+        &self,
+        workspace: Option<&Workspace>,
+        scope: Scope,
+        change: &Change,
+    ) -> Result<Configuration, EngineError> {
+        let guidance = workspace.map(|workspace| &workspace.guidance);
+        let home = &self.services()?.home;
+        configure_in(&self.environment, home, guidance, scope, change)
     }
 }
 
@@ -60,25 +72,48 @@ impl Engine {
 /// [`Kind::Unreadable`] when settings can't be used, or select what may not be shown.
 pub fn configuration(environment: &Environment) -> Result<Configuration, EngineError> {
     let home: Arc<dyn Home> = Arc::new(environment.home_as_it_is().map_err(unreadable)?);
-    configuration_of(environment, &home)
+    let guidance = guidance_now(environment, &*home);
+    configuration_of(environment, &home, guidance.as_ref())
 }
 
 fn configuration_of(
     environment: &Environment,
     home: &Arc<dyn Home>,
+    guidance: Option<&Guidance>,
 ) -> Result<Configuration, EngineError> {
     let cwd = environment.canonical_cwd().map_err(unreadable)?;
     let settings = environment.settings(&**home, &cwd).map_err(unreadable)?;
-    projected(
-        &catalogs(environment, Arc::clone(home)),
-        environment,
-        &settings,
-    )
+    let settings = chosen(environment, guidance, settings);
+    let catalogs = catalogs(environment, Arc::clone(home));
+    projected(&catalogs, environment, &settings, &cwd)
+}
+
+/// What instructs a model, as it lies there now. Where it can't be used no run starts, and nothing of it counts here.
+fn guidance_now(environment: &Environment, home: &dyn Home) -> Option<Guidance> {
+    let cwd = environment.canonical_cwd().ok()?;
+    let settings = environment.settings(home, &cwd).ok()?;
+    let (never, mut notices) = (CancellationToken::new(), Vec::new());
+    Guidance::load(home, &cwd, &settings, environment, &never, &mut notices)
+        .inspect_err(|error| tracing::info!(%error, "no profile chooses the model"))
+        .ok()
+}
+
+/// Settings with the model that the primary agent's profile chooses over the files.
+fn chosen(
+    environment: &Environment,
+    guidance: Option<&Guidance>,
+    mut settings: Settings,
+) -> Settings {
+    if let Some(guidance) = guidance {
+        guidance.choose_model(&mut settings, environment);
+    }
+    settings
 }
 
 /// Changes what is selected and says what that comes to. A selection without a level takes the default one. The whole change
 /// and its effect are judged before anything is written; a new selection or level needs a catalog of the provider's models
-/// that still holds. Blocks, for seconds where other processes change the settings too.
+/// that still holds, and a selection for every directory has to be one there. Blocks, for seconds where other processes
+/// change the settings too.
 ///
 /// # Errors
 /// A [`Kind`] but [`Kind::Refresh`], or what is wrong with the home; then nothing is changed.
@@ -88,12 +123,14 @@ pub fn configure(
     change: &Change,
 ) -> Result<Configuration, EngineError> {
     let home = environment.home().map_err(unwritable)?;
-    configure_in(environment, &home, scope, change)
+    let guidance = guidance_now(environment, &*home);
+    configure_in(environment, &home, guidance.as_ref(), scope, change)
 }
 
 fn configure_in(
     environment: &Environment,
     home: &Arc<dyn Home>,
+    guidance: Option<&Guidance>,
     scope: Scope,
     change: &Change,
 ) -> Result<Configuration, EngineError> {
@@ -113,19 +150,24 @@ fn configure_in(
         env: environment.overrides(),
         tools: &tools,
     };
-    let mut accept = |effect: &Settings| {
+    let mut accept = |effect: &Settings, elsewhere: Option<&Settings>| {
         environment
             .redactor()
             .learn(named_keys(effect, environment));
-        selectable(&catalogs, effect, change)?;
-        projected(&catalogs, environment, effect)?;
+        let effect = chosen(environment, guidance, effect.clone());
+        selectable(&catalogs, &effect, change)?;
+        if let (Some((provider, model)), Some(elsewhere)) = (&change.selection, elsewhere) {
+            selectable_elsewhere(&catalogs, elsewhere, provider, model)?;
+        }
+        projected(&catalogs, environment, &effect, &cwd)?;
         Ok(())
     };
     let effect = home
         .settings()
         .change(&cwd, scope, change, seen, &mut accept)
         .map_err(unwritten)?;
-    projected(&catalogs, environment, &effect)
+    let effect = chosen(environment, guidance, effect);
+    projected(&catalogs, environment, &effect, &cwd)
 }
 
 pub(super) fn catalogs(environment: &Environment, home: Arc<dyn Home>) -> Catalogs {
@@ -146,7 +188,7 @@ fn selectable(catalogs: &Catalogs, effect: &Settings, change: &Change) -> Result
     let wanted = wanted.map(|(provider, model)| (provider.as_str(), model.as_str()));
     let (provider, model) = wanted
         .or_else(effective)
-        .ok_or_else(|| Kind::Selection.because("no model is selected"))?;
+        .ok_or_else(|| Kind::Unreadable.because(WITHOUT_MODEL))?;
     let catalog = catalogs
         .catalog(effect, provider)
         .ok_or_else(|| Kind::Selection.because("there is no such provider"))?;
@@ -165,17 +207,36 @@ fn selectable(catalogs: &Catalogs, effect: &Settings, change: &Change) -> Result
     }
 }
 
+/// Whether a selection is one where no project adds to the person's settings. A catalog that does not hold for those, since
+/// this project says where the provider is, tells nothing; their own list of models does.
+fn selectable_elsewhere(
+    catalogs: &Catalogs,
+    elsewhere: &Settings,
+    provider: &str,
+    model: &str,
+) -> Result<(), EngineError> {
+    let catalog = catalogs.catalog(elsewhere, provider);
+    let is_offered = catalog.is_some_and(|catalog| match catalog.state() {
+        State::Fresh => catalog.model(model).is_some_and(|model| model.available),
+        State::Stale | State::Unavailable => elsewhere.offers(provider, model),
+    });
+    match is_offered {
+        true => Ok(()),
+        false => Err(Kind::Selection.because("only this project has this provider or model")),
+    }
+}
+
 fn projected(
     catalogs: &Catalogs,
     environment: &Environment,
     settings: &Settings,
+    cwd: &Path,
 ) -> Result<Configuration, EngineError> {
     let redactor = &catalogs.redactor;
     redactor.learn(named_keys(settings, environment));
     let provider = settings.provider.clone();
     let model = settings.model.clone();
-    let model =
-        model.ok_or_else(|| Kind::Unreadable.because("a provider is selected without a model"))?;
+    let model = model.ok_or_else(|| Kind::Unreadable.because(WITHOUT_MODEL))?;
     if !is_shown(&provider, redactor) || !is_shown(&model, redactor) {
         return Err(
             Kind::Unreadable.because("the selected provider or model has a name that is not shown")
@@ -186,6 +247,7 @@ fn projected(
         level: nearest_level(&levels, settings.thinking_level),
         configured_level: settings.thinking_level,
         fast: settings.fast,
+        has_project: catalogs.home.settings().has_project(cwd),
         provider,
         model,
         levels,
@@ -204,6 +266,7 @@ fn unwritable(error: impl Error + Send + Sync + 'static) -> EngineError {
 fn unwritten(error: EditError) -> EngineError {
     match error {
         EditError::Effect(error) => unreadable(*error),
+        error @ EditError::NoProject(_) => EngineError::caused(Kind::Scope.into(), error),
         EditError::Refused(why) => match why.downcast::<EngineError>() {
             Ok(own) => *own,
             Err(other) => EngineError::caused(Kind::Unwritten.into(), other),

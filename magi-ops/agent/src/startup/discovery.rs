@@ -1,11 +1,12 @@
 //! Asking a provider's server for its models, and keeping what it says: by the provider's own credential, which may be
 //! renewed for that. Nothing here happens by itself.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use catalog::{Source, etag, keep};
-use provider::{CredentialSource, Discover, Discovered};
+use provider::{CredentialSource, Discover, Discovered, ProviderError};
 use store::settings::Settings;
 
 use super::cache::Remote;
@@ -68,7 +69,7 @@ impl Question {
     /// [`Kind::Refresh`] when there is no answer, or none that is a list of models.
     pub(crate) async fn ask(&self) -> Result<Discovered, EngineError> {
         let asked = self.server.ask(&*self.credentials, self.etag.as_deref());
-        asked.await.map_err(refused)
+        asked.await.map_err(|error| refused(Unanswered(error)))
     }
 
     /// Keeps the answer. Blocks.
@@ -81,6 +82,22 @@ impl Question {
         keep(store, &self.source, &services.redactor, now, said).map_err(refused)
     }
 }
+
+/// What a server failed with, and what it said or the system did: both are for people, by the redaction seam.
+#[derive(Debug)]
+struct Unanswered(ProviderError);
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(error) = self;
+        match error.message().map(str::to_owned).or_else(|| error.cause()) {
+            Some(said) => write!(f, "{error}: {said}"),
+            None => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unanswered {}
 
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> EngineError {
     EngineError::caused(Kind::Refresh.into(), error)

@@ -1,6 +1,8 @@
 //! Why startup fails: the one word that a dialect may tell of it, and every reason behind it for the person and the log.
 //! Which reason is which word is decided where it is found.
 
+use std::fmt;
+
 use redact::Redactor;
 use store::resources::ResourceError;
 use store::settings::SettingsError;
@@ -25,15 +27,27 @@ pub enum StartupErrorKind {
     Failed,
 }
 
-/// Why startup failed. The reasons are for the person's eyes and the log, never for the wire.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}")]
+/// Why startup failed. The reasons are for the person's eyes and the log, never for the wire; so is what it displays, which is
+/// all of them on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartupError {
     pub kind: StartupErrorKind,
     /// Everything that is known to be wrong; redacted. Empty only for [`StartupErrorKind::Cancelled`] and for a
     /// worker that broke off.
     pub reasons: Vec<Reason>,
 }
+
+impl fmt::Display for StartupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, others @ ..] = &*self.reasons else {
+            return self.kind.fmt(f);
+        };
+        first.fmt(f)?;
+        others.iter().try_for_each(|other| write!(f, ". {other}"))
+    }
+}
+
+impl std::error::Error for StartupError {}
 
 impl StartupError {
     pub(crate) fn new(kind: StartupErrorKind, reason: Reason) -> Self {

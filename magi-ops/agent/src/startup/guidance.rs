@@ -35,7 +35,7 @@ impl Guidance {
 
     /// Reads everything once; stops between two files when `stop` fires. What is left out is added to `notices`, also
     /// when something is not right. Blocks.
-    pub(super) fn load(
+    pub(crate) fn load(
         home: &dyn Home,
         cwd: &Path,
         settings: &Settings,
@@ -73,7 +73,7 @@ impl Guidance {
     /// Lets the primary agent's profile choose the model. It beats the settings files and yields to the
     /// environment, whose provider may not even have that model. Returns why it does not count, if so: the profile of
     /// an untrusted project chooses among what the settings offer.
-    pub(super) fn choose_model(
+    pub(crate) fn choose_model(
         &self,
         settings: &mut Settings,
         environment: &Environment,

@@ -36,6 +36,7 @@ pub(crate) use equipment::Equipment;
 pub(crate) use error::redacted;
 pub use error::{StartupError, StartupErrorKind};
 pub use examine::{Examination, examine};
+pub(crate) use guidance::Guidance;
 pub(crate) use kept::{kept, retention_days};
 pub use person::{Approval, approve, launch_line, servers};
 #[cfg(feature = "mcp")]

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::http::{Ask, Endpoint, Fetched};
+use super::json::plain;
 use super::listing::{Page, ReadEntry};
 use crate::credential::{Credential, CredentialError, CredentialSource};
 use crate::discovered::{Discover, Discovered, DiscoveredModel, MAX_DISCOVERED};
@@ -55,11 +56,16 @@ impl Discover for Listing {
         Box::pin(async move {
             let begun = Instant::now();
             let asked = self.within(credentials, etag, begun + DETAILS_TIME);
-            timeout_at(begun + TIME, asked)
-                .await
-                .unwrap_or_else(
-                    |late| Err(ProviderError::new(ErrorKind::Stalled).with_source(late)),
-                )
+            let late = |late| Err(ProviderError::new(ErrorKind::Stalled).with_source(late));
+            let said = timeout_at(begun + TIME, asked).await.unwrap_or_else(late);
+            said.map_err(|error| match error.kind() {
+                ErrorKind::NoCredential => error,
+                ErrorKind::Unauthorized => match credentials.origin() {
+                    Some(origin) => error.or_about(&origin),
+                    None => error.or_about(&self.endpoint.place()),
+                },
+                _ => error.or_about(&self.endpoint.place()),
+            })
         })
     }
 }
@@ -152,7 +158,9 @@ impl Details {
             };
             let fetching = self.endpoint.fetch(&ask, credential, MAX_DETAILS_BYTES);
             let told = match timeout_at(until, fetching).await {
-                Ok(Ok(Fetched::Body { body, .. })) => serde_json::from_slice::<Value>(&body).ok(),
+                Ok(Ok(Fetched::Body { body, .. })) => {
+                    serde_json::from_str::<Value>(&plain(&body)).ok()
+                }
                 Ok(Ok(Fetched::Unchanged)) | Err(_) => None,
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "a model's details are not told");

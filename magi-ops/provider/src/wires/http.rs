@@ -151,7 +151,7 @@ impl Endpoint {
     }
 
     /// Where the server is, without what else an address may hold.
-    fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
         let port = self.url.port_or_known_default();
         port.map_or_else(|| format!("at {host}"), |port| format!("at {host}:{port}"))

@@ -1,6 +1,8 @@
 //! A server's JSON as it is meant: values one after the other, among them markers, comments and words.
 //! What the values say is the wires'.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::halves;
@@ -14,6 +16,13 @@ pub(crate) enum Item {
     Marker,
     /// A line that is no JSON.
     Words(String),
+}
+
+/// A whole body as text: without the mark that some put before it, and with other characters where bytes are no UTF-8, so that
+/// a mistake in one name costs no more than that name.
+pub(crate) fn plain(body: &[u8]) -> Cow<'_, str> {
+    let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
+    String::from_utf8_lossy(body)
 }
 
 /// Where in JSON text a reading stands, byte by byte.

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::json::count;
+use super::json::{count, plain};
 use super::refusal::failure_in;
 use crate::discovered::{DiscoveredModel, MAX_DISCOVERED};
 use crate::error::ProviderError;
@@ -38,7 +38,8 @@ impl Page {
     /// For what holds no list of models, or tells of a failure.
     pub(crate) fn read(body: &[u8], entry: ReadEntry) -> Result<Self, ProviderError> {
         let malformed = || ProviderError::malformed("its answer is no list of models");
-        let mut source = serde_json::Deserializer::from_slice(body);
+        let body = plain(body);
+        let mut source = serde_json::Deserializer::from_str(&body);
         let page = PageOf(entry).deserialize(&mut source);
         let page = page.and_then(|page| source.end().map(|()| page));
         let page = page.map_err(|error| malformed().with_source(error))?;
@@ -251,6 +252,14 @@ mod tests {
             "y".repeat(MAX_ENTRY_BYTES)
         );
         assert_eq!(ids(&long).0, two());
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_cost_no_more_than_their_name() {
+        let body = b"\xef\xbb\xbf{\"data\":[{\"id\":\"a\",\"name\":\"\xff\"},{\"id\":\"\xfe\"},{\"id\":\"b\"}]}";
+        let page = Page::read(body, id).unwrap();
+        let ids: Vec<_> = page.models.iter().map(|model| &*model.id).collect();
+        assert_eq!(ids, ["a", "\u{fffd}", "b"]);
     }
 
     #[test]

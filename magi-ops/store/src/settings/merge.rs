@@ -28,16 +28,17 @@ impl Settings {
         env: Overrides<'_>,
         tools: &[&str],
     ) -> Result<Self, SettingsError> {
-        Self::load_with(home, cwd, env, tools, None)
+        Self::load_with(home, cwd, env, tools, None, true)
     }
 
-    /// The same, as if one file already held something else.
+    /// The same, as if one file already held something else; without the project's where a directory is meant that has none.
     pub(super) fn load_with(
         home: &Path,
         cwd: &Path,
         env: Overrides<'_>,
         tools: &[&str],
         instead: Option<(Scope, &[u8])>,
+        with_project: bool,
     ) -> Result<Self, SettingsError> {
         let instead = |scope| instead.and_then(|(of, bytes)| (of == scope).then_some(bytes));
         let cwd = &cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
@@ -95,6 +96,7 @@ impl Settings {
         settings.remember(global.source.as_ref(), &[]);
 
         let folder = match Folder::of(home, cwd, settings.trusted) {
+            _ if !with_project => Folder::None,
             // It will be there.
             Folder::None if instead(Scope::Project).is_some() => {
                 Folder::At(cwd.join(PROJECT_FOLDER))

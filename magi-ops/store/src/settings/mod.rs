@@ -40,7 +40,7 @@ pub use model::{ModelSettings, Reasoning, ThinkingLevel};
 pub use permissions::{CommandRules, MAX_RULE_BYTES, MAX_RULES};
 pub use projects::Projects;
 pub use rule_advice::{RuleAdvice, rule_advice};
-pub use selection::{Change, Seen};
+pub use selection::{Accept, Change, Seen};
 pub use server::{Launch, McpServer, ServerState};
 pub use writer::{EditError, Refusal, Scope};
 
@@ -138,7 +138,8 @@ pub trait SettingsStore: Debug + Send + Sync {
     /// writes; again when somebody without it did. Returns that effect.
     ///
     /// # Errors
-    /// As [`Self::set_trusted`]; a project's file that would not be read is not written either. [`EditError::Effect`] when
+    /// As [`Self::set_trusted`]; a project's file that would not be read is not written either: [`EditError::NoProject`].
+    /// [`EditError::Effect`] when
     /// another layer can't be read, [`EditError::Refused`] with what `accept` said.
     fn change(
         &self,
@@ -146,8 +147,11 @@ pub trait SettingsStore: Debug + Send + Sync {
         scope: Scope,
         change: &Change,
         seen: Seen<'_>,
-        accept: &mut dyn FnMut(&Settings) -> Result<(), Refusal>,
+        accept: &mut Accept<'_>,
     ) -> Result<Settings, EditError>;
+
+    /// Whether a project in `cwd`, which is canonical, can have settings of its own: what [`Self::change`] writes to. Blocks.
+    fn has_project(&self, cwd: &Path) -> bool;
 }
 
 impl SettingsStore for LocalHome {
@@ -178,9 +182,13 @@ impl SettingsStore for LocalHome {
         scope: Scope,
         change: &Change,
         seen: Seen<'_>,
-        accept: &mut dyn FnMut(&Settings) -> Result<(), Refusal>,
+        accept: &mut Accept<'_>,
     ) -> Result<Settings, EditError> {
         selection::change(self, cwd, scope, change, seen, accept)
+    }
+
+    fn has_project(&self, cwd: &Path) -> bool {
+        writer::has_project(self, cwd)
     }
 }
 

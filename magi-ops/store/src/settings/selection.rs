@@ -20,6 +20,10 @@ pub struct Change {
     pub fast: Option<bool>,
 }
 
+/// Judges a change by the effect that all layers will have here, and, where the person's settings are changed, by the one that
+/// they will have in a directory with nothing of its own.
+pub type Accept<'a> = dyn FnMut(&Settings, Option<&Settings>) -> Result<(), Refusal> + 'a;
+
 /// Beside the files, what the effect of settings depends on; see [`super::SettingsStore::load`].
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
@@ -34,7 +38,7 @@ pub(super) fn change(
     scope: Scope,
     wanted: &Change,
     seen: Seen<'_>,
-    accept: &mut dyn FnMut(&Settings) -> Result<(), Refusal>,
+    accept: &mut Accept<'_>,
 ) -> Result<Settings, EditError> {
     let mut edits = Vec::new();
     if let Some((provider, model)) = &wanted.selection {
@@ -54,9 +58,17 @@ pub(super) fn change(
         |_| ((), edits.clone()),
         |(), text| {
             let instead = Some((scope, text));
-            let effect = Settings::load_with(home.root(), cwd, seen.env, seen.tools, instead);
-            let effect = effect.map_err(|error| EditError::Effect(Box::new(error)))?;
-            accept(&effect).map_err(EditError::Refused)?;
+            let load = |env, with_project| {
+                let all =
+                    Settings::load_with(home.root(), cwd, env, seen.tools, instead, with_project);
+                all.map_err(|error| EditError::Effect(Box::new(error)))
+            };
+            let effect = load(seen.env, true)?;
+            let elsewhere = match scope {
+                Scope::Global => Some(load(Overrides::default(), false)?),
+                Scope::Project => None,
+            };
+            accept(&effect, elsewhere.as_ref()).map_err(EditError::Refused)?;
             Ok(effect)
         },
     )

@@ -43,6 +43,9 @@ pub enum EditError {
     /// The file as it is can't be used, so it is left alone; at least one reason.
     #[error("{}", first(.0))]
     Unusable(Vec<Reason>),
+    /// The project has no settings of its own that would be read.
+    #[error("{0}")]
+    NoProject(Box<Reason>),
     /// Something else than an object, or a list, stands where something was to be put.
     #[error("{}: `{key}` is no object", path.display())]
     NoObject { path: PathBuf, key: String },
@@ -72,6 +75,7 @@ impl EditError {
     pub fn into_reasons(self) -> Vec<Reason> {
         match self {
             Self::Unusable(reasons) => reasons,
+            Self::NoProject(reason) => vec![*reason],
             Self::Effect(error) => error.into_reasons(),
             Self::Refused(why) => vec![Reason::new(why.to_string())],
             other => vec![Reason::new(other.to_string())],
@@ -271,13 +275,18 @@ fn of_project(home: &LocalHome, project: &Path) -> Result<PathBuf, EditError> {
     if Folder::is_home(&folder, home.root()) {
         let why = "these are the person's own settings, so the project has none of its own";
         let reason = Reason::of_file(&path, why).help("change the global ones");
-        return Err(EditError::Unusable(vec![reason]));
+        return Err(EditError::NoProject(Box::new(reason)));
     }
     match file::open_inside(&path, project) {
         Ok(Found::Missing | Found::There(_)) => Ok(path),
-        Ok(Found::Ignored(why)) => Err(EditError::Unusable(vec![Reason::of_file(&path, why)])),
+        Ok(Found::Ignored(why)) => Err(EditError::NoProject(Box::new(Reason::of_file(&path, why)))),
         Err(error) => Err(EditError::Unusable(vec![file::unreadable(&path, &error)])),
     }
+}
+
+/// See [`super::SettingsStore::has_project`].
+pub(super) fn has_project(home: &LocalHome, project: &Path) -> bool {
+    !matches!(of_project(home, project), Err(EditError::NoProject(_)))
 }
 
 fn make_folder(project: &Path) -> io::Result<()> {

@@ -37,14 +37,14 @@ impl Home {
     }
 
     fn change(&self, scope: Scope, change: &Change) -> Result<(), EditError> {
-        self.changed(scope, change, &mut |_| Ok(())).map(drop)
+        self.changed(scope, change, &mut |_, _| Ok(())).map(drop)
     }
 
     fn changed(
         &self,
         scope: Scope,
         change: &Change,
-        accept: &mut dyn FnMut(&Settings) -> Result<(), Refusal>,
+        accept: &mut Accept<'_>,
     ) -> Result<Settings, EditError> {
         let seen = Seen {
             env: Overrides::default(),
@@ -98,13 +98,14 @@ fn what_all_layers_will_make_is_seen_before_anything_is_written() {
         ..Change::default()
     };
     // The project's counts over it.
-    let effect = home.changed(Scope::Global, &low, &mut |effect| {
+    let effect = home.changed(Scope::Global, &low, &mut |effect, elsewhere| {
         assert_eq!(effect.thinking_level, ThinkingLevel::High);
+        assert_eq!(elsewhere.unwrap().thinking_level, ThinkingLevel::Low);
         Ok(())
     });
     assert_eq!(effect.unwrap().thinking_level, ThinkingLevel::High);
     let before = home.text();
-    let refused = home.changed(Scope::Global, &model("m"), &mut |effect| {
+    let refused = home.changed(Scope::Global, &model("m"), &mut |effect, _| {
         assert_eq!(
             (effect.provider.as_str(), effect.model.as_deref()),
             ("p", Some("m"))
@@ -132,14 +133,19 @@ fn the_home_is_no_project() {
         env: Overrides::default(),
         tools: &[],
     };
-    let project =
-        SettingsStore::change(&home, &cwd, Scope::Project, &model("m"), seen, &mut |_| {
-            Ok(())
-        });
+    let project = SettingsStore::change(
+        &home,
+        &cwd,
+        Scope::Project,
+        &model("m"),
+        seen,
+        &mut |_, _| Ok(()),
+    );
     assert!(
-        matches!(project, Err(EditError::Unusable(_))),
+        matches!(project, Err(EditError::NoProject(_))),
         "{project:?}"
     );
+    assert!(!home.has_project(&cwd));
     assert!(!home.root().join(FILE_NAME).exists());
 }
 
@@ -166,7 +172,8 @@ fn what_cannot_be_used_is_left_alone() {
     fs::write(elsewhere.join(FILE_NAME), "{}").unwrap();
     symlink(&elsewhere, folder).unwrap();
     let error = home.change(Scope::Project, &model("m")).unwrap_err();
-    assert!(matches!(error, EditError::Unusable(_)), "{error:?}");
+    assert!(matches!(error, EditError::NoProject(_)), "{error:?}");
+    assert!(!home.home.has_project(&home.project()));
     assert_eq!(fs::read_to_string(elsewhere.join(FILE_NAME)).unwrap(), "{}");
 }
 
