@@ -339,6 +339,75 @@ fn a_lock_that_another_process_holds_is_told_as_such() {
 }
 
 #[test]
+fn a_stranger_s_file_is_no_matter_of_accounts() {
+    let place = Place::new();
+    let key = |place: &Place| place.run(&["login", "anthropic", "--with-key"], "canary-key");
+    fs::create_dir(place.at("work/.magi-code")).unwrap();
+    for broken in ["{bro", "[]", r#"{"provider": 7}"#] {
+        fs::write(place.at("work/.magi-code/settings.json"), broken).unwrap();
+        let ran = key(&place);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let ran = place.run(&["status"], "");
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let why = "what answers here: nothing; `magi-code doctor` says why\n";
+        assert!(ran.out.starts_with(why), "{}", ran.out);
+        assert!(ran.out.contains("anthropic     ready "), "{}", ran.out);
+        let ran = place.run(&["logout", "anthropic"], "");
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (0, "logged out of anthropic\n")
+        );
+        let mut login = place.login(&["login"]);
+        let back = place.issuer.agree(&login.page);
+        login.paste(&back);
+        assert_eq!(login.end().code, 0);
+    }
+    // A logout needs nothing of the person's own settings either.
+    fs::write(place.at("mc/settings.json"), "{").unwrap();
+    assert_eq!(
+        place.run(&["logout", CODEX], "").out,
+        "logged out of openai-codex\n"
+    );
+    for args in [&["status"][..], &["logout", "mine"]] {
+        let ran = place.run(args, "");
+        assert!(
+            ran.code == 1 && ran.err.contains("mc/settings.json:"),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn an_issuer_that_cannot_be_used_is_told_with_its_place() {
+    let place = Place::new();
+    for url in [
+        "ftp://x",
+        "http://u:p@h",
+        "http://h#f",
+        "notaurl",
+        "http://",
+        "http://h/?a=b",
+    ] {
+        place.settings(&json!({"providers": {CODEX: {"issuer_url": url}}}));
+        let ran = place.run(&["login"], "");
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{url}");
+        let place_of_it = "mc/settings.json:1:";
+        let why = "the URL of the provider's issuer is not usable";
+        assert!(
+            ran.err.contains(place_of_it) && ran.err.contains(why),
+            "{}",
+            ran.err
+        );
+        let ran = place.run(&["doctor"], "");
+        let told = ran.out + &ran.err;
+        assert!(told.contains(place_of_it) && told.contains(why), "{told}");
+        assert!(told.contains("providers.openai-codex.issuer_url"), "{told}");
+    }
+    assert!(!place.at("browser.page").exists());
+}
+
+#[test]
 fn a_key_is_one_line_of_the_input() {
     let place = Place::new();
     for (typed, key) in [

@@ -222,6 +222,112 @@ fn providers_are_those_of_the_start() {
 }
 
 #[test]
+fn nobody_is_sent_to_another_issuer_than_the_settings_mean() {
+    let start = json!({"provider_id": CODEX});
+    for hidden in [
+        r#"{"providers":{"openai-codex":{"issuer_url":"http://127.0.0.1:9"}}"#,
+        r#"{"providers":{"openai-codex":{"issuer_url":5}}}"#,
+        r#"{"providers":{"openai-codex":5}}"#,
+        r#"{"providers":5}"#,
+        r#"{"providers":{"openai-codex":{"issuer_url":"ftp://x"}}}"#,
+        r#"{"providers":{"openai-codex":{"issuer_url":"http://h/?a=b"}}}"#,
+    ] {
+        let place = Place::new();
+        fs::create_dir_all(place.mc_home()).unwrap();
+        fs::write(place.mc_home().join("settings.json"), hidden).unwrap();
+        let mut service = Service::ready_in(&place);
+        assert_eq!(
+            service.code("auth.login.start", &start),
+            "internal_error",
+            "{hidden}"
+        );
+        assert_eq!(service.finish().code, Some(0));
+    }
+    // A mistake elsewhere leaves the issuer what it is.
+    let place = Place::with_settings(&json!({"fast": 5, "providers": {
+        CODEX: {"issuer_url": "http://127.0.0.1:9", "models": 5}}}));
+    let mut service = Service::ready_in(&place);
+    let started = service.ok("auth.login.start", &start);
+    let page = service.event();
+    let url = page["payload"]["url"].as_str().unwrap();
+    assert!(
+        url.starts_with("http://127.0.0.1:9/oauth/authorize?"),
+        "{url}"
+    );
+    service.ok(
+        "auth.login.cancel",
+        &json!({"login_id": started["login_id"]}),
+    );
+    while service.event()["event"] != "auth.login.terminal" {}
+    assert_eq!(service.finish().code, Some(0));
+}
+
+#[test]
+fn what_is_ready_is_the_same_wherever_it_is_asked() {
+    let ready = |service: &mut Service| {
+        let told = service.ok("status", &json!({}));
+        told["provider_auth_ready"].as_bool().unwrap()
+    };
+    for (value, is_ready) in [("canary-key", true), ("a\nb", false), ("cl\u{e9}", false)] {
+        let place = Place::with_settings(&json!({"provider": "anthropic", "model": "m"}));
+        let mut service = in_place(&place, &[("ANTHROPIC_API_KEY", value)]);
+        let told = standing(&mut service, "anthropic");
+        let readiness = if is_ready { "ready" } else { "missing" };
+        assert_eq!(told, ["api_key", "environment", readiness], "{value:?}");
+        assert_eq!(ready(&mut service), is_ready, "{value:?}");
+        assert_eq!(service.finish().code, Some(0));
+    }
+    for (access, is_ready) in [
+        ("canary", true),
+        ("can\nary", false),
+        ("t\u{f6}k", false),
+        (" ", false),
+    ] {
+        let place = Place::with_settings(&json!({"provider": CODEX, "model": "m"}));
+        let mut record = tokens(FUTURE, json!("canary-refresh-0"));
+        record["oauth"]["access_token"] = json!(access);
+        store(&place, &json!({"providers": {CODEX: record}}));
+        let mut service = in_place(&place, &[]);
+        let readiness = if is_ready { "ready" } else { "needs_login" };
+        assert_eq!(standing(&mut service, CODEX)[2], readiness, "{access:?}");
+        assert_eq!(ready(&mut service), is_ready, "{access:?}");
+        assert_eq!(service.finish().code, Some(0));
+    }
+    // No login goes where a project says.
+    let place = Place::new();
+    let work = place.work().canonicalize().unwrap();
+    place.write_settings(&json!({"provider": CODEX, "model": "m",
+        "projects": {work.to_str().unwrap(): {"trusted": true}}}));
+    fs::create_dir_all(work.join(".magi-code")).unwrap();
+    let own = json!({"providers": {CODEX: {"base_url": "http://127.0.0.1:9"}}});
+    fs::write(work.join(".magi-code/settings.json"), own.to_string()).unwrap();
+    store(
+        &place,
+        &json!({"providers": {CODEX: tokens(FUTURE, json!("canary-refresh-0"))}}),
+    );
+    let mut service = in_place(&place, &[]);
+    assert_eq!(
+        standing(&mut service, CODEX),
+        ["oauth", "shared_store", "missing"]
+    );
+    assert!(!ready(&mut service));
+    assert_eq!(service.finish().code, Some(0));
+}
+
+#[test]
+fn no_provider_is_named_whose_id_looks_like_a_secret() {
+    let id = format!("sk{}abcdefghijklmnopqrstuvwxyz0123", "-");
+    let place = Place::with_settings(&json!({"providers": {
+        id: {"api": "ollama", "base_url": "http://127.0.0.1:9"},
+        "mine": {"api": "ollama", "base_url": "http://127.0.0.1:9"}}}));
+    let mut service = Service::ready_in(&place);
+    let told = service.ok("auth.status", &json!({}));
+    assert_eq!(told["providers"].as_array().unwrap().len(), 4, "{told}");
+    assert!(!told.to_string().contains("sk-"), "{told}");
+    assert_eq!(service.finish().code, Some(0));
+}
+
+#[test]
 fn an_answer_names_no_more_than_a_record_may() {
     let entry = json!({"api": "ollama", "base_url": "http://127.0.0.1:9"});
     let many: serde_json::Map<_, _> = (0..100)

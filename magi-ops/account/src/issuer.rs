@@ -14,7 +14,7 @@ use oauth2::{
     RedirectUrl, RefreshToken, RequestTokenError, Scope, StandardRevocableToken, TokenResponse,
     TokenUrl,
 };
-use provider::{BuildError, HttpClient, ProviderError};
+use provider::{BuildError, HttpClient, ProviderError, Secret};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::OAuthTokens;
@@ -116,9 +116,9 @@ impl std::fmt::Debug for IdToken {
     }
 }
 
-/// An answer without an access token.
+/// An answer without an access token that a request can carry.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no access token")]
+#[error("there is no access token that can be sent")]
 struct NoToken;
 
 impl TryFrom<Value> for Granted {
@@ -129,12 +129,13 @@ impl TryFrom<Value> for Granted {
             let word = answer.get(name)?.as_str()?;
             (!word.is_empty()).then(|| word.to_owned())
         };
+        let access_token = word("access_token").filter(|token| Secret::new(token).can_be_sent());
         let seconds = match answer.get("expires_in") {
             Some(Value::String(text)) => text.trim().parse().ok(),
             other => other.and_then(Value::as_f64),
         };
         Ok(Self {
-            access_token: AccessToken::new(word("access_token").ok_or(NoToken)?),
+            access_token: AccessToken::new(access_token.ok_or(NoToken)?),
             refresh_token: word("refresh_token").map(RefreshToken::new),
             expires_in: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             id_token: word("id_token").map(IdToken),
@@ -232,6 +233,10 @@ impl Issuer {
             BuildError::BaseUrlInvalid => BuildError::IssuerUrlInvalid,
             error => error,
         })?;
+        // Paths are added to it.
+        if url.contains('?') {
+            return Err(BuildError::IssuerUrlInvalid);
+        }
         let unusable = |error| {
             tracing::debug!(%error, "an issuer's URL is none");
             BuildError::IssuerUrlInvalid

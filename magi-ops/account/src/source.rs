@@ -180,10 +180,11 @@ struct Held;
 struct Closing;
 
 fn credential(tokens: &OAuthTokens) -> Credential {
-    let account = tokens.account_id.as_deref().filter(|id| !id.is_empty());
+    // One that no header can carry would fail every request.
+    let account = tokens.account_id.as_deref().map(Secret::new);
     Credential {
         secret: Secret::new(&tokens.access_token),
-        account: account.map(Secret::new),
+        account: account.filter(Secret::can_be_sent),
     }
 }
 

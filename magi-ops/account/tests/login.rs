@@ -230,6 +230,19 @@ async fn an_issuer_that_gives_no_tokens_ends_the_login_and_changes_nothing() {
             Play::Say(200, json!({"token_type": "Bearer"}).to_string()),
             "holds no tokens",
         ),
+        // What no request can carry is none.
+        (
+            Play::Say(200, json!({"access_token": "can\nary"}).to_string()),
+            "holds no tokens",
+        ),
+        (
+            Play::Say(200, json!({"access_token": "canäry"}).to_string()),
+            "holds no tokens",
+        ),
+        (
+            Play::Say(200, json!({"access_token": " "}).to_string()),
+            "holds no tokens",
+        ),
         (
             Play::Say(400, json!({"error": "invalid_grant"}).to_string()),
             "(HTTP 400): invalid_grant",

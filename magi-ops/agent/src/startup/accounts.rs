@@ -1,13 +1,14 @@
 //! The accounts of a process: which providers a person may log in to, whether they are, the one login that is under way, and
 //! logouts. Providers are those that the settings described at the start. How a login goes is `account`'s matter.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use account::{BeginError, Issuer, Login, LoginError, LoginStep};
-use provider::{BuildError, FIXTURE_ID, Secret};
+use provider::FIXTURE_ID;
 use store::settings::{BUILT_IN, Settings};
-use store::{AccountError, AccountStore, Home, Redactor, StoredCredential};
+use store::{AccountError, AccountStore, Home, Reason, Redactor, StoredCredential, near_miss};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +16,9 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 use work::{Interrupted, Pool};
 
+use super::credential::{AuthMethod, AuthSource, Lack, find};
 use super::described::{ANTHROPIC_ID, CODEX_ID, key_variable};
+use super::select::unbuilt;
 use super::{Environment, StartupError};
 
 /// Reads and writes of the store at once.
@@ -42,28 +45,13 @@ pub enum AccountsError {
     Accounts(#[from] AccountError),
     #[error("{0}")]
     Begin(#[from] BeginError),
-    #[error("{0}")]
-    Issuer(#[from] BuildError),
+    /// Who the issuer is can't be told, or it can't be asked; at least one.
+    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Issuer(Vec<Reason>),
     #[error("{0}")]
     Broken(#[from] Interrupted),
     #[error("others change what is stored all the time")]
     Contended,
-}
-
-/// How a provider authenticates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthMethod {
-    OAuth,
-    ApiKey,
-    Nothing,
-}
-
-/// Where its credential is, or would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthSource {
-    Store,
-    Environment,
-    Nowhere,
 }
 
 /// Whether there is one.
@@ -116,8 +104,10 @@ pub struct Accounts {
     home: Arc<dyn Home>,
     redactor: Redactor,
     environment: Environment,
-    /// Those of the start.
+    /// Those of the start, as far as they could be read.
     settings: Settings,
+    /// Why not all of the person's own could; a project's file is no matter of accounts.
+    problems: Vec<Reason>,
     active: Mutex<Option<Active>>,
     closing: CancellationToken,
     under_way: TaskTracker,
@@ -140,15 +130,16 @@ impl Accounts {
     /// When there is no home.
     pub fn start(environment: &Environment) -> Result<Arc<Self>, StartupError> {
         let home = environment.home()?;
-        let settings = match environment.settings(&*home, &environment.cwd) {
-            Ok(settings) => settings,
-            Err(error) => error.usable().clone(),
+        let (settings, problems) = match environment.settings(&*home, &environment.cwd) {
+            Ok(settings) => (settings, Vec::new()),
+            Err(error) => (error.usable().clone(), error.into_reasons_of_person()),
         };
         Ok(Arc::new(Self {
             redactor: environment.redactor(),
             home,
             environment: environment.clone(),
             settings,
+            problems,
             active: Mutex::default(),
             closing: CancellationToken::new(),
             under_way: TaskTracker::new(),
@@ -181,12 +172,19 @@ impl Accounts {
         self.ids().any(|id| id == provider)
     }
 
-    /// How every provider stands at this moment. Refreshes nothing and asks nobody. One small read.
+    /// Why not all of the person's own settings count.
+    pub(super) fn problems(&self) -> &[Reason] {
+        &self.problems
+    }
+
+    /// How every provider stands at this moment whose id does not look like a secret. Refreshes nothing and asks nobody. One
+    /// small read.
     ///
     /// # Errors
     /// When what is stored can't be read, of whichever provider.
     pub fn status(&self) -> Result<Vec<AccountStatus>, AccountsError> {
-        let ids: Vec<_> = self.ids().collect();
+        let ids = self.ids().filter(|id| !self.redactor.is_secret_like(id));
+        let ids: Vec<_> = ids.collect();
         let stored = self.home.accounts().accounts(&ids)?;
         let all = ids.into_iter().zip(stored);
         Ok(all
@@ -196,48 +194,17 @@ impl Accounts {
 
     /// How a provider stands of which `stored` is stored.
     fn standing(&self, provider: &str, stored: Option<StoredCredential>) -> AccountStatus {
-        let own = self.settings.providers.get(provider);
-        let (method, source, readiness) = match self.variable(provider) {
-            _ if self.has_login(provider) => {
-                let readiness = match stored {
-                    Some(StoredCredential::OAuth(tokens)) => {
-                        match tokens.can_serve(SystemTime::now()) {
-                            true => Readiness::Ready,
-                            false => Readiness::NeedsLogin,
-                        }
-                    }
-                    _ => Readiness::Missing,
-                };
-                (AuthMethod::OAuth, AuthSource::Store, readiness)
-            }
-            None => (AuthMethod::Nothing, AuthSource::Nowhere, Readiness::Ready),
-            Some((variable, is_named)) => {
-                let value = self.environment.var(variable).unwrap_or_default();
-                let is_there = !value.trim().is_empty();
-                let (source, key) = match (is_named || is_there, stored) {
-                    (true, _) => (
-                        AuthSource::Environment,
-                        is_there.then(|| Secret::new(value)),
-                    ),
-                    (false, Some(StoredCredential::ApiKey(key))) => {
-                        (AuthSource::Store, Some(Secret::new(&key)))
-                    }
-                    (false, _) => (AuthSource::Store, None),
-                };
-                // No key is sent where a project says that the provider is.
-                let placed = own.is_some_and(|own| own.placed_by_project);
-                let readiness = match key {
-                    Some(key) if key.can_be_sent() && !placed => Readiness::Ready,
-                    _ => Readiness::Missing,
-                };
-                (AuthMethod::ApiKey, source, readiness)
-            }
-        };
+        let stored = || Ok::<_, Infallible>(stored);
+        let Ok(found) = find(&self.settings, &self.environment, provider, stored);
         AccountStatus {
             provider: provider.to_owned(),
-            method,
-            source,
-            readiness,
+            method: found.method,
+            source: found.source,
+            readiness: match found.login {
+                Ok(_) => Readiness::Ready,
+                Err(Lack::Ended | Lack::UnsendableTokens) => Readiness::NeedsLogin,
+                Err(_) => Readiness::Missing,
+            },
         }
     }
 
@@ -260,8 +227,7 @@ impl Accounts {
         }
         let (pasting, pasted) = oneshot::channel();
         let place = self.take_place(pasting)?;
-        let own = self.settings.providers.get(provider);
-        let issuer = Issuer::new(own.and_then(|own| own.issuer_url.as_deref()))?;
+        let issuer = self.issuer(provider)?;
         let (home, redactor) = (Arc::clone(&self.home), self.redactor.clone());
         let login = Login::begin(provider, home, redactor, issuer).await?;
         let (tell, events) = mpsc::channel(EVENTS);
@@ -282,6 +248,23 @@ impl Accounts {
         let span = tracing::info_span!("login", provider);
         self.under_way.spawn(going_on.instrument(span));
         Ok(started)
+    }
+
+    /// Whom a login of a provider goes to: nobody else than the person's settings say, where they can be read.
+    fn issuer(&self, provider: &str) -> Result<Issuer, AccountsError> {
+        let hiding = self
+            .problems
+            .iter()
+            .filter(|problem| hides_issuer(problem, provider));
+        let hiding: Vec<_> = hiding.cloned().collect();
+        if !hiding.is_empty() {
+            return Err(AccountsError::Issuer(hiding));
+        }
+        let own = self.settings.providers.get(provider);
+        let issuer = Issuer::new(own.and_then(|own| own.issuer_url.as_deref()));
+        issuer.map_err(|error| {
+            AccountsError::Issuer(unbuilt(&self.settings, provider, &error).into_reasons())
+        })
     }
 
     /// The one place for a login.
@@ -421,6 +404,17 @@ impl Accounts {
             tracing::warn!(%error, "a login did not come to its end");
         }
     }
+}
+
+/// Whether something that could not be read may have been who the issuer of `provider` is: the member itself or one that it is
+/// in, a word that was meant to be one of them, or the file as a whole.
+fn hides_issuer(problem: &Reason, provider: &str) -> bool {
+    let Some(key) = &problem.key else {
+        return problem.variable.is_none();
+    };
+    let path = ["providers", provider, "issuer_url"];
+    let mut names = key.split('.').zip(path);
+    names.all(|(name, of_path)| name == of_path || near_miss(name, [of_path]).is_some())
 }
 
 /// Keeps others from beginning a login.

@@ -98,6 +98,8 @@ pub fn examine(environment: &Environment) -> Examination {
             .notices
             .extend(redacted(vec![reason], &environment.redactor()));
     }
+    let problems = &found.problems;
+    found.notices.retain(|notice| !problems.contains(notice));
     found
 }
 

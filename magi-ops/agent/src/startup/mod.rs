@@ -5,6 +5,11 @@
 mod accounts;
 mod cache;
 mod catalogs;
+#[cfg_attr(
+    not(feature = "providers"),
+    allow(dead_code, reason = "only accounts tell of all of it")
+)]
+mod credential;
 mod described;
 mod discovery;
 mod environment;
@@ -23,11 +28,10 @@ mod wish;
 mod workspace;
 
 #[cfg(feature = "providers")]
-pub use accounts::{
-    AccountStatus, Accounts, AccountsError, AuthMethod, AuthSource, LoginEvent, LoginStarted,
-    Readiness,
-};
+pub use accounts::{AccountStatus, Accounts, AccountsError, LoginEvent, LoginStarted, Readiness};
 pub(crate) use catalogs::Catalogs;
+#[cfg(feature = "providers")]
+pub use credential::{AuthMethod, AuthSource};
 #[cfg(test)]
 pub(crate) use described::source;
 pub(crate) use discovery::Question;

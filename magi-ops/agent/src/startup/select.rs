@@ -2,19 +2,16 @@
 //! could authenticate. Asks nobody and refreshes nothing.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use provider::{
     Api, BuildError, FIXTURE_ID, FIXTURE_MODEL, Fixture, ModelLimits, Provider, ProviderConfig,
-    Secret, ThinkingLevel,
+    ThinkingLevel,
 };
 use store::settings::{BUILT_IN, ProviderSettings, Settings};
-use store::{
-    AccountError, Home, Reason, StoredCredential, did_you_mean, listed, near_miss, shown,
-    shown_path,
-};
+use store::{AccountError, Home, Reason, did_you_mean, listed, near_miss, shown, shown_path};
 
 use super::cache::{Login, ProviderCache, Remote};
+use super::credential::{Lack, find};
 use super::described::{CODEX_ID, built_in_api, key_variable, limits};
 use super::{Environment, StartupError};
 
@@ -119,6 +116,9 @@ pub(crate) fn select_choice(
 
 /// What an address looks like.
 const ADDRESS: &str = "write `http` or `https`, a host, and no user name or password";
+/// What that of an issuer looks like: paths are added to it.
+const ISSUER: &str =
+    "write `http` or `https`, a host, and no user name, password, query or fragment";
 
 pub(super) fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> StartupError {
     let about = |member: &str| settings.reason(&["providers", id, member], error.to_string());
@@ -128,7 +128,7 @@ pub(super) fn unbuilt(settings: &Settings, id: &str, error: &BuildError) -> Star
             StartupError::invalid(about("base_url").help(help))
         }
         BuildError::BaseUrlInvalid => StartupError::invalid(about("base_url").help(ADDRESS)),
-        BuildError::IssuerUrlInvalid => StartupError::invalid(about("issuer_url").help(ADDRESS)),
+        BuildError::IssuerUrlInvalid => StartupError::invalid(about("issuer_url").help(ISSUER)),
         BuildError::NotLinked => {
             let help = "select a provider of another `api`, or use a build that has it";
             StartupError::unavailable(about("api").help(help))
@@ -165,18 +165,27 @@ pub(super) fn unusable_addresses(settings: &Settings, providers: &ProviderCache)
             _ => None,
         }
     });
-    unusable.flatten().collect()
+    unusable
+        .flatten()
+        .chain(unusable_issuer(settings))
+        .collect()
 }
 
-/// A key that no header of a request can carry.
-fn unsendable(settings: &Settings, id: &str) -> StartupError {
-    let variable = key_variable(settings, id).map(str::to_owned);
-    let why = "the provider's key cannot be sent";
-    let reason = settings.reason(&["providers", id, "api_key_env"], why);
-    StartupError::unavailable(Reason {
-        variable,
-        ..reason.help("set the variable to the key and nothing else")
+/// Why nobody can log in by the address that the settings give, whatever is selected.
+#[cfg(feature = "providers")]
+fn unusable_issuer(settings: &Settings) -> Vec<Reason> {
+    let url = settings.providers.get(CODEX_ID);
+    let url = url.and_then(|own| own.issuer_url.as_deref());
+    let error = url.and_then(|url| account::Issuer::new(Some(url)).err());
+    let error = error.filter(|error| matches!(error, BuildError::IssuerUrlInvalid));
+    error.map_or_else(Vec::new, |error| {
+        unbuilt(settings, CODEX_ID, &error).reasons
     })
+}
+
+#[cfg(not(feature = "providers"))]
+fn unusable_issuer(_: &Settings) -> Vec<Reason> {
+    Vec::new()
 }
 
 fn fixture(settings: &Settings, model: &str) -> Result<Arc<dyn Provider>, StartupError> {
@@ -335,99 +344,65 @@ fn with_the_rest(
     error.and(unbuilt).and(login)
 }
 
-/// What a provider authenticates with, as far as a request can carry it.
+/// What a provider, which is known, authenticates with, as far as a request can carry it, or why that is not there.
 pub(super) fn sendable_login(
     settings: &Settings,
     environment: &Environment,
     providers: &ProviderCache,
     id: &str,
 ) -> Result<Login, StartupError> {
-    match login(settings, environment, providers, id)? {
-        Login::Key { key, .. } if !key.can_be_sent() => Err(unsendable(settings, id)),
-        login => Ok(login),
-    }
+    let stored = || providers.account(id).map(|account| account.credential);
+    let found = find(settings, environment, id, stored).map_err(unreadable)?;
+    found.login.map_err(|lack| lacking(settings, id, lack))
 }
 
-/// What `provider`, which is known, authenticates with, or why that is not there.
-fn login(
-    settings: &Settings,
-    environment: &Environment,
-    providers: &ProviderCache,
-    provider: &str,
-) -> Result<Login, StartupError> {
-    let own = settings.providers.get(provider);
-    let variable = key_variable(settings, provider).filter(|_| provider != FIXTURE_ID);
-    if variable.is_none() && provider != CODEX_ID {
-        return Ok(Login::Nothing);
-    }
-    if own.is_some_and(|own| own.placed_by_project) {
-        let why = format!(
-            "the project says where `{}` is, so it gets no key",
-            shown(provider)
-        );
-        let reason = settings.reason(&["providers", provider], why);
-        let reason = reason.help("say it in the global settings");
-        return Err(StartupError::unavailable(reason));
-    }
-    let Some(variable) = variable else {
-        return stored_tokens(settings, providers, provider);
+/// What a person is told of a credential that is missing.
+fn lacking(settings: &Settings, id: &str, lack: Lack) -> StartupError {
+    let variable = key_variable(settings, id);
+    let key = ["providers", id, "api_key_env"];
+    let of_login = |why: &str| {
+        let help = "log in again, or select another provider";
+        settings.reason(&["provider"], why).help(help)
     };
-    let key = environment.var(variable).unwrap_or_default();
-    if !key.trim().is_empty() {
-        return Ok(Login::Key {
-            key: Secret::new(key),
-            variable: variable.to_owned(),
-        });
-    }
-    let named = own.is_some_and(|own| own.api_key_env.is_some());
-    // What a person names is meant; without that a login counts too.
-    if !named && has_stored_key(providers, provider)? {
-        return Ok(Login::StoredKey);
-    }
-    let variable = shown(variable);
-    let why = format!(
-        "the variable {variable}, which holds the key of `{}`, is not set",
-        shown(provider)
-    );
-    let reason = match named {
-        true => settings.reason(&["providers", provider, "api_key_env"], why),
-        false => Reason::new(why),
-    };
-    Err(StartupError::unavailable(Reason {
-        variable: Some(variable.clone()),
-        ..reason.help(format!("set {variable} before you start"))
-    }))
-}
-
-fn has_stored_key(providers: &ProviderCache, provider: &str) -> Result<bool, StartupError> {
-    let account = providers.account(provider).map_err(unreadable)?;
-    let is_sendable = |key: &str| Secret::new(key).can_be_sent();
-    Ok(match account.credential {
-        Some(StoredCredential::ApiKey(key)) => is_sendable(&key),
-        _ => false,
-    })
-}
-
-/// The tokens of a login, if they serve a request, be it after a refresh. Refreshes nothing.
-fn stored_tokens(
-    settings: &Settings,
-    providers: &ProviderCache,
-    provider: &str,
-) -> Result<Login, StartupError> {
-    let account = providers.account(provider).map_err(unreadable)?;
-    let why = match account.credential {
-        Some(StoredCredential::OAuth(tokens)) if tokens.can_serve(SystemTime::now()) => {
-            let own = settings.providers.get(provider);
-            return Ok(Login::StoredTokens {
-                issuer_url: own.and_then(|own| own.issuer_url.clone()),
-            });
+    let reason = match lack {
+        Lack::Placed => {
+            let why = format!(
+                "the project says where `{}` is, so it gets no key",
+                shown(id)
+            );
+            let reason = settings.reason(&["providers", id], why);
+            reason.help("say it in the global settings")
         }
-        Some(StoredCredential::OAuth(_)) => "the login of `openai-codex` has ended",
-        _ => "`openai-codex` needs a login, and none is stored",
+        Lack::NoKey => {
+            let variable = shown(variable.unwrap_or_default());
+            let why = format!(
+                "the variable {variable}, which holds the key of `{}`, is not set",
+                shown(id)
+            );
+            let own = settings.providers.get(id);
+            let reason = match own.is_some_and(|own| own.api_key_env.is_some()) {
+                true => settings.reason(&key, why),
+                false => Reason::new(why),
+            };
+            let reason = reason.help(format!("set {variable} before you start"));
+            Reason {
+                variable: Some(variable),
+                ..reason
+            }
+        }
+        Lack::UnsendableKey => Reason {
+            variable: variable.map(str::to_owned),
+            ..settings
+                .reason(&key, "the provider's key cannot be sent")
+                .help("set the variable to the key and nothing else")
+        },
+        Lack::NoLogin => of_login("`openai-codex` needs a login, and none is stored"),
+        Lack::Ended => of_login("the login of `openai-codex` has ended"),
+        Lack::UnsendableTokens => {
+            of_login("the tokens that are stored for `openai-codex` cannot be sent")
+        }
     };
-    let help = "log in again, or select another provider";
-    let reason = settings.reason(&["provider"], why);
-    Err(StartupError::unavailable(reason.help(help)))
+    StartupError::unavailable(reason)
 }
 
 /// Credentials that can't be read are none to work with.
@@ -449,7 +424,7 @@ pub(crate) fn provider_ready(environment: &Environment) -> Result<bool, StartupE
         let providers = ProviderCache::new(redactor.clone(), home, None);
         let provider = &settings.provider;
         Ok(known(&settings, provider).is_ok()
-            && login(&settings, environment, &providers, provider).is_ok())
+            && sendable_login(&settings, environment, &providers, provider).is_ok())
     };
     ready().map_err(|error: StartupError| error.redacted(&redactor))
 }

@@ -103,6 +103,7 @@ impl Settings {
             }
             found => found,
         };
+        let mut project = None;
         match folder {
             Folder::None => {}
             Folder::Ignored(reason) => notices.add(reason),
@@ -113,6 +114,7 @@ impl Settings {
                     Some(bytes) => File::of_bytes(&path, bytes.to_vec(), tools),
                     None => File::read(&path, inside, tools),
                 };
+                project = Some(path);
                 problems.extend(file.problems.into_vec());
                 notices.extend(file.notices.into_vec());
                 let mut layer = file.layer;
@@ -154,6 +156,7 @@ impl Settings {
         if !problems.is_empty() {
             return Err(SettingsError {
                 reasons: problems.into_vec(),
+                project,
                 usable: Box::new(settings),
             });
         }

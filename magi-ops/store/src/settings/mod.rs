@@ -78,6 +78,8 @@ const DEFAULT_COMPACTION_THRESHOLD: f64 = 0.8;
 #[error("{}", first(.reasons))]
 pub struct SettingsError {
     reasons: Vec<Reason>,
+    /// The project's file, where it is read.
+    project: Option<PathBuf>,
     usable: Box<Settings>,
 }
 
@@ -91,6 +93,15 @@ impl SettingsError {
     /// Every problem that was found, in the order of the files; at least one.
     #[must_use]
     pub fn into_reasons(self) -> Vec<Reason> {
+        self.reasons
+    }
+
+    /// The same without those of the project's file, for what is no matter of a project.
+    #[must_use]
+    pub fn into_reasons_of_person(mut self) -> Vec<Reason> {
+        let project = self.project.as_deref();
+        self.reasons
+            .retain(|reason| project.is_none() || reason.file.as_deref() != project);
         self.reasons
     }
 }

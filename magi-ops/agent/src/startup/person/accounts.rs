@@ -7,7 +7,7 @@ use account::{LoginError, LoginStep};
 use store::{Reason, command_word, did_you_mean, listed, near_miss, shown};
 use tokio::sync::mpsc;
 
-use super::{known, shown as redacted_reasons};
+use super::shown as redacted_reasons;
 use crate::startup::accounts::{AccountStatus, Accounts, AccountsError, LoginEvent, LoginStarted};
 use crate::startup::{Environment, StartupError};
 
@@ -16,7 +16,7 @@ use crate::startup::{Environment, StartupError};
 /// # Errors
 /// When the settings or the credentials can't be read, redacted.
 pub fn account_statuses(environment: &Environment) -> Result<Vec<AccountStatus>, Vec<Reason>> {
-    let asked = accounts(environment).and_then(|accounts| {
+    let asked = readable(environment).and_then(|accounts| {
         let all = accounts.status();
         all.map_err(|error| vec![told(error)])
     });
@@ -45,16 +45,19 @@ pub async fn log_in_to(
             .begin(provider)
             .await
             .map_err(|error| match error {
-                AccountsError::Unsupported => no_login(&accounts, provider),
-                error => told(error),
+                AccountsError::Unsupported => {
+                    unless_hidden(&accounts, no_login(&accounts, provider))
+                }
+                AccountsError::Issuer(reasons) => reasons,
+                error => vec![told(error)],
             })?;
         show(&page, listens);
         loop {
             tokio::select! {
                 event = events.recv() => match event {
-                    Some(LoginEvent::Ended(ended)) => return ended.map_err(|error| ended_in_vain(error, provider)),
+                    Some(LoginEvent::Ended(ended)) => return ended.map_err(|error| vec![ended_in_vain(error, provider)]),
                     Some(LoginEvent::Step(LoginStep::Waiting | LoginStep::CallbackReceived | LoginStep::CallbackAccepted)) => {}
-                    None => return Err(Reason::new("the login came to no end")),
+                    None => return Err(vec![Reason::new("the login came to no end")]),
                 },
                 Some(line) = pasted.recv() => {
                     // A second line, or one behind a browser, is one too many.
@@ -65,9 +68,9 @@ pub async fn log_in_to(
             }
         }
     };
-    let done = done.await.map_err(|reason| vec![reason]);
     // What was received meanwhile is known to these accounts alone.
-    done.map_err(|reasons| crate::startup::error::redacted(reasons, accounts.redactor()))
+    done.await
+        .map_err(|reasons| crate::startup::error::redacted(reasons, accounts.redactor()))
 }
 
 /// Stores the key of a provider.
@@ -80,7 +83,7 @@ pub async fn store_key(
     key: &str,
 ) -> Result<(), Vec<Reason>> {
     let stored = async {
-        let accounts = accounts(environment)?;
+        let accounts = readable(environment)?;
         let why = match key.trim() {
             "" => Some("a blank line is no key"),
             key if key.contains(char::is_whitespace) => Some("a key has no space inside"),
@@ -112,17 +115,32 @@ pub async fn log_out(environment: &Environment, provider: &str) -> Result<bool, 
         let accounts = accounts(environment)?;
         let removed = accounts.logout(provider).await;
         removed.map_err(|error| match error {
-            AccountsError::Unsupported => vec![unknown(&accounts, provider)],
+            AccountsError::Unsupported => unless_hidden(&accounts, unknown(&accounts, provider)),
             error => vec![told(error)],
         })
     };
     redacted_reasons(environment, removed.await)
 }
 
-/// Those of settings that can be read: with others a person might log in somewhere else than was meant.
 fn accounts(environment: &Environment) -> Result<Arc<Accounts>, Vec<Reason>> {
-    known(environment)?;
     Accounts::start(environment).map_err(StartupError::into_reasons)
+}
+
+/// Those of a person's settings that can be read: by others a provider may stand otherwise than was meant.
+fn readable(environment: &Environment) -> Result<Arc<Accounts>, Vec<Reason>> {
+    let accounts = accounts(environment)?;
+    match accounts.problems() {
+        [] => Ok(accounts),
+        problems => Err(problems.to_vec()),
+    }
+}
+
+/// Why a provider is not known: what could not be read may have said it.
+fn unless_hidden(accounts: &Accounts, reason: Reason) -> Vec<Reason> {
+    match accounts.problems() {
+        [] => vec![reason],
+        problems => problems.to_vec(),
+    }
 }
 
 fn told(error: AccountsError) -> Reason {

@@ -2,6 +2,7 @@
 //! Nothing here asks a server.
 #![allow(clippy::unwrap_used)]
 
+use provider::Secret;
 use store::Home as _;
 use store::settings::Overrides;
 
@@ -40,7 +41,7 @@ fn credential(
 ) -> Result<Option<String>, StartupError> {
     let (_dir, providers) = providers("{}");
     known(settings, provider)?;
-    login(settings, environment, &providers, provider).map(|login| match login {
+    sendable_login(settings, environment, &providers, provider).map(|login| match login {
         Login::Key { key, .. } => Some(key.expose().to_owned()),
         _ => None,
     })
@@ -198,13 +199,17 @@ fn a_login_counts_while_it_can_serve() {
             r#"{"providers":{"openai-codex":{"api_key":"k"}}}"#.to_owned(),
             false,
         ),
+        // What no header can carry.
+        (stored(r#"{"access_token":"a\nb"}"#), false),
+        (stored(r#"{"access_token":"t\u00f6k\u00e9n"}"#), false),
+        (stored(r#"{"access_token":" "}"#), false),
         ("[".to_owned(), false),
     ] {
         let (_dir, providers) = providers(&stored);
         let mut settings = settings("openai-codex", Some(ProviderSettings::default()));
         let own = settings.providers.get_mut("openai-codex").unwrap();
         own.issuer_url = Some("http://127.0.0.1:9".into());
-        let login = login(&settings, &environment(&[]), &providers, "openai-codex");
+        let login = sendable_login(&settings, &environment(&[]), &providers, "openai-codex");
         match login {
             Ok(login) => {
                 let issuer_url = Some("http://127.0.0.1:9".to_owned());
@@ -229,7 +234,7 @@ fn a_stored_key_serves_where_the_environment_has_none() {
     let (_dir, providers) =
         providers(r#"{"providers":{"anthropic":{"generation":1,"api_key":"k"}}}"#);
     let found = |own, vars: &[(&str, &str)]| {
-        login(
+        sendable_login(
             &settings("anthropic", own),
             &environment(vars),
             &providers,
