@@ -180,21 +180,54 @@ fn application_service_examples_hold() {
         "session.close",
         "turn.start",
         "turn.cancel",
+        "auth.status",
+        "auth.logout",
+        "auth.login.start",
+        "auth.login.cancel",
+        "auth.login.callback",
+        "catalog.providers",
+        "catalog.models",
+        "catalog.refresh",
         "config.get",
         "config.set",
     ];
-    let mut server = Server::spawn(Launch::new(BIN, &["--app", "service"]).place(&place()));
+    let place = place();
+    let key =
+        json!({"providers": {"anthropic": {"generation": 1, "api_key": "not-a-key"}}}).to_string();
+    std::fs::write(place.mc_home().join("auth.json"), key).unwrap();
+    // Whatever comes back, nobody of the public is asked: there no issuer listens.
+    place.write_settings(&json!({"providers": {
+        "fixture": {"script": place.root().join("script.json")},
+        "openai-codex": {"issuer_url": "http://127.0.0.1:9"},
+    }}));
+    let mut server = Server::spawn(Launch::new(BIN, &["--app", "service"]).place(&place));
     let examples = registered(BIN, &["schema", "application-service"]);
+    let mut ended = false;
     run_all(examples, &order, |bindings, method, payload| {
         let session = match method {
             "session.open" | "session.replay" | "session.close" => json!("<session_id>"),
             _ => Value::Null,
         };
+        if method == "auth.login.callback" {
+            // The example before has cancelled its login: this one needs another.
+            if !ended {
+                server.recv_until(|record| record["event"] == "auth.login.terminal");
+            }
+            server.send_json(
+                &json!({"protocol_version": 1, "kind": "request", "request_id": "again",
+                "session_id": null, "method": "auth.login.start", "payload": {"provider_id": "openai-codex"}}),
+            );
+            let seen = server.recv_until(|record| record["kind"] == "response");
+            bindings.bind("login_id", &seen.last().unwrap()["payload"]["login_id"]);
+        }
         server.send_json(
             &json!({"protocol_version": 1, "kind": "request", "request_id": method,
             "session_id": bindings.fill(&session), "method": method, "payload": bindings.fill(payload)}),
         );
         let seen = server.recv_until(|record| record["kind"] == "response");
+        ended |= seen
+            .iter()
+            .any(|record| record["event"] == "auth.login.terminal");
         seen.last().unwrap()["payload"].clone()
     });
     server.close_stdin();

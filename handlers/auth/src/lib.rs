@@ -45,7 +45,7 @@ host::operation! {
     params: NoPayload,
     answer: AuthStatus,
     errors: [InvalidPayload, NotInitialized, InternalError],
-    example: "{}" => r#"{"providers":[{"provider_id":"openai-codex","auth_method":"oauth","source":"shared_store","readiness":"missing","ready":false}]}"#,
+    example: "{}" => r#"{"providers":[{"provider_id":"openai-codex","auth_method":"oauth","source":"shared_store","readiness":"missing","ready":false},"…"]}"#,
     handler: status,
 }
 
