@@ -20,6 +20,9 @@ use reasons::Reasons;
 const PARTS: &[&str] = &[
     "account",
     "agent",
+    "auth",
+    "catalog",
+    "export",
     "host",
     "magi",
     "mcp",
@@ -27,6 +30,7 @@ const PARTS: &[&str] = &[
     "provider",
     "store",
     "tools",
+    "web",
     OWN,
 ];
 /// The log's own lines, which every filter lets pass.

@@ -391,7 +391,7 @@ impl Accounts {
     }
 
     /// No login begins any more, and the one that is under way is cancelled. Returns when nothing of it is left, after
-    /// [`CLOSING_TIME`] at most.
+    /// `CLOSING_TIME` at most.
     pub async fn close(&self) {
         let cancelled = {
             let active = self.active();
