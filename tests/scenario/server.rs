@@ -387,7 +387,13 @@ impl<D: Dialect> Stage<'_, D> {
         for n in 1.. {
             self.names.insert("n".into(), n.into());
             self.step(&json!({"on": on, "request": value["request"]}))?;
-            let frame = self.process(on)?.must()?;
+            let frame = loop {
+                let frame = self.process(on)?.must()?;
+                // A turn under way may tell of itself between two answers.
+                if !frame["event"].is_string() {
+                    break frame;
+                }
+            };
             if fits(&value["until"], &frame, &mut self.names).is_ok() {
                 return Ok(());
             }

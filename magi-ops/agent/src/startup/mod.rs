@@ -7,7 +7,7 @@ mod cache;
 mod catalogs;
 #[cfg_attr(
     not(feature = "providers"),
-    allow(dead_code, reason = "only accounts tell of all of it")
+    allow(dead_code, unreachable_pub, reason = "only accounts tell of all of it")
 )]
 mod credential;
 mod described;

@@ -12,7 +12,9 @@ use store::{AccountError, Home, Reason, did_you_mean, listed, near_miss, shown, 
 
 use super::cache::{Login, ProviderCache, Remote};
 use super::credential::{Lack, find};
-use super::described::{CODEX_ID, built_in_api, key_variable, limits};
+#[cfg(feature = "providers")]
+use super::described::CODEX_ID;
+use super::described::{built_in_api, key_variable, limits};
 use super::{Environment, StartupError};
 
 /// A provider, one of its models, and how much that is to think.

@@ -173,7 +173,7 @@ fn last_record_at(file: &File, len: u64) -> io::Result<Option<u64>> {
     }
     let mut tail = Vec::new();
     let mut size = TAIL_BYTES;
-    while size / 8 <= len {
+    loop {
         let from = len.saturating_sub(size);
         tail.resize((len - from) as usize, 0);
         match file.read_exact_at(&mut tail, from) {
@@ -190,7 +190,6 @@ fn last_record_at(file: &File, len: u64) -> io::Result<Option<u64>> {
             _ => size *= 8,
         }
     }
-    return Ok(None);
 
     fn made(line: &[u8]) -> Option<u64> {
         let made: Made = serde_json::from_slice(line).ok()?;
