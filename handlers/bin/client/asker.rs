@@ -12,6 +12,7 @@ use rustix::termios::{QueueSelector, tcflush};
 use tokio::sync::oneshot;
 
 /// Longest answer that is read, in bytes.
+#[cfg(feature = "try")]
 const LONGEST: u64 = 1024;
 /// How often the terminal's reader looks whether its question still stands.
 const LOOK: Timespec = Timespec {

@@ -35,6 +35,10 @@ pub(crate) struct Refused {
     /// What else is known of it, most important first.
     pub(crate) more: Vec<String>,
     /// The person gave up waiting.
+    #[cfg_attr(
+        not(feature = "exec"),
+        allow(dead_code, reason = "only exec asks for it")
+    )]
     pub(crate) interrupted: bool,
 }
 
@@ -42,6 +46,10 @@ pub(crate) struct Refused {
 pub(crate) struct Started {
     pub(crate) child: Child,
     pub(crate) reasons: Reasons,
+    #[cfg_attr(
+        not(feature = "exec"),
+        allow(dead_code, reason = "only exec asks for it")
+    )]
     pub(crate) status: Status,
 }
 
