@@ -63,7 +63,7 @@ pub struct DiscoveredModel {
 }
 
 impl DiscoveredModel {
-    /// The same in the form in which settings say it, for [`crate::ModelLimits::discovered`].
+    /// The same in the form in which settings say it, for `ModelLimits::discovered`.
     #[must_use]
     pub fn settings(&self) -> ModelSettings {
         ModelSettings {
